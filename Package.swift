@@ -1,0 +1,94 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// A C door: the library's headers behind a thin shim, no logic.
+func door(_ name: String, library: String) -> Target {
+    .target(name: name, linkerSettings: [.linkedLibrary(library)])
+}
+
+/// A room of the program and the rooms above it that it may use.
+func room(_ name: String, uses: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: uses, swiftSettings: swiftSettings)
+}
+
+func tests(of name: String, uses: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: "\(name)Tests",
+        dependencies: [.init(stringLiteral: name)] + uses,
+        swiftSettings: swiftSettings
+    )
+}
+
+func program(_ name: String, path: String, uses: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: uses,
+        path: path,
+        swiftSettings: swiftSettings
+    )
+}
+
+let package = Package(
+    name: "sluice",
+    products: [.executable(name: "sluice", targets: ["sluice"])],
+    targets: [
+        .target(name: "CSystem", cSettings: [.define("_GNU_SOURCE")]),
+        door("CSQLite", library: "sqlite3"),
+        door("CCurl", library: "curl"),
+        door("CLZ4", library: "lz4"),
+        door("CZlib", library: "z"),
+        door("CZstd", library: "zstd"),
+        door("COpenSSL", library: "crypto"),
+        door("CYAML", library: "yaml"),
+        door("CSimdjson", library: "simdjson"),
+
+        room("System", uses: ["CSystem"]),
+        room("Net", uses: ["CSystem", "System"]),
+        room("HTTP", uses: ["System", "Net"]),
+        room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSimdjson"]),
+        room("SLS", uses: ["System", "Logs", "COpenSSL"]),
+        room("Queue", uses: ["System", "Logs", "CSQLite"]),
+        room("Delivery", uses: ["System", "Logs", "SLS", "Queue", "CCurl"]),
+        room("Sandbox", uses: ["System", "Net", "HTTP", "Logs", "SLS", "CSQLite"]),
+        room(
+            "Gateway",
+            uses: [
+                "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Sandbox", "CYAML",
+            ]
+        ),
+        program("sluice", path: "Sources/sluice", uses: ["System", "Gateway"]),
+
+        program(
+            "sluice-floor",
+            path: "Benchmarks/Floor",
+            uses: ["System", "Logs", "SLS", "Queue"]
+        ),
+        program("sluice-sink", path: "Benchmarks/Sink", uses: ["System", "CSystem"]),
+
+        tests(of: "System"),
+        tests(of: "Net", uses: ["System"]),
+        tests(of: "HTTP", uses: ["System", "Net"]),
+        tests(of: "Logs", uses: ["System", "CLZ4"]),
+        tests(of: "SLS", uses: ["Logs"]),
+        tests(of: "Queue", uses: ["System", "Logs", "CSQLite"]),
+        tests(of: "Delivery", uses: ["System", "Logs", "SLS", "Queue", "HTTP", "Sandbox"]),
+        tests(of: "Sandbox", uses: ["System", "Logs", "SLS", "HTTP"]),
+        tests(of: "Gateway", uses: ["System", "HTTP", "Logs", "Queue", "Delivery", "Sandbox"]),
+        // The built program itself, started as a process.
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["sluice", "System", "HTTP", "Sandbox"],
+            swiftSettings: swiftSettings
+        ),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)
