@@ -1,0 +1,59 @@
+#include "CSystem.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/random.h>
+
+int sluice_accept(int listener, struct sockaddr_storage *peer, socklen_t *length) {
+    return accept4(listener, (struct sockaddr *)peer, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+void sluice_name_thread(const char *name) {
+    pthread_setname_np(pthread_self(), name);
+}
+
+int sluice_random(void *bytes, size_t count) {
+    unsigned char *next = bytes;
+    while (count > 0) {
+        ssize_t got = getrandom(next, count, 0);
+        if (got < 0) return -1;
+        next += got;
+        count -= (size_t)got;
+    }
+    return 0;
+}
+
+void sluice_trim_heap(void) {
+    malloc_trim(0);
+}
+
+void sluice_limit_arenas(int count) {
+    mallopt(M_ARENA_MAX, count);
+}
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SLUICE_TSAN 1
+#endif
+#endif
+
+#ifdef SLUICE_TSAN
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#endif
+
+void sluice_tsan_acquired(void *lock) {
+#ifdef SLUICE_TSAN
+    __tsan_acquire(lock);
+#else
+    (void)lock;
+#endif
+}
+
+void sluice_tsan_releasing(void *lock) {
+#ifdef SLUICE_TSAN
+    __tsan_release(lock);
+#else
+    (void)lock;
+#endif
+}
