@@ -1,0 +1,14 @@
+import Glibc
+
+/// The one owner of a kernel descriptor; losing the value closes it.
+package struct OwnedDescriptor: ~Copyable, Sendable {
+    package let number: CInt
+
+    package init(taking number: CInt) {
+        precondition(number >= 0, "a failed call must become a SystemError first")
+        self.number = number
+    }
+
+    // On Linux the descriptor is gone even when close reports EINTR, so it is never retried.
+    deinit { _ = Glibc.close(number) }
+}

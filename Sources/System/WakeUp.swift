@@ -1,0 +1,41 @@
+import CSystem
+import Glibc
+
+/// Wakes one thread that sleeps in `wait`, `poll` or `epoll_wait` on its descriptor.
+package final class WakeUp: Sendable {
+    private let event: OwnedDescriptor
+
+    package init() throws(SystemError) {
+        event = OwnedDescriptor(
+            taking: try system("eventfd") { eventfd(0, CInt(EFD_NONBLOCK) | CInt(EFD_CLOEXEC)) }
+        )
+    }
+
+    package var descriptor: CInt { event.number }
+
+    package func signal() {
+        // It fails only when the counter is full, and then the sleeper is awake anyway.
+        _ = eventfd_write(event.number, 1)
+    }
+
+    /// Forgets signals given so far.
+    package func clear() {
+        var count: eventfd_t = 0
+        _ = eventfd_read(event.number, &count)
+    }
+
+    /// Sleeps until a signal, or until the time is over; nil waits without end.
+    package func wait(timeout: Duration? = nil) {
+        var entry = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
+        _ = poll(&entry, 1, timeout.map { CInt(clamping: max(0, $0.milliseconds)) } ?? -1)
+        clear()
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up, so that a sleeper does not wake just before its time.
+    package var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,50 @@
+import CSystem
+import Glibc
+
+/// A named thread with a single job.
+package final class Worker: Sendable {
+    private let thread: pthread_t
+
+    private final class Job {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    /// Starts at once. Signals are left to the thread that asks for them (see `Signals`).
+    package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        let job = Unmanaged.passRetained(Job(name: name, body: body))
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread,
+            nil,
+            { context in
+                guard let context else { return nil }
+                let job = Unmanaged<Job>.fromOpaque(context).takeRetainedValue()
+                sluice_name_thread(job.name)
+                job.body()
+                return nil
+            },
+            job.toOpaque()
+        )
+        guard code == 0 else {
+            job.release()
+            throw SystemError(call: "pthread_create", code: code)
+        }
+        self.thread = thread
+    }
+
+    /// Waits until the job is done. Call it once.
+    package func join() {
+        pthread_join(thread, nil)
+    }
+}
