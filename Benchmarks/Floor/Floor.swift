@@ -1,0 +1,4 @@
+@main
+struct Floor {
+    static func main() {}
+}

@@ -1,0 +1,4 @@
+@main
+struct Sink {
+    static func main() {}
+}

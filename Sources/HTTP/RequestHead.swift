@@ -1,0 +1,84 @@
+/// The head of one request: method, target and fields, checked and kept as the bytes that came.
+///
+/// It costs two allocations a request and nothing per field; names and values are ranges of `bytes`.
+package struct RequestHead: Sendable {
+    package enum Method: Sendable, Equatable {
+        case get, head, post, put, patch, delete, options
+        case other
+    }
+
+    package struct Field: Sendable {
+        package let name: Range<Int>
+        package let value: Range<Int>
+    }
+
+    /// The head as it came, from the method to the blank line.
+    package let bytes: [UInt8]
+    package let method: Method
+    /// The path as it came: still percent-encoded, without the query.
+    package let path: Range<Int>
+    /// What follows the question mark; nil when there is none.
+    package let query: Range<Int>?
+    package let fields: [Field]
+    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+    package let minorVersion: Int
+    /// The connection's other end.
+    package let peer: PeerAddress
+
+    package init(
+        bytes: [UInt8],
+        method: Method,
+        path: Range<Int>,
+        query: Range<Int>?,
+        fields: [Field],
+        minorVersion: Int,
+        peer: PeerAddress
+    ) {
+        self.bytes = bytes
+        self.method = method
+        self.path = path
+        self.query = query
+        self.fields = fields
+        self.minorVersion = minorVersion
+        self.peer = peer
+    }
+}
+
+/// The numeric address of a connection's other end.
+package struct PeerAddress: Hashable, Sendable {
+    /// "192.0.2.1" or "2001:db8::1"; a v4 address seen through a v6 socket is written as v4.
+    package let host: String
+    package let port: UInt16
+
+    package init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+}
+
+extension RequestHead {
+    package var pathText: String { String(decoding: bytes[path], as: UTF8.self) }
+
+    package var queryText: String? {
+        query.map { String(decoding: bytes[$0], as: UTF8.self) }
+    }
+
+    /// The value of the first field of this name (given in lower case), spaces around it removed.
+    package func field(_ name: StaticString) -> String? {
+        fieldRange(name).map { String(decoding: bytes[$0], as: UTF8.self) }
+    }
+
+    /// Where the value of the first field of this name stands in `bytes`.
+    package func fieldRange(_ name: StaticString) -> Range<Int>? {
+        let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        return bytes.withUnsafeBufferPointer { bytes in
+            fields.first { field in
+                field.name.count == wanted.count
+                    && zip(bytes[field.name], wanted).allSatisfy { came, asked in
+                        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(came)
+                            ? came | 0x20 == asked : came == asked
+                    }
+            }?.value
+        }
+    }
+}

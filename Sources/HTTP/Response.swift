@@ -1,0 +1,35 @@
+/// One answer: a status, the fields that are not the server's own business, and a body.
+///
+/// The server adds `content-length`, `connection` where it is needed, and the handler's stamp.
+package struct Response: Sendable {
+    package var status: Int
+    package var fields: [(name: String, value: String)]
+    package var body: [UInt8]
+    /// Close the connection after this answer.
+    package var closes: Bool
+
+    package init(
+        status: Int,
+        fields: [(name: String, value: String)] = [],
+        body: [UInt8] = [],
+        closes: Bool = false
+    ) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+        self.closes = closes
+    }
+
+    package init(
+        status: Int,
+        contentType: String,
+        fields: [(name: String, value: String)] = [],
+        text: String
+    ) {
+        self.init(
+            status: status,
+            fields: [("content-type", contentType)] + fields,
+            body: Array(text.utf8)
+        )
+    }
+}

@@ -1,0 +1,88 @@
+package import System
+
+/// What delivery sees of the queue: it asks for packets, and gives each one back as acknowledged.
+/// One consumer only.
+///
+/// A packet is sealed when it is handed over, not before: while a destination asks for nothing its
+/// logs gather in their streams, so that packets are full when it comes back.
+package protocol PacketSource: Sendable {
+    /// Where packets go from now on. The receiver is called on the queue's thread, after the commit
+    /// that sealed them; it must be quick.
+    func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void)
+
+    /// Raises by `count` how many packets of a destination may be handed over. Packets sealed in an
+    /// earlier life come first, then streams that reached their size or age, oldest first.
+    func request(_ count: Int, for destination: String)
+
+    /// The packet's content, in order. Called on the consumer's thread: from memory when the rows are
+    /// recent, else read from disk through the read-only connection.
+    func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock]
+
+    /// The packet is stored at the destination: removes it and counts its logs as delivered.
+    func acknowledge(_ packet: SealedPacket)
+
+    /// Seals what waits for a destination now, without waiting for size or age.
+    func flush(_ destination: String)
+}
+
+/// A sealed packet on its way to delivery. Its content and pack id never change, also not across a
+/// restart.
+package struct SealedPacket: Sendable {
+    /// Unique in the store, ascending.
+    package let number: Int64
+    package let stream: StreamKey
+    /// `{16 upper hex}-{upper hex counter}`, as in SLS's own `__pack_id__`.
+    package let packID: String
+    package let rows: ClosedRange<Int64>
+    package let logCount: Int
+    /// Bytes of the logs before compression, without the trailer.
+    package let rawBytes: Int
+    /// When its oldest log was accepted.
+    package let oldest: WallTime
+    /// The content when it is still in memory.
+    package let recent: [StoredBlock]?
+
+    package init(
+        number: Int64,
+        stream: StreamKey,
+        packID: String,
+        rows: ClosedRange<Int64>,
+        logCount: Int,
+        rawBytes: Int,
+        oldest: WallTime,
+        recent: [StoredBlock]?
+    ) {
+        self.number = number
+        self.stream = stream
+        self.packID = packID
+        self.rows = rows
+        self.logCount = logCount
+        self.rawBytes = rawBytes
+        self.oldest = oldest
+        self.recent = recent
+    }
+}
+
+/// One row of the queue: consecutive batches of a stream as one lz4 block.
+package struct StoredBlock: Sendable {
+    package let compressed: [UInt8]
+    package let rawBytes: Int
+
+    package init(compressed: [UInt8], rawBytes: Int) {
+        self.compressed = compressed
+        self.rawBytes = rawBytes
+    }
+}
+
+/// How a destination's logs are cut into packets.
+package struct PacketLimits: Sendable, Equatable {
+    package var rawBytes = 1 << 20
+    package var logs = 4096
+    package var age: Duration = .seconds(1)
+
+    package init(rawBytes: Int = 1 << 20, logs: Int = 4096, age: Duration = .seconds(1)) {
+        self.rawBytes = rawBytes
+        self.logs = logs
+        self.age = age
+    }
+}

@@ -1,0 +1,23 @@
+/// What can be wrong with the queue, named for the caller.
+package struct QueueError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Kind: Equatable, Sendable {
+        /// Another process holds the data directory.
+        case inUse
+        /// The directory cannot be created, opened or written.
+        case directory
+        case diskFull
+        case corrupt
+        /// Written by a newer Sluice.
+        case newerSchema
+        case io
+    }
+
+    package let kind: Kind
+    /// One sentence with the path, the cause and the remedy.
+    package let description: String
+
+    package init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+}

@@ -1,0 +1,4 @@
+@main
+struct Sluice {
+    static func main() {}
+}
