@@ -67,11 +67,10 @@ let package = Package(
         program("sluice", path: "Sources/sluice", uses: ["System", "Gateway"]),
 
         program(
-            "sluice-floor",
-            path: "Benchmarks/Floor",
-            uses: ["System", "Logs", "SLS", "Queue"]
+            "sluice-bench",
+            path: "Benchmarks/Bench",
+            uses: ["System", "Logs", "SLS", "CSystem", "CSQLite"]
         ),
-        program("sluice-sink", path: "Benchmarks/Sink", uses: ["System", "CSystem"]),
 
         tests(of: "System"),
         tests(of: "Net", uses: ["System"]),

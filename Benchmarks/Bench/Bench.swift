@@ -1,4 +1,4 @@
 @main
-struct Floor {
+struct Bench {
     static func main() {}
 }

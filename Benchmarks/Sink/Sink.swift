@@ -1,4 +1,0 @@
-@main
-struct Sink {
-    static func main() {}
-}
