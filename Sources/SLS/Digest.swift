@@ -1,5 +1,107 @@
 import COpenSSL
+import System
 
 /// Digests and message authentication, from OpenSSL. The only part of this room that the sandbox
 /// shares with the sender.
-package enum Digest {}
+package enum Digest {
+    package static func md5(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        digest(bytes, EVP_md5(), byteCount: 16)
+    }
+
+    package static func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        digest(bytes, EVP_sha256(), byteCount: 32)
+    }
+
+    package static func md5(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.withUnsafeBytes { md5($0) }
+    }
+
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.withUnsafeBytes { sha256($0) }
+    }
+
+    /// As `Content-MD5` wants it: upper-case hexadecimal, not base64.
+    package static func md5Hex(_ bytes: [UInt8]) -> String {
+        hex(md5(bytes), upper: true)
+    }
+
+    /// As `x-log-content-sha256` wants it: lower-case hexadecimal.
+    package static func sha256Hex(_ bytes: [UInt8]) -> String {
+        hex(sha256(bytes))
+    }
+
+    package static func sha256Hex(_ text: String) -> String {
+        sha256Hex(Array(text.utf8))
+    }
+
+    package static func hmacSHA1(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+        authenticate(message, key: key, EVP_sha1(), byteCount: 20)
+    }
+
+    package static func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+        authenticate(message, key: key, EVP_sha256(), byteCount: 32)
+    }
+
+    package static func hmacSHA1(key: String, _ message: String) -> [UInt8] {
+        hmacSHA1(key: Array(key.utf8), Array(message.utf8))
+    }
+
+    package static func hmacSHA256(key: [UInt8], _ message: String) -> [UInt8] {
+        hmacSHA256(key: key, Array(message.utf8))
+    }
+
+    /// RFC 4648 section 4, with padding, on one line.
+    package static func base64(_ bytes: [UInt8]) -> String {
+        // EVP_EncodeBlock also writes a NUL, which String leaves out.
+        String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { text in
+            Int(EVP_EncodeBlock(text.baseAddress, bytes, CInt(bytes.count)))
+        }
+    }
+
+    /// Compares in a time that does not tell where the difference is.
+    package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+    }
+
+    private static func digest(
+        _ bytes: UnsafeRawBufferPointer,
+        _ algorithm: OpaquePointer?,
+        byteCount: Int
+    ) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: byteCount) { output, filled in
+            let done = EVP_Digest(
+                bytes.baseAddress,
+                bytes.count,
+                output.baseAddress,
+                nil,
+                algorithm,
+                nil
+            )
+            // It fails only when the library was built or configured without the algorithm, and then
+            // nothing can ever be signed.
+            precondition(done == 1, "OpenSSL offers no such digest")
+            filled = byteCount
+        }
+    }
+
+    private static func authenticate(
+        _ message: [UInt8],
+        key: [UInt8],
+        _ algorithm: OpaquePointer?,
+        byteCount: Int
+    ) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: byteCount) { output, filled in
+            let done = HMAC(
+                algorithm,
+                key,
+                CInt(key.count),
+                message,
+                message.count,
+                output.baseAddress,
+                nil
+            )
+            precondition(done != nil, "OpenSSL offers no such digest")
+            filled = byteCount
+        }
+    }
+}
