@@ -28,3 +28,29 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
     package var debugDescription: String { "•••" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
+
+extension Credential {
+    /// Why the credential cannot be sent, in one sentence without its content; nil when it can.
+    ///
+    /// A line break at the end is what a secret read from a file typically has; inside a header it
+    /// would also start a header of its own.
+    package var problem: String? {
+        func isPrintable(_ text: String) -> Bool {
+            !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+        }
+        let unusable = "is empty or contains a space, a line break or a character other than ASCII"
+        if !isPrintable(accessKeyID) { return "the access key id \(unusable)" }
+        if !isPrintable(secret.revealed) { return "the access key secret \(unusable)" }
+        if let securityToken, !isPrintable(securityToken.revealed) {
+            return "the security token \(unusable)"
+        }
+        return nil
+    }
+
+    /// The text with secret and token blotted out, for texts that a server sent: a proxy may well
+    /// echo what it was asked.
+    package func redacted(_ text: String) -> String {
+        [secret, securityToken].compactMap { $0?.revealed }.filter { !$0.isEmpty }
+            .reduce(text) { $0.replacing($1, with: "•••") }
+    }
+}

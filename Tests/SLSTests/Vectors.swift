@@ -1,4 +1,8 @@
-/// The bodies that the recorded vectors were computed over.
+import System
+
+@testable import SLS
+
+/// The inputs that the recorded vectors were computed over.
 enum Vectors {
     /// Topic, source, two logs and two tags, as protobuf.
     static let raw = bytes(
@@ -29,6 +33,48 @@ enum Vectors {
         6e741a00220e31302e3233302e3230312e313137
         """
     )
+
+    static let credential = Credential(accessKeyID: "testkeyid", secret: Secret("testkeysecret"))
+    static let temporary = Credential(
+        accessKeyID: "STS.testkeyid",
+        secret: Secret("testststkeysecret"),
+        securityToken: Secret("test/sts+token==")
+    )
+    static let time = WallTime(seconds: 1_736_843_400)
+    static let v4 = SigningMethod.v4(region: "cn-hangzhou")
+    static let route = PutLogsRequest.Route.hash(
+        key: "8a000000000000000000000000000000",
+        sequence: 7
+    )
+
+    /// A PutLogs of a body that is `raw` when decompressed.
+    static func put(_ route: PutLogsRequest.Route, _ compression: Compression) -> SLSRequest {
+        guard let endpoint = try? Endpoint(parsing: "cn-hangzhou.log.aliyuncs.com") else {
+            preconditionFailure("the endpoint of the vectors is fine")
+        }
+        let put = PutLogsRequest(
+            endpoint: endpoint,
+            project: "demo-project",
+            logstore: "app-log",
+            route: route,
+            compression: compression,
+            userAgent: "sluice"
+        )
+        return put.unsigned(rawBytes: 132)
+    }
+
+    static func get(query: [(String, String)]) -> SLSRequest {
+        SLSRequest(
+            method: "GET",
+            path: "/logstores",
+            query: [.init("logstoreName", "a b/c~*+")] + query.map { .init($0.0, $0.1) },
+            headers: [
+                .init("Host", "demo-project.cn-hangzhou.log.aliyuncs.com"),
+                .init("x-log-apiversion", "0.6.0"),
+                .init("x-log-bodyrawsize", "0"),
+            ]
+        )
+    }
 
     private static func bytes(_ hexadecimal: String) -> [UInt8] {
         let digits = hexadecimal.filter { !$0.isNewline }.compactMap(\.hexDigitValue)

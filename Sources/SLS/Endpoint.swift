@@ -1,0 +1,52 @@
+import Glibc
+
+/// Where a region of SLS is reached.
+package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
+    package enum Scheme: String, Sendable {
+        case http, https
+
+        var defaultPort: Int { self == .http ? 80 : 443 }
+    }
+
+    package let scheme: Scheme
+    /// Lower case, without a project; an IPv6 address stands in brackets.
+    package let host: String
+    package let port: Int
+    let hostIsAddress: Bool
+
+    /// "https://cn-hangzhou.log.aliyuncs.com"
+    package var description: String { "\(scheme.rawValue)://\(host)\(portSuffix)" }
+
+    /// The region when the host's name shows it: `{region}[-intranet|-share|-vpc].(log|sls).aliyuncs.com`.
+    package var region: String? {
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count == 4, labels[1] == "log" || labels[1] == "sls",
+            labels[2] == "aliyuncs", labels[3] == "com"
+        else { return nil }
+        let name = labels[0]
+        let network = ["-intranet", "-share", "-vpc"].first { name.hasSuffix($0) } ?? ""
+        return String(name.dropLast(network.count))
+    }
+
+    /// The host that stands for a project. An address has no place for it, so there the project
+    /// travels in `x-log-project`.
+    package func host(forProject project: String) -> String {
+        hostIsAddress ? host : "\(project).\(host)"
+    }
+
+    /// As the `Host` header and the URL have it: no port where it is the scheme's own.
+    package func authority(forProject project: String) -> String {
+        host(forProject: project) + portSuffix
+    }
+
+    private var portSuffix: String { port == scheme.defaultPort ? "" : ":\(port)" }
+}
+
+/// An endpoint, region or name that cannot be right, in one sentence with the remedy.
+package struct EndpointError: Error, Equatable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}

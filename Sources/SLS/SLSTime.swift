@@ -1,0 +1,62 @@
+import Glibc
+package import System
+
+// English names whatever the host's locale says, so strftime is of no use here.
+private let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+private let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+]
+
+extension WallTime {
+    /// "Tue, 14 Jan 2025 08:30:00 GMT" (RFC 9110 section 5.6.7), as `Date` wants it.
+    package var httpDate: String {
+        let parts = calendar
+        let day = "\(weekdays[Int(parts.tm_wday)]), \(twoDigits(parts.tm_mday))"
+        let date = "\(day) \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900)"
+        return "\(date) \(parts.clock(separator: ":")) GMT"
+    }
+
+    /// "20250114T083000Z", as `x-log-date` wants it.
+    package var compactISO8601: String {
+        "\(compactDay)T\(calendar.clock(separator: ""))Z"
+    }
+
+    /// "20250114", the day that a v4 signature is good for.
+    package var compactDay: String {
+        let parts = calendar
+        return "\(parts.tm_year + 1900)\(twoDigits(parts.tm_mon + 1))\(twoDigits(parts.tm_mday))"
+    }
+
+    /// Reads "Tue, 14 Jan 2025 08:30:00 GMT"; nil when it is anything else. The weekday is not
+    /// compared with the date: nobody relies on it.
+    package init?(httpDate text: String) {
+        let words = text.split(separator: " ")
+        guard words.count == 6, words[0].hasSuffix(","), words[5] == "GMT",
+            let day = Int32(words[1]), (1...31).contains(day),
+            let month = months.firstIndex(of: String(words[2])),
+            let year = Int32(words[3]), (1970...9999).contains(year)
+        else { return nil }
+        let clock = words[4].split(separator: ":").compactMap { Int32($0) }
+        guard clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]),
+            (0...60).contains(clock[2])
+        else { return nil }
+        var parts = tm()
+        parts.tm_year = year - 1900
+        parts.tm_mon = Int32(month)
+        parts.tm_mday = day
+        parts.tm_hour = clock[0]
+        parts.tm_min = clock[1]
+        parts.tm_sec = clock[2]
+        self.init(seconds: Int64(timegm(&parts)))
+    }
+}
+
+extension tm {
+    fileprivate func clock(separator: String) -> String {
+        [tm_hour, tm_min, tm_sec].map(twoDigits).joined(separator: separator)
+    }
+}
+
+private func twoDigits(_ number: Int32) -> String {
+    number < 10 ? "0\(number)" : "\(number)"
+}
