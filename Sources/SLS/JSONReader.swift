@@ -1,0 +1,130 @@
+/// Reads a small JSON text token by token (RFC 8259). For error bodies of a few hundred bytes; logs go
+/// through simdjson.
+struct JSONReader {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    /// Deeper than any answer goes, and shallow enough for any stack.
+    private static let depthMax = 16
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool {
+        mutating get {
+            skipSpace()
+            return position == bytes.count
+        }
+    }
+
+    /// Takes the punctuation when it comes next.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        skipSpace()
+        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
+            return false
+        }
+        position += 1
+        return true
+    }
+
+    mutating func string() -> String? {
+        guard take("\"") else { return nil }
+        var text: [UInt8] = []
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                guard let scalar = escape() else { return nil }
+                text += Array(String(scalar).utf8)
+            case 0..<0x20: return nil
+            default: text.append(byte)
+            }
+        }
+        return nil
+    }
+
+    /// Passes over a value of any kind.
+    mutating func skipValue(depth: Int = 0) -> Bool {
+        guard depth < Self.depthMax else { return false }
+        if take("{") { return skipMembers(until: "}", named: true, depth: depth) }
+        if take("[") { return skipMembers(until: "]", named: false, depth: depth) }
+        if position < bytes.count, bytes[position] == UInt8(ascii: "\"") { return string() != nil }
+        return skipLiteral()
+    }
+
+    private mutating func skipMembers(until end: Unicode.Scalar, named: Bool, depth: Int) -> Bool {
+        var isFirst = true
+        while !take(end) {
+            guard isFirst || take(",") else { return false }
+            isFirst = false
+            if named { guard string() != nil, take(":") else { return false } }
+            guard skipValue(depth: depth + 1) else { return false }
+        }
+        return true
+    }
+
+    /// A number, true, false or null. What exactly it says is nobody's concern here.
+    private mutating func skipLiteral() -> Bool {
+        let start = position
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "E"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                position += 1
+            default: return position > start
+            }
+        }
+        return position > start
+    }
+
+    private mutating func escape() -> Unicode.Scalar? {
+        guard position < bytes.count else { return nil }
+        let byte = bytes[position]
+        position += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
+        case UInt8(ascii: "b"): return "\u{8}"
+        case UInt8(ascii: "f"): return "\u{c}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"): return unicodeEscape()
+        default: return nil
+        }
+    }
+
+    private mutating func unicodeEscape() -> Unicode.Scalar? {
+        guard let unit = codeUnit() else { return nil }
+        guard (0xD800...0xDBFF).contains(unit) else { return Unicode.Scalar(unit) }
+        guard take(exactly: "\\u"), let low = codeUnit(), (0xDC00...0xDFFF).contains(low) else {
+            return nil
+        }
+        return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
+    }
+
+    private mutating func codeUnit() -> UInt32? {
+        guard position + 4 <= bytes.count else { return nil }
+        var unit: UInt32 = 0
+        for byte in bytes[position..<position + 4] {
+            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
+            unit = unit << 4 | UInt32(digit)
+        }
+        position += 4
+        return unit
+    }
+
+    private mutating func take(exactly text: String) -> Bool {
+        guard bytes[position...].starts(with: text.utf8) else { return false }
+        position += text.utf8.count
+        return true
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) {
+            position += 1
+        }
+    }
+}

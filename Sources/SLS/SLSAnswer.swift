@@ -1,0 +1,44 @@
+package import System
+
+/// What came back for a request, as far as SLS says something with it.
+package struct SLSAnswer: Sendable, Equatable {
+    package let status: Int
+    /// 24 upper hexadecimal digits. Without it somebody else answered: a proxy, a captive portal.
+    package let requestID: String?
+    /// The server's clock, from an answer of SLS only.
+    package let serverTime: WallTime?
+    package let errorCode: String?
+    package let errorMessage: String?
+
+    /// Whether the logs are stored. A 200 from anybody but SLS says nothing.
+    package var isStored: Bool { status == 200 && requestID != nil }
+
+    /// Header names may be in any case; of the body the first kilobytes are enough.
+    package init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
+        func value(_ name: String) -> String? {
+            headers.last { $0.name.lowercased() == name }.map(\.value)
+        }
+        self.status = status
+        requestID = value("x-log-requestid").flatMap(Self.identifier)
+        serverTime = requestID == nil ? nil : Self.time(value("x-log-time"), date: value("date"))
+        let error = status == 200 ? nil : ErrorBody(parsing: body)
+        errorCode = error?.code
+        errorMessage = error?.message
+    }
+
+    private static func identifier(_ text: String) -> String? {
+        let isPlausible =
+            (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+        return isPlausible ? text : nil
+    }
+
+    /// Within the bounds that SLS's own SDKs believe.
+    private static func time(_ seconds: String?, date: String?) -> WallTime? {
+        if let seconds, let number = Int64(seconds),
+            (1_500_000_001...4_294_967_293).contains(number)
+        {
+            return WallTime(seconds: number)
+        }
+        return date.flatMap(WallTime.init(httpDate:))
+    }
+}

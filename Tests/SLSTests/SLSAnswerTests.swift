@@ -1,0 +1,104 @@
+import System
+import Testing
+
+@testable import SLS
+
+@Suite struct SLSAnswerTests {
+    static let id = (name: "x-log-requestid", value: "5642FC2399248C8F7B0145FD")
+
+    @Test("A 200 with a request id means stored")
+    func stored() {
+        let answer = SLSAnswer(
+            status: 200,
+            headers: [("X-Log-RequestId", Self.id.value), ("x-log-time", "1736843400")],
+            body: []
+        )
+        #expect(answer.isStored)
+        #expect(answer.requestID == Self.id.value)
+        #expect(answer.serverTime == Vectors.time)
+    }
+
+    @Test(
+        "Anything else does not",
+        arguments: [
+            (200, []), (200, [("x-log-requestid", "")]), (200, [("x-log-requestid", "a b")]),
+            (201, [id]), (204, [id]), (302, [id]), (500, [id]),
+        ]
+    )
+    func notStored(status: Int, headers: [(name: String, value: String)]) {
+        #expect(!SLSAnswer(status: status, headers: headers, body: []).isStored)
+    }
+
+    @Test("The time comes from SLS's own header, else from Date, and only from SLS")
+    func serverTime() {
+        let date = (name: "Date", value: "Tue, 14 Jan 2025 08:30:00 GMT")
+        func time(_ headers: [(name: String, value: String)]) -> WallTime? {
+            SLSAnswer(status: 400, headers: headers, body: []).serverTime
+        }
+        #expect(time([Self.id, date]) == Vectors.time)
+        #expect(time([Self.id, date, ("x-log-time", "1736843401")])?.seconds == 1_736_843_401)
+        #expect(time([Self.id, date, ("x-log-time", "12")]) == Vectors.time)
+        #expect(time([Self.id, ("x-log-time", "99999999999999999999")]) == nil)
+        #expect(time([date]) == nil)
+    }
+
+    @Test("The reason of a refusal is read from its body")
+    func refusal() {
+        let body =
+            #" {"errorCode":"Unauthorized","errorMessage":"no \"way\" \u4e16\ud83d\ude00\n."} "#
+        let answer = SLSAnswer(status: 401, headers: [Self.id], body: Array(body.utf8))
+        #expect(answer.errorCode == "Unauthorized")
+        #expect(answer.errorMessage == "no \"way\" 世😀 .")
+    }
+
+    @Test("Members that nobody asked for are passed over")
+    func otherMembers() {
+        let body =
+            #"{"a":[1,-2.5e3,{"b":null}],"errorMessage":"m","c":{},"errorCode":"ServerBusy","d":[]}"#
+        let answer = SLSAnswer(status: 503, headers: [], body: Array(body.utf8))
+        #expect(answer.errorCode == "ServerBusy")
+        #expect(answer.errorMessage == "m")
+    }
+
+    @Test(
+        "A body that is not such an object says nothing",
+        arguments: [
+            "", "<html>502 Bad Gateway</html>", "{", "{}", "[]", "null", #"{"errorCode":5}"#,
+            #"{"errorCode":"X"} x"#, #"{"errorCode":"X",}"#,
+            #"{"errorCode":"X" "errorMessage":"m"}"#,
+            #"{"errorCode":"X"#, #"{"errorCode":"a b"}"#, #"{"errorCode":""}"#,
+            #"{"errorCode":"X","errorMessage":"\ud83d"}"#,
+            #"{"errorCode":"X","errorMessage":"\x"}"#,
+            "{\"errorCode\":\"X\",\"errorMessage\":\"\n\"}", #"{"errorMessage":"m"}"#,
+            #"{"a":\#(String(repeating: "[", count: 10_000))"#,
+        ]
+    )
+    func junk(body: String) {
+        let answer = SLSAnswer(status: 500, headers: [Self.id], body: Array(body.utf8))
+        #expect(answer.errorCode == nil)
+        #expect(answer.errorMessage == nil)
+    }
+
+    @Test("Every cut and every broken byte of an error body is survived")
+    func hostile() {
+        let body = Array(#"{"errorCode":"X","a":[{"b":1e5}],"errorMessage":"\u00e9\\"}"#.utf8)
+        for end in 0..<body.count {
+            #expect(SLSAnswer(status: 500, headers: [], body: Array(body[..<end])).errorCode == nil)
+        }
+        for index in body.indices {
+            for byte in [0, 0x22, 0x5C, 0x7B, 0xFF] as [UInt8] {
+                var broken = body
+                broken[index] = byte
+                _ = SLSAnswer(status: 500, headers: [], body: broken)
+            }
+        }
+    }
+
+    @Test("A message is kept to a bounded length on one line")
+    func longMessage() {
+        let message = String(repeating: "é", count: 10_000)
+        let body = #"{"errorCode":"X","errorMessage":"\#(message)"}"#
+        let answer = SLSAnswer(status: 500, headers: [], body: Array(body.utf8))
+        #expect(answer.errorMessage?.utf8.count == ErrorBody.messageBytesMax)
+    }
+}
