@@ -1,0 +1,127 @@
+package import CSystem
+import Glibc
+
+/// A numeric address and port in the kernel's form.
+package struct SocketAddress: Sendable {
+    private var storage: sockaddr_storage
+    private var length: socklen_t
+
+    /// Room for the kernel to write an address of any family into.
+    package init() {
+        storage = sockaddr_storage()
+        length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    }
+
+    /// Nil unless the host is a numeric v4 or v6 address.
+    package init?(host: String, port: UInt16) {
+        self.init()
+        var v4 = in_addr()
+        var v6 = in6_addr()
+        if inet_pton(AF_INET, host, &v4) == 1 {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr = v4
+            store(address)
+        } else if inet_pton(AF_INET6, host, &v6) == 1 {
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            address.sin6_addr = v6
+            store(address)
+        } else {
+            return nil
+        }
+    }
+
+    private mutating func store<Address>(_ address: Address) {
+        withUnsafeMutableBytes(of: &storage) { bytes in
+            bytes.storeBytes(of: address, as: Address.self)
+        }
+        length = socklen_t(MemoryLayout<Address>.size)
+    }
+
+    package var family: CInt { CInt(storage.ss_family) }
+
+    /// Hands the address to a call that reads it.
+    package func withPointer<Result>(
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        withUnsafeBytes(of: storage) { bytes in
+            body(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), length)
+        }
+    }
+
+    /// Hands the room to a call that writes an address.
+    package mutating func filled<Result>(
+        by body: (UnsafeMutablePointer<sockaddr_storage>, UnsafeMutablePointer<socklen_t>) -> Result
+    ) -> Result {
+        body(&storage, &length)
+    }
+
+    package var port: UInt16 {
+        // The port stands at the same place for both families.
+        withUnsafeBytes(of: storage) { bytes in
+            UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+        }
+    }
+
+    /// "192.0.2.1" or "2001:db8::1"; a v4 address seen through a v6 socket is written as v4.
+    package var host: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let room = socklen_t(text.count)
+        withUnsafeBytes(of: storage) { bytes in
+            guard let base = bytes.baseAddress else { return }
+            if family == AF_INET {
+                _ = inet_ntop(AF_INET, base + 4, &text, room)
+            } else if isMappedV4 {
+                _ = inet_ntop(AF_INET, base + 20, &text, room)
+            } else {
+                _ = inet_ntop(AF_INET6, base + 8, &text, room)
+            }
+        }
+        return String(
+            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
+            as: UTF8.self
+        )
+    }
+
+    /// Who this is for limits: a v4 address, or the /64 of a v6 address, since that is the smallest
+    /// network a v6 customer gets and its owner can use every address in it.
+    package var neighbourhood: Neighbourhood {
+        withUnsafeBytes(of: storage) { bytes in
+            if family == AF_INET {
+                Neighbourhood(v4: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+            } else if isMappedV4 {
+                Neighbourhood(v4: bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self))
+            } else {
+                Neighbourhood(v6: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            }
+        }
+    }
+
+    private var isMappedV4: Bool {
+        withUnsafeBytes(of: storage) { bytes in
+            family == AF_INET6
+                && bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == 0
+                && bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
+                    == UInt32(0x0000_ffff).bigEndian
+        }
+    }
+}
+
+/// The part of an address that limits count by.
+package struct Neighbourhood: Hashable, Sendable {
+    private let isV6: Bool
+    private let network: UInt64
+
+    fileprivate init(v4 address: UInt32) {
+        isV6 = false
+        network = UInt64(address)
+    }
+
+    fileprivate init(v6 prefix: UInt64) {
+        isV6 = true
+        network = prefix
+    }
+}
