@@ -1,0 +1,51 @@
+import Net
+import Synchronization
+import System
+
+/// Counts connections, over all loops, in total and by where they come from.
+final class Census: Sendable {
+    enum Verdict {
+        case welcome
+        case full
+        case tooManyFromThere
+    }
+
+    private let limit: Int
+    private let limitPerNeighbourhood: Int
+    private let state = Locked(State())
+    private let total = Atomic<Int>(0)
+
+    private struct State {
+        var total = 0
+        var neighbourhoods: [Neighbourhood: Int] = [:]
+    }
+
+    init(limit: Int, perNeighbourhood: Int) {
+        self.limit = limit
+        self.limitPerNeighbourhood = perNeighbourhood
+    }
+
+    var count: Int { total.load(ordering: .relaxed) }
+
+    func enter(from neighbourhood: Neighbourhood) -> Verdict {
+        state.withLock { state in
+            guard state.total < limit else { return .full }
+            let neighbours = state.neighbourhoods[neighbourhood, default: 0]
+            guard neighbours < limitPerNeighbourhood else { return .tooManyFromThere }
+            state.neighbourhoods[neighbourhood] = neighbours + 1
+            state.total += 1
+            total.store(state.total, ordering: .relaxed)
+            return .welcome
+        }
+    }
+
+    func leave(from neighbourhood: Neighbourhood) {
+        state.withLock { state in
+            let neighbours = state.neighbourhoods[neighbourhood, default: 1]
+            // An address that has gone leaves nothing behind, or a scan would grow the table for good.
+            state.neighbourhoods[neighbourhood] = neighbours > 1 ? neighbours - 1 : nil
+            state.total -= 1
+            total.store(state.total, ordering: .relaxed)
+        }
+    }
+}

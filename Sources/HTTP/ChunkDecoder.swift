@@ -1,0 +1,173 @@
+import Glibc
+
+/// Undoes the chunked coding (RFC 9112 section 7.1) in place, as the bytes arrive.
+///
+/// Data moves to the front over the framing that was between it, so the body ends up in one piece
+/// without a second buffer. What it says depends on the bytes alone, not on how they were cut.
+struct ChunkDecoder {
+    private enum State {
+        case size(digits: Int)
+        case chunkExtension
+        case sizeEnd
+        case data
+        case dataReturn
+        case dataEnd
+        case trailerStart
+        case trailerName
+        case trailerValue
+        case trailerEnd
+        case lastEnd
+        case done
+    }
+
+    private var state = State.size(digits: 0)
+    private var chunkBytes = 0
+    private var bodyBytes = 0
+    private var extensionBytes = 0
+    private var trailerBytes = 0
+
+    /// Takes the coded bytes from `read` to `end` and puts decoded ones at `written`, which is never
+    /// after `read`; both move on. True when the body is complete: what follows it begins at `read`.
+    ///
+    /// A chunk that would make the body longer than `bodyBytesMax` is refused before its data is read.
+    mutating func decode(
+        _ memory: UnsafeMutableRawPointer,
+        read: inout Int,
+        end: Int,
+        written: inout Int,
+        bodyBytesMax: Int,
+        _ limits: HTTPServer.Limits
+    ) throws(RequestProblem) -> Bool {
+        while read < end {
+            if case .data = state {
+                let count = min(chunkBytes, end - read)
+                if written != read { memmove(memory + written, memory + read, count) }
+                read += count
+                written += count
+                chunkBytes -= count
+                if chunkBytes == 0 { state = .dataReturn }
+                continue
+            }
+            let byte = memory.load(fromByteOffset: read, as: UInt8.self)
+            read += 1
+            state = try next(after: byte, bodyBytesMax: bodyBytesMax, limits)
+            if case .done = state { return true }
+        }
+        return false
+    }
+
+    private mutating func next(
+        after byte: UInt8,
+        bodyBytesMax: Int,
+        _ limits: HTTPServer.Limits
+    ) throws(RequestProblem) -> State {
+        switch state {
+        case .size(let digits):
+            return try afterSizeByte(byte, digits: digits, bodyBytesMax: bodyBytesMax, limits)
+        case .chunkExtension:
+            if byte == .carriageReturn { return .sizeEnd }
+            guard byte.isFieldContent else {
+                throw .malformed("a chunk extension contains a control character")
+            }
+            try countExtension(limits)
+            return .chunkExtension
+        case .sizeEnd:
+            try expect(.lineFeed, byte)
+            return chunkBytes == 0 ? .trailerStart : .data
+        case .dataReturn:
+            guard byte == .carriageReturn else {
+                throw .malformed("a chunk is longer than its size says")
+            }
+            return .dataEnd
+        case .dataEnd:
+            try expect(.lineFeed, byte)
+            return .size(digits: 0)
+        case .trailerStart:
+            if byte == .carriageReturn { return .lastEnd }
+            return try afterTrailerName(byte, isFirst: true, limits)
+        case .trailerName:
+            return try afterTrailerName(byte, isFirst: false, limits)
+        case .trailerValue:
+            try countTrailer(limits)
+            if byte == .carriageReturn { return .trailerEnd }
+            guard byte.isFieldContent else {
+                throw .malformed("a trailer contains a control character")
+            }
+            return .trailerValue
+        case .trailerEnd:
+            try expect(.lineFeed, byte)
+            return .trailerStart
+        case .lastEnd:
+            try expect(.lineFeed, byte)
+            return .done
+        case .data, .done:
+            preconditionFailure("no byte is looked at in this state")
+        }
+    }
+
+    private mutating func afterSizeByte(
+        _ byte: UInt8,
+        digits: Int,
+        bodyBytesMax: Int,
+        _ limits: HTTPServer.Limits
+    ) throws(RequestProblem) -> State {
+        if let digit = byte.hexValue {
+            if digits == 0 { chunkBytes = 0 }
+            // Fifteen digits cannot overflow, and leading zeros must not make a line without end.
+            guard digits < 15 else { throw .malformed("a chunk size has too many digits") }
+            chunkBytes = chunkBytes << 4 | digit
+            return .size(digits: digits + 1)
+        }
+        guard digits > 0, byte == .carriageReturn || byte == UInt8(ascii: ";") else {
+            throw .malformed("a chunk size is not a hexadecimal number")
+        }
+        guard chunkBytes <= bodyBytesMax - bodyBytes else {
+            throw .tooLarge(bodyBytesMax)
+        }
+        bodyBytes += chunkBytes
+        if byte == .carriageReturn { return .sizeEnd }
+        try countExtension(limits)
+        return .chunkExtension
+    }
+
+    private mutating func afterTrailerName(
+        _ byte: UInt8,
+        isFirst: Bool,
+        _ limits: HTTPServer.Limits
+    ) throws(RequestProblem) -> State {
+        try countTrailer(limits)
+        if byte.isToken { return .trailerName }
+        guard !isFirst, byte == UInt8(ascii: ":") else {
+            throw .malformed("what follows the last chunk is no trailer field")
+        }
+        return .trailerValue
+    }
+
+    private func expect(_ wanted: UInt8, _ byte: UInt8) throws(RequestProblem) {
+        guard byte == wanted else {
+            throw .malformed("a line of the chunked coding does not end with CRLF")
+        }
+    }
+
+    private mutating func countExtension(_ limits: HTTPServer.Limits) throws(RequestProblem) {
+        extensionBytes += 1
+        guard extensionBytes <= limits.chunkExtensionBytes else {
+            throw .malformed(
+                "the chunk extensions are longer than \(limits.chunkExtensionBytes) bytes"
+            )
+        }
+    }
+
+    private mutating func countTrailer(_ limits: HTTPServer.Limits) throws(RequestProblem) {
+        trailerBytes += 1
+        guard trailerBytes <= limits.trailerBytes else {
+            throw .malformed("the trailer is longer than \(limits.trailerBytes) bytes")
+        }
+    }
+}
+
+extension RequestProblem {
+    static func tooLarge(_ bodyBytesMax: Int) -> RequestProblem {
+        RequestProblem(status: 413, reason: "the body is larger than \(bodyBytesMax) bytes")
+    }
+}

@@ -1,0 +1,85 @@
+import Net
+
+/// One client's connection: what it is doing, and what has come and has to go.
+///
+/// It belongs to its loop thread. The loop moves it from phase to phase; see `EventLoop`.
+final class Connection {
+    enum Phase {
+        /// Between requests.
+        case idle
+        /// A head has begun.
+        case head
+        /// A body is read, for the handler or to be dropped.
+        case body
+        /// The handler has the request. What the client sends meanwhile stays in the kernel.
+        case answering
+        /// The last answer is being written.
+        case finishing(lingers: Bool)
+        /// The last answer is written and FIN sent. The client may still be sending; closing now would
+        /// make the kernel reset the connection and destroy the answer before it is read.
+        case lingering
+        case closed
+    }
+
+    enum Timer {
+        case none, idle, head, body, write, linger
+    }
+
+    let socket: Socket
+    let token: PollToken
+    let peer: PeerAddress
+    /// Where it is counted; nil for a connection that is being turned away.
+    let neighbourhood: Neighbourhood?
+
+    var phase = Phase.idle
+    var input = InputWindow()
+    var scanner = HeadScanner()
+    var head: RequestHead?
+    var body: BodyReader?
+    var keepsAlive = true
+
+    /// Answers that the kernel has not taken yet.
+    var output: [UInt8] = []
+    var outputSent = 0
+
+    // Edge-triggered: true until a call has said otherwise.
+    var mayRead = true
+    var mayWrite = true
+    /// FIN has come, possibly with bytes before it.
+    var isFinishedByPeer = false
+
+    /// The body's share of the budget while it is read.
+    var budgetBytes = 0
+    /// The same for pipelined requests that wait for the present answer.
+    var waitingBudgetBytes = 0
+    var lingeredBytes = 0
+
+    var timer = Timer.none
+    var mustRearm = false
+
+    init(
+        _ socket: consuming Socket,
+        token: PollToken,
+        peer: PeerAddress,
+        neighbourhood: Neighbourhood?
+    ) {
+        self.socket = socket
+        self.token = token
+        self.peer = peer
+        self.neighbourhood = neighbourhood
+    }
+
+    var hasOutput: Bool { outputSent < output.count }
+
+    var isClosed: Bool {
+        if case .closed = phase { true } else { false }
+    }
+
+    var isIdle: Bool {
+        if case .idle = phase { true } else { false }
+    }
+
+    var isAnswering: Bool {
+        if case .answering = phase { true } else { false }
+    }
+}

@@ -1,0 +1,101 @@
+import Synchronization
+
+extension HTTPServer {
+    /// What has happened since the start, over all loops, and what is at this moment.
+    package struct Counters: Sendable, Equatable {
+        package var connectionsOpen = 0
+        package var connectionsAccepted = 0
+        /// Turned away because the server was full.
+        package var connectionsRefusedFull = 0
+        /// Turned away because their address had its share.
+        package var connectionsRefusedPerAddress = 0
+        /// Ended by the client in the middle of a request or an answer.
+        package var connectionsBroken = 0
+        /// Times that accepting paused for lack of descriptors or memory.
+        package var acceptPauses = 0
+        /// Answers by the hundreds of their status; the first is 1xx.
+        package var answersByClass = [0, 0, 0, 0, 0]
+        /// Requests that could not be read: 400, 414, 417, 431, 501 and 505.
+        package var malformed = 0
+        /// Requests whose body was larger than allowed.
+        package var tooLarge = 0
+        /// Requests refused because the bodies in flight had reached their bound.
+        package var refusedInFlight = 0
+        package var headTimeouts = 0
+        package var bodyTimeouts = 0
+        package var writeTimeouts = 0
+        package var idleTimeouts = 0
+        package var bytesIn = 0
+        package var bytesOut = 0
+        package var inFlightBodyBytes = 0
+
+        /// Requests that were answered, whatever the answer.
+        package var requests: Int { answersByClass[1...].reduce(0, +) }
+    }
+}
+
+/// One loop's counts. Its loop thread alone writes them, any thread reads.
+final class LoopTally: Sendable {
+    let accepted = Tally()
+    let refusedFull = Tally()
+    let refusedPerAddress = Tally()
+    let broken = Tally()
+    let acceptPauses = Tally()
+    let answers1xx = Tally()
+    let answers2xx = Tally()
+    let answers3xx = Tally()
+    let answers4xx = Tally()
+    let answers5xx = Tally()
+    let malformed = Tally()
+    let tooLarge = Tally()
+    let refusedInFlight = Tally()
+    let headTimeouts = Tally()
+    let bodyTimeouts = Tally()
+    let writeTimeouts = Tally()
+    let idleTimeouts = Tally()
+    let bytesIn = Tally()
+    let bytesOut = Tally()
+
+    func countAnswer(status: Int) {
+        switch status / 100 {
+        case 1: answers1xx.add()
+        case 2: answers2xx.add()
+        case 3: answers3xx.add()
+        case 4: answers4xx.add()
+        default: answers5xx.add()
+        }
+    }
+
+    func add(to counters: inout HTTPServer.Counters) {
+        counters.connectionsAccepted += accepted.now
+        counters.connectionsRefusedFull += refusedFull.now
+        counters.connectionsRefusedPerAddress += refusedPerAddress.now
+        counters.connectionsBroken += broken.now
+        counters.acceptPauses += acceptPauses.now
+        counters.answersByClass[0] += answers1xx.now
+        counters.answersByClass[1] += answers2xx.now
+        counters.answersByClass[2] += answers3xx.now
+        counters.answersByClass[3] += answers4xx.now
+        counters.answersByClass[4] += answers5xx.now
+        counters.malformed += malformed.now
+        counters.tooLarge += tooLarge.now
+        counters.refusedInFlight += refusedInFlight.now
+        counters.headTimeouts += headTimeouts.now
+        counters.bodyTimeouts += bodyTimeouts.now
+        counters.writeTimeouts += writeTimeouts.now
+        counters.idleTimeouts += idleTimeouts.now
+        counters.bytesIn += bytesIn.now
+        counters.bytesOut += bytesOut.now
+    }
+}
+
+/// A count with one writer: adding needs no locked instruction.
+struct Tally: ~Copyable, Sendable {
+    private let value = Atomic<Int>(0)
+
+    var now: Int { value.load(ordering: .relaxed) }
+
+    func add(_ count: Int = 1) {
+        value.store(value.load(ordering: .relaxed) &+ count, ordering: .relaxed)
+    }
+}

@@ -1,0 +1,108 @@
+import Net
+import System
+
+extension EventLoop {
+    /// How many connections one round accepts before others get a turn.
+    private static let acceptsPerRound = 64
+    /// How many are turned away at a time in the polite way, which lets the client read the answer.
+    private static let turnedAwayMax = 256
+    private static let acceptPause = Duration.milliseconds(100)
+
+    func watchListener() throws(SystemError) {
+        guard let listener else { return }
+        isAcceptingPaused = false
+        try port.poller.watchInput(
+            of: listener.descriptor,
+            for: PollToken(slot: UInt32(Slot.listener), generation: 0)
+        )
+    }
+
+    func acceptWaiting(upTo count: Int = acceptsPerRound) throws(SystemError) {
+        guard let listener, !isAcceptingPaused else { return }
+        for _ in 0..<count {
+            switch try listener.accept() {
+            case .connection(let socket, let peer): try welcome(socket, from: peer)
+            case .nobody: return
+            case .exhausted: return try pauseAccepting(listener)
+            }
+        }
+    }
+
+    // The listener stays readable while nothing can be accepted: watching it would spin. Connections
+    // that end meanwhile give their descriptors back.
+    private func pauseAccepting(_ listener: Listener) throws(SystemError) {
+        isAcceptingPaused = true
+        tally.acceptPauses.add()
+        try port.poller.forget(listener.descriptor)
+        wheel.arm(Slot.listener, at: now + Self.acceptPause)
+        if lastPauseNote.map({ now - $0 > .seconds(10) }) ?? true {
+            lastPauseNote = now
+            journal.warning(
+                "out of descriptors: accepting pauses",
+                ["remedy": "raise the limit of open files or lower the number of connections"]
+            )
+        }
+    }
+
+    private func welcome(
+        _ socket: consuming Socket,
+        from address: SocketAddress
+    ) throws(SystemError) {
+        let neighbourhood = address.neighbourhood
+        switch port.census.enter(from: neighbourhood) {
+        case .welcome:
+            tally.accepted.add()
+            let connection = try seat(socket, from: address, neighbourhood)
+            takeTurn(connection)
+        case .full:
+            tally.refusedFull.add()
+            try turnAway(socket, from: address, "the gateway has as many connections as it may")
+        case .tooManyFromThere:
+            tally.refusedPerAddress.add()
+            try turnAway(socket, from: address, "your address has as many connections as it may")
+        }
+    }
+
+    private func turnAway(
+        _ socket: consuming Socket,
+        from address: SocketAddress,
+        _ reason: String
+    ) throws(SystemError) {
+        guard turnedAwayCount < Self.turnedAwayMax else { return }
+        turnedAwayCount += 1
+        let connection = try seat(socket, from: address, nil)
+        connection.keepsAlive = false
+        let problem = RequestProblem(status: 503, reason: reason)
+        write(handler.answer(to: problem, head: nil), to: connection)
+        connection.phase = .finishing(lingers: true)
+        takeTurn(connection)
+    }
+
+    /// Gives the connection a slot and watches it.
+    private func seat(
+        _ socket: consuming Socket,
+        from address: SocketAddress,
+        _ neighbourhood: Neighbourhood?
+    ) throws(SystemError) -> Connection {
+        let slot: Int
+        if let free = freeSlots.popLast() {
+            slot = free
+        } else {
+            slot = connections.count
+            connections.append(nil)
+            generations.append(0)
+        }
+        generations[slot] &+= 1
+        let token = PollToken(slot: UInt32(slot), generation: generations[slot])
+        let descriptor = socket.number
+        let connection = Connection(
+            socket,
+            token: token,
+            peer: PeerAddress(host: address.host, port: address.port),
+            neighbourhood: neighbourhood
+        )
+        connections[slot] = connection
+        try port.poller.watchChanges(of: descriptor, for: token)
+        return connection
+    }
+}

@@ -1,0 +1,33 @@
+import System
+
+extension EventLoop {
+    /// Puts the answer to the present request into the turn's outgoing bytes, and decides what the
+    /// connection does after it.
+    func write(_ response: Response, to connection: Connection) {
+        let closes = response.closes || !connection.keepsAlive || stopDeadline != nil
+        let writer = ResponseWriter(
+            isHead: connection.head?.method == .head,
+            closes: closes,
+            minorVersion: connection.head?.minorVersion ?? 1
+        )
+        writer.write(response, stampedBy: handler, to: &outgoing)
+        tally.countAnswer(status: response.status)
+        connection.head = nil
+        port.budget.giveBack(connection.waitingBudgetBytes)
+        connection.waitingBudgetBytes = 0
+        connection.mustRearm = true
+        connection.phase = closes ? .finishing(lingers: true) : .idle
+    }
+
+    /// Answers what cannot be read, or is too slow or too large, and ends the connection: where the next
+    /// request would begin is not known any more.
+    func refuse(_ problem: RequestProblem, _ connection: Connection) {
+        port.budget.giveBack(connection.budgetBytes)
+        connection.budgetBytes = 0
+        connection.body = nil
+        connection.input.endBody()
+        connection.input.dropUnread()
+        connection.keepsAlive = false
+        write(handler.answer(to: problem, head: connection.head), to: connection)
+    }
+}

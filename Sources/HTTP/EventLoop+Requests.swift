@@ -1,0 +1,177 @@
+import Net
+import System
+
+/// From bytes to the handler.
+extension EventLoop {
+    /// Tries to read a head.
+    func beginRequest(_ connection: Connection) -> Step {
+        guard connection.input.start < connection.input.end else { return .needsInput }
+        let unread = connection.input.unread
+        do throws(RequestProblem) {
+            guard let range = try connection.scanner.scan(unread, limits) else {
+                connection.phase = .head
+                return .needsInput
+            }
+            let fieldCount = connection.scanner.fieldCount
+            connection.scanner = HeadScanner()
+            connection.input.start += range.upperBound
+            let parsed = try HeadParser.parse(
+                UnsafeRawBufferPointer(rebasing: unread[range]),
+                fieldCount: fieldCount,
+                peer: connection.peer
+            )
+            admit(parsed, on: connection)
+        } catch {
+            tally.malformed.add()
+            refuse(error, connection)
+        }
+        return .advanced
+    }
+
+    private func admit(_ parsed: ParsedHead, on connection: Connection) {
+        connection.head = parsed.head
+        connection.keepsAlive = parsed.keepsAlive
+        switch handler.admit(parsed.head) {
+        case .refuse(let response): refuse(parsed, with: response, connection)
+        case .accept(let bodyBytesMax):
+            if let problem = reserve(parsed, bodyBytesMax, connection) {
+                let response = handler.answer(to: problem, head: parsed.head)
+                refuse(parsed, with: response, connection)
+                return
+            }
+            connection.input.beginBody()
+            connection.body = BodyReader(
+                parsed.framing,
+                bodyBytesMax: bodyBytesMax,
+                isDropped: false
+            )
+            connection.phase = .body
+            // RFC 9110 section 10.1.1: not needed when some of the body is here already.
+            if parsed.expectsContinue, parsed.framing != .none, connection.input.unread.isEmpty {
+                outgoing += ResponseWriter.goOn
+                tally.countAnswer(status: 100)
+            }
+        }
+    }
+
+    /// Takes the body's share of the budget before the first byte of it is read.
+    private func reserve(
+        _ parsed: ParsedHead,
+        _ bodyBytesMax: Int,
+        _ connection: Connection
+    ) -> RequestProblem? {
+        guard case .length(let count) = parsed.framing, count > 0 else { return nil }
+        guard count <= bodyBytesMax else {
+            tally.tooLarge.add()
+            return .tooLarge(bodyBytesMax)
+        }
+        guard port.budget.take(count) else {
+            tally.refusedInFlight.add()
+            return .tooMuchInFlight
+        }
+        connection.budgetBytes = count
+        return nil
+    }
+
+    /// Answers a request whose body is not wanted. A small one is read and dropped, so that the
+    /// connection lives on; a client that waits for "100 Continue" may send it or not, which leaves
+    /// no certain end but closing.
+    private func refuse(_ parsed: ParsedHead, with response: Response, _ connection: Connection) {
+        switch parsed.framing {
+        case .none:
+            write(response, to: connection)
+            return
+        case .length(let count) where count > limits.droppedBodyBytes || parsed.expectsContinue:
+            connection.keepsAlive = false
+        case .chunked where parsed.expectsContinue: connection.keepsAlive = false
+        case .length, .chunked: break
+        }
+        write(response, to: connection)
+        guard connection.isIdle else { return }
+        connection.body = BodyReader(
+            parsed.framing,
+            bodyBytesMax: limits.droppedBodyBytes,
+            isDropped: true
+        )
+        connection.phase = .body
+    }
+
+    func continueBody(_ connection: Connection) -> Step {
+        guard var body = connection.body else { return .waits }
+        connection.body = nil
+        do throws(RequestProblem) {
+            let isComplete = try body.advance(&connection.input, limits)
+            guard isComplete else {
+                try reserveWhatCame(body, connection)
+                if body.progressBytes >= limits.bodyProgressBytes {
+                    body.progressBytes = 0
+                    connection.mustRearm = true
+                }
+                connection.body = body
+                return .needsInput
+            }
+            if body.isDropped {
+                connection.phase = .idle
+            } else {
+                try reserveWhatCame(body, connection)
+                handOver(connection)
+            }
+        } catch {
+            refuse(error, body, connection)
+        }
+        return .advanced
+    }
+
+    /// A chunked body takes its share of the budget as it comes.
+    private func reserveWhatCame(
+        _ body: BodyReader,
+        _ connection: Connection
+    ) throws(RequestProblem) {
+        guard !body.isDropped, body.declaredBytes == nil else { return }
+        let missing = connection.input.body.count - connection.budgetBytes
+        guard missing > 0 else { return }
+        guard port.budget.take(missing) else { throw .tooMuchInFlight }
+        connection.budgetBytes += missing
+    }
+
+    private func refuse(_ problem: RequestProblem, _ body: BodyReader, _ connection: Connection) {
+        // The request that the body belonged to has been answered already.
+        guard !body.isDropped else {
+            connection.phase = .finishing(lingers: true)
+            return
+        }
+        switch problem.status {
+        case 413: tally.tooLarge.add()
+        case 503: tally.refusedInFlight.add()
+        default: tally.malformed.add()
+        }
+        refuse(problem, connection)
+    }
+
+    /// The whole request is here.
+    private func handOver(_ connection: Connection) {
+        guard let head = connection.head else { return }
+        connection.phase = .answering
+        let token = connection.token
+        let pending = PendingAnswer(
+            port: port,
+            connection: token,
+            bodyBytes: connection.budgetBytes
+        )
+        connection.budgetBytes = 0
+        handler.handle(
+            head,
+            body: connection.input.body,
+            responder: Responder { pending.answer($0) }
+        )
+        connection.input.endBody()
+        if let response = port.takeOwnAnswer(for: token) { write(response, to: connection) }
+    }
+}
+
+extension RequestProblem {
+    static let tooMuchInFlight = RequestProblem(
+        status: 503,
+        reason: "more bodies are on their way than the gateway takes at a time; try again"
+    )
+}

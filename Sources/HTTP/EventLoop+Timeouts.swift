@@ -1,0 +1,74 @@
+import Net
+import System
+
+extension EventLoop {
+    /// Sets the timer that the connection's phase asks for; none while a handler has the request.
+    func settleTimer(_ connection: Connection) {
+        let timer = wantedTimer(connection)
+        guard timer != connection.timer || connection.mustRearm else { return }
+        connection.timer = timer
+        connection.mustRearm = false
+        let slot = Int(connection.token.slot)
+        switch timer {
+        case .none: wheel.disarm(slot)
+        case .idle: wheel.arm(slot, at: now + limits.idleTime)
+        case .head: wheel.arm(slot, at: now + limits.headTime)
+        case .body: wheel.arm(slot, at: now + limits.bodyTime)
+        case .write: wheel.arm(slot, at: now + limits.writeTime)
+        case .linger: wheel.arm(slot, at: now + limits.lingerTime)
+        }
+    }
+
+    private func wantedTimer(_ connection: Connection) -> Connection.Timer {
+        if connection.hasOutput { return .write }
+        return switch connection.phase {
+        case .idle: .idle
+        case .head: .head
+        case .body: .body
+        case .answering, .closed: .none
+        case .finishing: .write
+        case .lingering: .linger
+        }
+    }
+
+    /// A slot's time is over.
+    func expire(_ slot: Int) throws(SystemError) {
+        guard slot != Slot.listener else { return try watchListener() }
+        guard let connection = connections[slot] else { return }
+        let timer = connection.timer
+        connection.timer = .none
+        switch timer {
+        case .none, .linger: close(connection)
+        case .idle:
+            tally.idleTimeouts.add()
+            close(connection)
+        case .write:
+            tally.writeTimeouts.add()
+            close(connection)
+        case .head:
+            tally.headTimeouts.add()
+            refuse(.headTooSlow, connection)
+            takeTurn(connection)
+        case .body:
+            tally.bodyTimeouts.add()
+            bodyTooSlow(connection)
+        }
+    }
+
+    private func bodyTooSlow(_ connection: Connection) {
+        guard connection.body?.isDropped == false else { return close(connection) }
+        refuse(.bodyTooSlow, connection)
+        takeTurn(connection)
+    }
+}
+
+extension RequestProblem {
+    fileprivate static let headTooSlow = RequestProblem(
+        status: 408,
+        reason: "the head of the request did not arrive in time"
+    )
+    fileprivate static let bodyTooSlow = RequestProblem(
+        status: 408,
+        reason: "the body of the request stopped arriving"
+    )
+}

@@ -1,0 +1,205 @@
+import Net
+import System
+
+/// A connection's turn: as far as it goes without waiting.
+extension EventLoop {
+    /// Reads of one turn; a client that sends faster than it is served must let others in.
+    private static let readsPerTurn = 16
+    /// Answers to pipelined requests are sent together, up to this size.
+    private static let outgoingMax = 256 << 10
+    /// A client that is told to go may still send so much before it is cut off.
+    private static let lingeredMax = 1 << 20
+
+    enum Step {
+        case advanced
+        case needsInput
+        case waits
+    }
+
+    func takeTurn(_ connection: Connection) {
+        connection.input.lend(scratch)
+        var reads = 0
+        turn: while !connection.isClosed {
+            // A client that does not take its answers is not read from either: what is kept for it
+            // stays bounded.
+            guard flushIfNeeded(connection) else { break turn }
+            switch step(connection) {
+            case .advanced: continue turn
+            case .waits:
+                guard isAtItsEnd(connection) else { break turn }
+            case .needsInput:
+                guard flush(connection) else { break turn }
+                guard reads < Self.readsPerTurn else {
+                    unfinished.append(connection.token)
+                    break turn
+                }
+                reads += 1
+                guard read(connection) else { break turn }
+            }
+        }
+        settle(connection)
+    }
+
+    private func step(_ connection: Connection) -> Step {
+        switch connection.phase {
+        case .idle, .head: beginRequest(connection)
+        case .body: continueBody(connection)
+        case .lingering: linger(connection)
+        case .answering, .finishing, .closed: .waits
+        }
+    }
+
+    /// Whether the connection had only its last answer to write, and did: it goes on to its end.
+    private func isAtItsEnd(_ connection: Connection) -> Bool {
+        guard flush(connection), case .finishing(let lingers) = connection.phase else {
+            return false
+        }
+        guard lingers, !connection.isFinishedByPeer else {
+            close(connection)
+            return false
+        }
+        connection.socket.finishWriting()
+        connection.phase = .lingering
+        return true
+    }
+
+    private func linger(_ connection: Connection) -> Step {
+        connection.lingeredBytes += connection.input.unread.count
+        connection.input.dropUnread()
+        guard connection.lingeredBytes <= Self.lingeredMax else {
+            close(connection)
+            return .waits
+        }
+        return .needsInput
+    }
+
+    /// True if something came.
+    private func read(_ connection: Connection) -> Bool {
+        guard connection.mayRead else { return false }
+        if connection.input.block == nil { connection.input.lend(scratch) }
+        if connection.input.liveCount == 0 { connection.input.rewind() }
+        if connection.input.room.isEmpty {
+            connection.input.makeRoom(wantedCapacity: wantedCapacity(connection), from: &pool)
+        }
+        let room = connection.input.room
+        do throws(SystemError) {
+            switch try connection.socket.receive(into: room) {
+            case .wouldBlock:
+                connection.mayRead = false
+                return false
+            case .done(0):
+                clientFinished(connection)
+                return false
+            case .done(let count):
+                // A short read has emptied the socket; what comes later is a new event. FIN is not:
+                // it may have come before the event that told of the bytes.
+                if count < room.count, !connection.isFinishedByPeer { connection.mayRead = false }
+                connection.input.end += count
+                tally.bytesIn.add(count)
+                return true
+            }
+        } catch {
+            if !connection.isIdle { tally.broken.add() }
+            close(connection)
+            return false
+        }
+    }
+
+    // Only asked for when more input is needed: a client that has half closed after a whole request
+    // has had its answer by now.
+    private func clientFinished(_ connection: Connection) {
+        switch connection.phase {
+        case .head, .body: tally.broken.add()
+        case .idle, .answering, .finishing, .lingering, .closed: break
+        }
+        close(connection)
+    }
+
+    /// A body gets what it declares, but never more than twice what has come: memory follows bytes.
+    private func wantedCapacity(_ connection: Connection) -> Int {
+        let live = connection.input.liveCount
+        guard let body = connection.body, !body.isDropped else { return live * 2 }
+        return min(body.declaredBytes ?? .max, max(16 << 10, live * 2))
+    }
+
+    private func flushIfNeeded(_ connection: Connection) -> Bool {
+        guard connection.hasOutput || outgoing.count > Self.outgoingMax else { return true }
+        return flush(connection)
+    }
+
+    /// Sends what there is to send. False if something is left, or the connection was lost.
+    private func flush(_ connection: Connection) -> Bool {
+        guard !connection.isClosed else { return false }
+        guard connection.hasOutput || !outgoing.isEmpty else { return true }
+        if !connection.hasOutput {
+            // The loop's array is lent to the connection and comes back when all of it was sent.
+            swap(&outgoing, &connection.output)
+            connection.outputSent = 0
+        } else {
+            connection.output += outgoing
+            outgoing.removeAll(keepingCapacity: true)
+        }
+        do throws(SystemError) {
+            while connection.hasOutput, connection.mayWrite {
+                let outcome = try connection.output.withUnsafeBufferPointer {
+                    bytes throws(SystemError) in
+                    try connection.socket.send(
+                        UnsafeRawBufferPointer(bytes)[from: connection.outputSent]
+                    )
+                }
+                switch outcome {
+                case .wouldBlock: connection.mayWrite = false
+                case .done(let count):
+                    connection.outputSent += count
+                    connection.mustRearm = true
+                    tally.bytesOut.add(count)
+                }
+            }
+        } catch {
+            tally.broken.add()
+            close(connection)
+            return false
+        }
+        guard !connection.hasOutput else { return false }
+        if connection.output.capacity <= Self.outgoingMax * 2 {
+            swap(&outgoing, &connection.output)
+        }
+        outgoing.removeAll(keepingCapacity: true)
+        connection.output = []
+        connection.outputSent = 0
+        return true
+    }
+
+    /// Ends a turn: the connection keeps only the memory that it needs, and its timer fits its phase.
+    private func settle(_ connection: Connection) {
+        guard !connection.isClosed else {
+            outgoing.removeAll(keepingCapacity: true)
+            return
+        }
+        if stopDeadline != nil, connection.isIdle, !connection.hasOutput {
+            return close(connection)
+        }
+        keepWaitingInput(connection)
+        connection.input.settle(wantedCapacity: wantedCapacity(connection), to: &pool)
+        settleTimer(connection)
+    }
+
+    /// Pipelined requests wait in memory. Beyond a head's worth they count like bodies in flight.
+    private func keepWaitingInput(_ connection: Connection) {
+        guard connection.isAnswering, connection.waitingBudgetBytes == 0 else { return }
+        let count = connection.input.liveCount
+        guard count > limits.headBytes else { return }
+        if port.budget.take(count) {
+            connection.waitingBudgetBytes = count
+        } else {
+            connection.input.dropUnread()
+            connection.keepsAlive = false
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate subscript(from start: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: self[start...])
+    }
+}

@@ -1,0 +1,187 @@
+import Net
+import System
+
+/// One thread that serves its share of the connections.
+///
+/// It sleeps in `epoll_wait` alone. Each event gives a connection a turn (`EventLoop+Turn`): it reads,
+/// interprets and answers as far as it goes without waiting, then its memory and timer are settled.
+final class EventLoop {
+    /// Fixed users of the first slots of the table of connections.
+    enum Slot {
+        static let listener = 0
+        static let wakeUp = 1
+        static let firstConnection = 2
+    }
+
+    let port: LoopPort
+    let limits: HTTPServer.Limits
+    let journal: Journal
+    let handler: any RequestHandler
+    var tally: LoopTally { port.tally }
+
+    /// Nil once the server stops.
+    var listener: Listener?
+    var isAcceptingPaused = false
+    var lastPauseNote: Moment?
+    var stopDeadline: Moment?
+
+    var connections: [Connection?]
+    var generations: [UInt32]
+    var freeSlots: [Int] = []
+    /// Connections in the table that are turned away and not counted anywhere else.
+    var turnedAwayCount = 0
+
+    var wheel: TimerWheel
+    var now: Moment
+    var pool = BufferPool()
+    /// Lent to whoever has the turn; large enough for most requests to come in one read.
+    let scratch = BufferPool.allocate(64 << 10)
+    /// Answers of the turn, sent together at its end.
+    var outgoing: [UInt8] = []
+    /// Connections whose turn ended before their work did.
+    var unfinished: [PollToken] = []
+
+    init(
+        port: LoopPort,
+        listener: Listener,
+        limits: HTTPServer.Limits,
+        journal: Journal,
+        handler: any RequestHandler
+    ) {
+        self.port = port
+        self.listener = listener
+        self.limits = limits
+        self.journal = journal
+        self.handler = handler
+        now = .now
+        wheel = TimerWheel(now: now)
+        connections = Array(repeating: nil, count: Slot.firstConnection)
+        generations = Array(repeating: 0, count: Slot.firstConnection)
+    }
+
+    deinit { BufferPool.free(scratch) }
+
+    /// Serves until it is told to stop.
+    func run() throws(SystemError) {
+        port.bindToThisThread()
+        try port.poller.watchSignals(
+            of: port.wakeUp.descriptor,
+            for: PollToken(slot: UInt32(Slot.wakeUp), generation: 0)
+        )
+        try watchListener()
+        var events: [PollEvent] = []
+        var due: [Int] = []
+        while !isDone {
+            try port.poller.wait(timeout: timeToSleep, into: &events)
+            now = .now
+            for event in events { try take(event) }
+            takeTurnsAgain()
+            wheel.takeDue(at: now, into: &due)
+            for slot in due { try expire(slot) }
+            due.removeAll(keepingCapacity: true)
+            giveOwnAnswers()
+        }
+        for connection in connections { connection.map(close) }
+    }
+
+    private var isDone: Bool {
+        guard let stopDeadline else { return false }
+        return now >= stopDeadline || connections.count - freeSlots.count == Slot.firstConnection
+    }
+
+    private var timeToSleep: Duration? {
+        guard unfinished.isEmpty else { return .zero }
+        switch (wheel.nearest, stopDeadline) {
+        case (nil, nil): return nil
+        case (let nearest?, nil): return nearest - now
+        case (nil, let deadline?): return deadline - now
+        case (let nearest?, let deadline?): return min(nearest, deadline) - now
+        }
+    }
+
+    private func take(_ event: PollEvent) throws(SystemError) {
+        switch Int(event.token.slot) {
+        case Slot.listener: try acceptWaiting()
+        case Slot.wakeUp: takeMail()
+        default:
+            guard let connection = connection(for: event.token) else { return }
+            if event.readiness.contains(.gone) {
+                if !isLeaving(connection) { tally.broken.add() }
+                close(connection)
+                return
+            }
+            if event.readiness.contains(.readable) { connection.mayRead = true }
+            if event.readiness.contains(.writable) { connection.mayWrite = true }
+            if event.readiness.contains(.finished) { connection.isFinishedByPeer = true }
+            takeTurn(connection)
+        }
+    }
+
+    private func takeMail() {
+        for message in port.mailbox.takeAll() {
+            switch message {
+            case .answer(let token, let response): give(response, to: token)
+            case .stop(let deadline): beginStopping(by: deadline)
+            }
+        }
+    }
+
+    private func takeTurnsAgain() {
+        guard !unfinished.isEmpty else { return }
+        let tokens = unfinished
+        unfinished.removeAll(keepingCapacity: true)
+        for token in tokens {
+            if let connection = connection(for: token) { takeTurn(connection) }
+        }
+    }
+
+    /// Answers that a handler gave on this thread to requests of other connections.
+    private func giveOwnAnswers() {
+        while true {
+            let answers = port.takeOwnAnswers()
+            guard !answers.isEmpty else { return }
+            for (token, response) in answers { give(response, to: token) }
+        }
+    }
+
+    /// The answer of a handler that took its time. The client may have gone: then it is dropped.
+    private func give(_ response: Response, to token: PollToken) {
+        guard let connection = connection(for: token), connection.isAnswering else { return }
+        write(response, to: connection)
+        takeTurn(connection)
+    }
+
+    /// The present user of the slot, if the token means it and not an earlier one.
+    func connection(for token: PollToken) -> Connection? {
+        guard let connection = connections[Int(token.slot)], connection.token == token else {
+            return nil
+        }
+        return connection
+    }
+
+    func close(_ connection: Connection) {
+        guard !connection.isClosed else { return }
+        connection.phase = .closed
+        connection.input.discard(to: &pool)
+        port.budget.giveBack(connection.budgetBytes + connection.waitingBudgetBytes)
+        connection.budgetBytes = 0
+        connection.waitingBudgetBytes = 0
+        let slot = Int(connection.token.slot)
+        wheel.disarm(slot)
+        if let neighbourhood = connection.neighbourhood {
+            port.census.leave(from: neighbourhood)
+        } else {
+            turnedAwayCount -= 1
+        }
+        connections[slot] = nil
+        freeSlots.append(slot)
+    }
+
+    private func isLeaving(_ connection: Connection) -> Bool {
+        switch connection.phase {
+        case .idle, .lingering, .closed: true
+        case .finishing: !connection.hasOutput
+        case .head, .body, .answering: false
+        }
+    }
+}

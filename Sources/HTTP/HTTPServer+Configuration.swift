@@ -1,0 +1,66 @@
+import Glibc
+package import Net
+package import System
+
+extension HTTPServer {
+    package struct Configuration: Sendable {
+        package var listen: ListenAddress
+        /// Names the loop threads: "http-0", "http-1".
+        package var name: String
+        package var loops: Int
+        package var limits: Limits
+        package var journal: Journal
+
+        package init(
+            listen: ListenAddress,
+            name: String = "http",
+            loops: Int = HTTPServer.cores,
+            limits: Limits = Limits(),
+            journal: Journal
+        ) {
+            self.listen = listen
+            self.name = name
+            self.loops = max(1, loops)
+            self.limits = limits
+            self.journal = journal
+        }
+    }
+
+    /// What a client may use up, in bytes, counts and time.
+    package struct Limits: Sendable {
+        /// Without the line's end; more is 414.
+        package var requestLineBytes = 8 << 10
+        /// From the method to the blank line; more is 431.
+        package var headBytes = 16 << 10
+        /// More is 431.
+        package var headFields = 100
+        /// Chunk extensions of one body; more is 400.
+        package var chunkExtensionBytes = 1 << 10
+        /// Trailer fields of one body; more is 400.
+        package var trailerBytes = 4 << 10
+        /// Bodies whose requests have no answer yet, over all loops; more is 503.
+        package var inFlightBodyBytes = 64 << 20
+        /// The body of a refused request is read and dropped up to this size, so that the connection
+        /// lives on. A longer one ends it.
+        package var droppedBodyBytes = 64 << 10
+        /// Over all loops; more is 503.
+        package var connections = 20_000
+        /// From one v4 address or one v6 /64; more is 503.
+        package var connectionsPerAddress = 1024
+        /// From the first byte of a head to its last; more is 408.
+        package var headTime: Duration = .seconds(10)
+        /// A body must bring `bodyProgressBytes`, or its end, each time this has passed; else 408.
+        package var bodyTime: Duration = .seconds(10)
+        package var bodyProgressBytes = 1 << 10
+        /// Without a request the connection is closed.
+        package var idleTime: Duration = .seconds(75)
+        /// A client that takes nothing of its answer for so long is disconnected.
+        package var writeTime: Duration = .seconds(30)
+        /// How long a refused client may go on sending before it is cut off.
+        package var lingerTime: Duration = .seconds(2)
+
+        package init() {}
+    }
+
+    package static var cores: Int { max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))) }
+}

@@ -1,0 +1,101 @@
+import Glibc
+package import Net
+import System
+
+/// A server of HTTP/1.1 and 1.0 over TCP: one loop thread per core, each with its own listener.
+///
+/// It parses, frames, limits and answers; what requests mean is up to the handlers.
+package final class HTTPServer: Sendable {
+    /// With the real port.
+    package let address: ListenAddress
+
+    private let ports: [LoopPort]
+    private let budget: BodyBudget
+    private let census: Census
+    private let workers: Locked<[Worker]>
+
+    /// Binds the address and starts serving. `makeHandler` is called once for each loop, on its thread.
+    package init(
+        _ configuration: Configuration,
+        makeHandler: @escaping @Sendable (_ loop: Int) -> any RequestHandler
+    ) throws(ListenError) {
+        var limits = configuration.limits
+        limits.connections = Self.connections(within: limits.connections, configuration.journal)
+        budget = BodyBudget(limit: limits.inFlightBodyBytes)
+        census = Census(
+            limit: limits.connections,
+            perNeighbourhood: limits.connectionsPerAddress
+        )
+        let first = try Listener(configuration.listen)
+        address = first.address
+        var listeners = [first]
+        while listeners.count < configuration.loops {
+            listeners.append(try Listener(joining: first))
+        }
+        workers = Locked([])
+        do throws(SystemError) {
+            var ports: [LoopPort] = []
+            for _ in listeners { ports.append(try LoopPort(budget: budget, census: census)) }
+            self.ports = ports
+            let name = configuration.name
+            let journal = configuration.journal
+            for (index, listener) in listeners.enumerated() {
+                let port = ports[index]
+                let limits = limits
+                let worker = try Worker("\(name)-\(index)") {
+                    let loop = EventLoop(
+                        port: port,
+                        listener: listener,
+                        limits: limits,
+                        journal: journal,
+                        handler: makeHandler(index)
+                    )
+                    do throws(SystemError) {
+                        try loop.run()
+                    } catch {
+                        journal.error("an HTTP loop ended", ["loop": index, "reason": "\(error)"])
+                    }
+                }
+                workers.withLock { $0.append(worker) }
+            }
+        } catch {
+            throw .system(configuration.listen, error)
+        }
+    }
+
+    deinit { stop(within: .zero) }
+
+    /// Stops accepting, lets requests that have begun finish, closes each connection after its answer, and
+    /// cuts off what is left when the time is over. Returns when the loops have ended.
+    package func stop(within time: Duration) {
+        let deadline = Moment.now + time
+        precondition(!ports.contains(where: \.isOnLoop), "a loop cannot wait for its own end")
+        let workers = workers.withLock { workers in
+            defer { workers = [] }
+            return workers
+        }
+        for port in ports { port.mailbox.post(.stop(by: deadline)) }
+        for worker in workers { worker.join() }
+    }
+
+    package var counters: Counters {
+        var counters = Counters()
+        counters.connectionsOpen = census.count
+        counters.inFlightBodyBytes = budget.inUse
+        for port in ports { port.tally.add(to: &counters) }
+        return counters
+    }
+
+    /// The limit of connections, lowered to what the process has descriptors for.
+    private static func connections(within wanted: Int, _ journal: Journal) -> Int {
+        // Files, the queue, outgoing connections and those that are turned away need some too.
+        let descriptors = DescriptorLimit.raise()
+        let possible = descriptors - min(1024, descriptors / 4)
+        guard wanted > possible else { return wanted }
+        journal.info(
+            "fewer connections than configured: the limit of open files is too low",
+            ["configured": wanted, "possible": possible]
+        )
+        return possible
+    }
+}

@@ -1,0 +1,175 @@
+/// A head that was checked, and what it says about the body and the connection.
+struct ParsedHead {
+    let head: RequestHead
+    let framing: BodyFraming
+    let keepsAlive: Bool
+    /// The client waits for "100 Continue" before it sends the body.
+    let expectsContinue: Bool
+}
+
+/// How the end of a body is found (RFC 9112 section 6).
+enum BodyFraming: Equatable {
+    case length(Int)
+    case chunked
+
+    static let none = BodyFraming.length(0)
+}
+
+/// Reads one complete head as RFC 9112 wants it, and refuses what two readers could read differently.
+///
+/// Behind a load balancer such a difference lets one client's bytes become another's request, so
+/// nothing here is repaired or guessed.
+struct HeadParser {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+    private var fields: [RequestHead.Field] = []
+    private var meaning = FramingFields()
+
+    /// Takes the bytes from the method to the blank line, as `HeadScanner` found them: every line ends
+    /// with CRLF, the last is empty.
+    static func parse(
+        _ bytes: UnsafeRawBufferPointer,
+        fieldCount: Int,
+        peer: PeerAddress
+    ) throws(RequestProblem) -> ParsedHead {
+        var parser = HeadParser(bytes: bytes)
+        parser.fields.reserveCapacity(fieldCount)
+        return try parser.parse(peer: peer)
+    }
+
+    private init(bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    private mutating func parse(peer: PeerAddress) throws(RequestProblem) -> ParsedHead {
+        let methodRange = try token(before: .space, "the method")
+        let targetRange = try target()
+        let minorVersion = try version()
+        while bytes[position] != .carriageReturn { try field() }
+        guard position + 2 == bytes.count else {
+            throw .malformed("a carriage return stands alone")
+        }
+        let method = RequestHead.Method(bytes[methodRange])
+        let place = try TargetForm(bytes, targetRange, isOptions: method == .options)
+        try meaning.checkHost(in: bytes, minorVersion: minorVersion, authority: place.authority)
+        return ParsedHead(
+            head: RequestHead(
+                bytes: Array(bytes),
+                method: method,
+                path: place.path,
+                query: place.query,
+                fields: fields,
+                minorVersion: minorVersion,
+                peer: peer
+            ),
+            framing: try meaning.framing(minorVersion: minorVersion),
+            keepsAlive: meaning.keepsAlive(minorVersion: minorVersion),
+            expectsContinue: try meaning.expectsContinue(minorVersion: minorVersion)
+        )
+    }
+
+    private mutating func token(
+        before end: UInt8,
+        _ what: StaticString
+    ) throws(RequestProblem) -> Range<Int> {
+        let start = position
+        while bytes[position].isToken { position += 1 }
+        guard position > start else { throw .malformed("\(what) is missing") }
+        guard bytes[position] == end else {
+            throw .malformed("\(what) contains a byte that it must not contain")
+        }
+        defer { position += 1 }
+        return start..<position
+    }
+
+    private mutating func target() throws(RequestProblem) -> Range<Int> {
+        let start = position
+        while bytes[position].isTarget { position += 1 }
+        guard position > start else { throw .malformed("the request target is missing") }
+        guard bytes[position] == .space else {
+            throw .malformed("the request target contains a byte that must be percent-encoded")
+        }
+        defer { position += 1 }
+        return start..<position
+    }
+
+    // RFC 9112 section 2.3: the name is case-sensitive, the version is two single digits.
+    private mutating func version() throws(RequestProblem) -> Int {
+        let start = position
+        while bytes[position] != .carriageReturn { position += 1 }
+        let text = bytes[start..<position]
+        guard bytes[position + 1] == .lineFeed, text.count == 8, text.starts(with: "HTTP/".utf8),
+            bytes[start + 5].isDigit, bytes[start + 6] == UInt8(ascii: "."),
+            bytes[start + 7].isDigit
+        else {
+            throw .malformed("the request line does not end with HTTP/1.1")
+        }
+        guard bytes[start + 5] == UInt8(ascii: "1"), bytes[start + 7] <= UInt8(ascii: "1") else {
+            throw RequestProblem(status: 505, reason: "only HTTP/1.1 and HTTP/1.0 are spoken here")
+        }
+        position += 2
+        return Int(bytes[start + 7] - UInt8(ascii: "0"))
+    }
+
+    private mutating func field() throws(RequestProblem) {
+        let first = bytes[position]
+        // RFC 9112 section 5.2: obs-fold.
+        guard first != .space, first != .tab else {
+            throw .malformed("a field goes on in the next line")
+        }
+        let start = position
+        while bytes[position].isToken { position += 1 }
+        let name = start..<position
+        guard bytes[position] == UInt8(ascii: ":"), !name.isEmpty else {
+            throw .malformed(
+                bytes[position] == .space || bytes[position] == .tab
+                    ? "a field name is followed by a space before its colon"
+                    : "a field name is missing or contains a byte that it must not contain"
+            )
+        }
+        position += 1
+        let value = try fieldValue()
+        fields.append(RequestHead.Field(name: name, value: value))
+        try meaning.note(name: bytes[name], value: bytes[value], at: value)
+    }
+
+    private mutating func fieldValue() throws(RequestProblem) -> Range<Int> {
+        while bytes[position] == .space || bytes[position] == .tab { position += 1 }
+        let start = position
+        while bytes[position].isFieldContent { position += 1 }
+        guard bytes[position] == .carriageReturn else {
+            throw .malformed("a field value contains a control character")
+        }
+        guard bytes[position + 1] == .lineFeed else {
+            throw .malformed("a carriage return stands alone")
+        }
+        var end = position
+        while end > start, bytes[end - 1] == .space || bytes[end - 1] == .tab { end -= 1 }
+        position += 2
+        return start..<end
+    }
+}
+
+extension RequestHead.Method {
+    /// Methods are case-sensitive (RFC 9110 section 9.1).
+    fileprivate init(_ token: Slice<UnsafeRawBufferPointer>) {
+        self =
+            if token.elementsEqual("POST".utf8) {
+                .post
+            } else if token.elementsEqual("GET".utf8) {
+                .get
+            } else if token.elementsEqual("HEAD".utf8) {
+                .head
+            } else if token.elementsEqual("PUT".utf8) {
+                .put
+            } else if token.elementsEqual("PATCH".utf8) {
+                .patch
+            } else if token.elementsEqual("DELETE".utf8) {
+                .delete
+            } else if token.elementsEqual("OPTIONS".utf8) {
+                .options
+            } else {
+                .other
+            }
+    }
+}

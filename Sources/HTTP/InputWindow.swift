@@ -1,0 +1,118 @@
+/// What has come from one client and is not used up: the body so far, then bytes still to be read.
+///
+/// The memory is the connection's own block, or the loop's scratch block, lent for one turn: most
+/// requests come whole in one read and never need memory of their own.
+struct InputWindow {
+    private(set) var block: BufferPool.Block?
+    private(set) var isLent = false
+    /// The body so far, its coding undone, stands at `bodyStart..<bodyEnd`.
+    var bodyStart = 0
+    var bodyEnd = 0
+    /// Bytes still to be interpreted stand at `start..<end`.
+    var start = 0
+    var end = 0
+    /// Whether the body is to be kept.
+    var holdsBody = false
+
+    var unread: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: block.map { $0.memory + start }, count: end - start)
+    }
+
+    var body: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(
+            start: block.map { $0.memory + bodyStart },
+            count: bodyEnd - bodyStart
+        )
+    }
+
+    var room: UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(
+            start: block.map { $0.memory + end },
+            count: block.map { $0.capacity - end } ?? 0
+        )
+    }
+
+    /// How many bytes must not be lost.
+    var liveCount: Int { end - liveStart }
+
+    private var liveStart: Int { holdsBody ? bodyStart : start }
+
+    mutating func lend(_ scratch: BufferPool.Block) {
+        guard block == nil else { return }
+        block = scratch
+        isLent = true
+        (bodyStart, bodyEnd, start, end) = (0, 0, 0, 0)
+    }
+
+    /// Nothing is there: the next bytes go to the front of the block.
+    mutating func rewind() {
+        (bodyStart, bodyEnd, start, end) = (0, 0, 0, 0)
+    }
+
+    /// The body of the next request begins here.
+    mutating func beginBody() {
+        holdsBody = true
+        bodyStart = start
+        bodyEnd = start
+    }
+
+    mutating func endBody() {
+        holdsBody = false
+        if start == end { (start, end) = (0, 0) }
+    }
+
+    mutating func dropUnread() {
+        start = end
+    }
+
+    /// Makes room behind what is there: by moving it to the front, or into a larger block.
+    mutating func makeRoom(wantedCapacity: Int, from pool: inout BufferPool) {
+        guard let block else { return }
+        if wantedCapacity <= block.capacity, liveStart > 0 {
+            move(to: block)
+        } else {
+            moveOut(capacity: max(wantedCapacity, liveCount + 1), to: &pool)
+        }
+    }
+
+    /// After a turn: keeps in a block of its own what must be kept, and gives back the rest.
+    mutating func settle(wantedCapacity: Int, to pool: inout BufferPool) {
+        guard let block else { return }
+        if liveCount == 0 {
+            if !isLent { pool.giveBack(block) }
+            self.block = nil
+            isLent = false
+            (bodyStart, bodyEnd, start, end) = (0, 0, 0, 0)
+        } else if isLent {
+            moveOut(capacity: max(wantedCapacity, liveCount), to: &pool)
+        }
+    }
+
+    mutating func discard(to pool: inout BufferPool) {
+        if let block, !isLent { pool.giveBack(block) }
+        self = InputWindow()
+    }
+
+    private mutating func moveOut(capacity: Int, to pool: inout BufferPool) {
+        guard let old = block else { return }
+        let wasLent = isLent
+        move(to: pool.take(atLeast: capacity))
+        isLent = false
+        if !wasLent { pool.giveBack(old) }
+    }
+
+    private mutating func move(to target: BufferPool.Block) {
+        guard let block else { return }
+        let shift = liveStart
+        target.memory.copyMemory(from: block.memory + shift, byteCount: liveCount)
+        self.block = target
+        start -= shift
+        end -= shift
+        if holdsBody {
+            bodyStart -= shift
+            bodyEnd -= shift
+        } else {
+            (bodyStart, bodyEnd) = (0, 0)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Net
+import Synchronization
+
+/// One request that a handler has to answer: once, from any thread, or by forgetting it.
+///
+/// Until then it holds the request's share of the body budget, also when the client has gone: the
+/// handler may still be working on what came.
+final class PendingAnswer: Sendable {
+    private let port: LoopPort
+    private let connection: PollToken
+    private let bodyBytes: Int
+    private let isAnswered = Atomic<Bool>(false)
+
+    init(port: LoopPort, connection: PollToken, bodyBytes: Int) {
+        self.port = port
+        self.connection = connection
+        self.bodyBytes = bodyBytes
+    }
+
+    // Nobody is left who could answer: our own bug, but the client must not wait for ever.
+    deinit {
+        answer(Response(status: 500, contentType: "text/plain", text: "no answer was given\n"))
+    }
+
+    func answer(_ response: Response) {
+        guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
+        port.budget.giveBack(bodyBytes)
+        port.answer(connection, response)
+    }
+}

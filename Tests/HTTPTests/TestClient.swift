@@ -1,0 +1,124 @@
+import Glibc
+import Testing
+
+/// A blocking client that sends bytes and reads answers as they are on the wire.
+final class TestClient {
+    struct Answer: Equatable {
+        var status: Int
+        var fields: [String: String]
+        var body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    private(set) var descriptor: CInt
+    private var buffered: [UInt8] = []
+
+    init(port: UInt16, receiveBuffer: CInt? = nil) throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        try #require(descriptor >= 0)
+        if var size = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+        }
+        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(
+            descriptor,
+            SOL_SOCKET,
+            SO_RCVTIMEO,
+            &patience,
+            socklen_t(MemoryLayout<timeval>.size)
+        )
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(result == 0)
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            sent += count
+        }
+    }
+
+    func finishWriting() { shutdown(descriptor, CInt(SHUT_WR)) }
+
+    /// Closes with a reset instead of a FIN.
+    func reset() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(
+            descriptor,
+            SOL_SOCKET,
+            SO_LINGER,
+            &option,
+            socklen_t(MemoryLayout<linger>.size)
+        )
+        close(descriptor)
+        descriptor = -1
+    }
+
+    /// Reads more; false at the end of the connection.
+    private func fill() -> Bool {
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        let count = recv(descriptor, &chunk, chunk.count, 0)
+        guard count > 0 else { return false }
+        buffered += chunk[..<count]
+        return true
+    }
+
+    /// The next answer; nil when the connection ended before a whole one came.
+    func answer(toHead: Bool = false) -> Answer? {
+        let end = Array("\r\n\r\n".utf8)
+        while true {
+            if let range = firstRange(of: end) {
+                let head = String(decoding: buffered[..<range.lowerBound], as: UTF8.self)
+                buffered.removeFirst(range.upperBound)
+                return finish(head, toHead: toHead)
+            }
+            guard fill() else { return nil }
+        }
+    }
+
+    private func finish(_ head: String, toHead: Bool) -> Answer? {
+        let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false)
+        guard let status = Int(lines[0].split(separator: " ")[1]) else { return nil }
+        var fields: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            fields[String(parts[0])] = parts.count > 1 ? String(parts[1].dropFirst()) : ""
+        }
+        let length = toHead ? 0 : fields["content-length"].flatMap { Int($0) } ?? 0
+        while buffered.count < length { guard fill() else { return nil } }
+        defer { buffered.removeFirst(length) }
+        return Answer(status: status, fields: fields, body: Array(buffered[..<length]))
+    }
+
+    /// Whether the server ends the connection, with nothing more to read before it.
+    func isEnded() -> Bool {
+        while fill() {}
+        return buffered.isEmpty
+    }
+
+    private func firstRange(of wanted: [UInt8]) -> Range<Int>? {
+        guard buffered.count >= wanted.count else { return nil }
+        for start in 0...(buffered.count - wanted.count)
+        where buffered[start..<start + wanted.count].elementsEqual(wanted) {
+            return start..<start + wanted.count
+        }
+        return nil
+    }
+}

@@ -1,0 +1,97 @@
+import Net
+import System
+
+@testable import HTTP
+
+/// Answers with what it was sent. The path says how: see `handle`.
+final class TestHandler: RequestHandler {
+    /// Responders of requests to /later, for the test to answer.
+    final class Held: Sendable {
+        private let responders = Locked<[(path: String, body: [UInt8], responder: Responder)]>([])
+        private let arrived: WakeUp
+
+        init() throws { arrived = try WakeUp() }
+
+        func add(_ path: String, _ body: [UInt8], _ responder: Responder) {
+            responders.withLock { $0.append((path, body, responder)) }
+            arrived.signal()
+        }
+
+        /// Waits until a request to /later is there.
+        func next() -> (path: String, body: [UInt8], responder: Responder) {
+            while true {
+                if let first = responders.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+                    return first
+                }
+                arrived.wait(timeout: .seconds(20))
+            }
+        }
+
+        var count: Int { responders.withLock { $0.count } }
+    }
+
+    private let held: Held
+
+    init(held: Held) {
+        self.held = held
+    }
+
+    func admit(_ head: RequestHead) -> Admission {
+        switch head.pathText {
+        case "/refused": .refuse(Response(status: 401, contentType: "text/plain", text: "who?"))
+        case "/small": .accept(bodyBytesMax: 8)
+        default: .accept(bodyBytesMax: 16 << 20)
+        }
+    }
+
+    func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+        let path = head.pathText
+        if path.hasPrefix("/later") {
+            held.add(path, Array(body), responder)
+        } else if path == "/forgotten" {
+        } else if path == "/empty" {
+            responder.send(Response(status: 204))
+        } else if path == "/big" {
+            responder.send(Response(status: 200, body: Array(repeating: 0x62, count: 4 << 20)))
+        } else if path == "/injection" {
+            responder.send(
+                Response(status: 200, fields: [("x-name", "a\r\nx-evil: 1"), ("b\r\nc", "d")])
+            )
+        } else if path == "/echo" {
+            responder.send(Response(status: 200, body: Array(body)))
+        } else {
+            responder.send(Response(status: 200, body: Array("\(path) \(body.count)".utf8)))
+        }
+    }
+
+    func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+        Response(status: problem.status, contentType: "text/plain", text: problem.reason)
+    }
+
+    func stamp(_ fields: inout [UInt8]) {
+        fields.append(contentsOf: "x-stamp: yes\r\n".utf8)
+    }
+}
+
+/// A server on a free port with the test's handler.
+struct TestServer {
+    let server: HTTPServer
+    let held: TestHandler.Held
+
+    init(loops: Int = 2, _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }) throws {
+        var limits = HTTPServer.Limits()
+        adjust(&limits)
+        let held = try TestHandler.Held()
+        self.held = held
+        server = try HTTPServer(
+            HTTPServer.Configuration(
+                listen: ListenAddress(host: "127.0.0.1", port: 0),
+                loops: loops,
+                limits: limits,
+                journal: .silent
+            )
+        ) { _ in TestHandler(held: held) }
+    }
+
+    func client() throws -> TestClient { try TestClient(port: server.address.port) }
+}
