@@ -1,0 +1,69 @@
+/// A mistake in a JSON body as the hot path reports it: plain numbers, so that throwing costs the
+/// path that does not throw nothing.
+struct JSONFault: Error, Equatable {
+    let reason: Reason
+    let position: Int
+
+    enum Reason: Equatable {
+        case empty, tooLarge, noMemory
+        case unfinished, unclosedString, badUTF8, controlCharacter, unexpectedCharacter
+        case keyExpected, colonExpected, valueExpected, objectEndExpected, arrayEndExpected
+        case badNumber, badLiteral, badEscape, loneSurrogate
+        case tooDeep(Int)
+        case logExpected, tooManyLogs(Int)
+        case keyEmpty, keyTooLong(Int), valueTooLong(Int)
+        case timeUnreadable, timeOutOfRange
+        case trackingObjectExpected, textFollows
+        case logsMissing, logsNotArray, logsRepeated
+        case topicTooLong(Int), sourceTooLong(Int)
+        case tagsNotObject, tooManyTags(Int), tagsTooLong(Int)
+    }
+
+    init(_ reason: Reason, at position: Int) {
+        self.reason = reason
+        self.position = position
+    }
+}
+
+extension JSONFault.Reason {
+    var sentence: String {
+        switch self {
+        case .empty: "the body has no log: send an object, an array of objects, or one a line"
+        case .tooLarge: "the body exceeds 4 GiB"
+        case .noMemory: "the gateway has no memory for a body of this size"
+        case .unfinished: "the JSON ends too early"
+        case .unclosedString: "the string that starts here is never closed"
+        case .badUTF8: "this is not UTF-8"
+        case .controlCharacter: "control characters in strings must be escaped, as \\n or \\u001f"
+        case .unexpectedCharacter: "no JSON value starts with this character"
+        case .keyExpected: "a field's name in double quotes is expected here"
+        case .colonExpected: "a colon is expected after a field's name"
+        case .valueExpected: "a value is expected here"
+        case .objectEndExpected: "a comma or a closing brace is expected here"
+        case .arrayEndExpected: "a comma or a closing bracket is expected here"
+        case .badNumber: "this is not a JSON number"
+        case .badLiteral: "only true, false and null can stand here without quotes"
+        case .badEscape: "this is not a JSON escape"
+        case .loneSurrogate: "half of a surrogate pair is escaped here without the other half"
+        case .tooDeep(let limit): "objects and arrays are nested deeper than \(limit)"
+        case .logExpected: "a log must be an object with its fields"
+        case .tooManyLogs(let limit): "the body has more than \(limit) logs; send smaller batches"
+        case .keyEmpty: "a field's name must not be empty"
+        case .keyTooLong(let limit): "a field's name must not exceed \(limit) bytes"
+        case .valueTooLong(let limit): "a field's value must not exceed \(limit) bytes"
+        case .timeUnreadable:
+            "__time__ must be a number since 1970 (s, ms, us or ns) or text like 2025-01-14T08:30:00Z"
+        case .timeOutOfRange: "__time__ must lie between 1970 and 2106"
+        case .trackingObjectExpected: "the body must be one object with __logs__"
+        case .textFollows: "nothing may follow the object"
+        case .logsMissing: "the object has no __logs__"
+        case .logsNotArray: "__logs__ must be an array of objects"
+        case .logsRepeated: "__logs__ may occur only once"
+        case .topicTooLong(let limit): "__topic__ must not exceed \(limit) bytes"
+        case .sourceTooLong(let limit): "__source__ must not exceed \(limit) bytes"
+        case .tagsNotObject: "__tags__ must be an object"
+        case .tooManyTags(let limit): "__tags__ has more than \(limit) tags"
+        case .tagsTooLong(let limit): "__tags__ exceeds \(limit) bytes"
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// What a JSON body may contain. SLS's own limits where it has them: a log beyond them would make SLS
+/// refuse the whole packet it travels in.
+package struct JSONLimits: Sendable, Equatable {
+    /// A field's name.
+    package var keyBytes = 128
+    /// A field's value.
+    package var valueBytes = 1 << 20
+    /// Objects and arrays inside each other, the outermost included; 64 at most.
+    package var depth = 64
+    /// Logs in one body. SLS has no number any more; its Python SDK stops at 512,000.
+    package var logs = 1 << 19
+    package var topicBytes = 128
+    package var sourceBytes = 128
+    /// Tags of one request, and their bytes: they are kept with every packet of their stream.
+    package var tags = 128
+    package var tagsBytes = 32 << 10
+
+    package init() {}
+}

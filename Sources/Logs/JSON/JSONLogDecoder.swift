@@ -1,0 +1,83 @@
+package import System
+
+/// Reads JSON bodies and writes their logs as protobuf, in one pass. One for each thread: it keeps
+/// the parser and its scratch memory.
+///
+/// simdjson finds the tokens; its own second stage is not used. The walk over them writes every
+/// field once, at its final place: no object, `String` or number conversion on the way, so numbers
+/// keep the digits they were sent with.
+///
+/// - A repeated name within a log keeps its last value, as JavaScript, Python and Go read it.
+/// - `__time__` gives a log's time and is not stored. Other names that SLS keeps for itself
+///   (`__topic__`, `__source__`, `__partition_time__`, `_extract_others_`, `__extract_others__`) are
+///   stored with `field` in front, as in `field__topic__`: refusing would cost the whole batch.
+package final class JSONLogDecoder {
+    /// What stays allocated between bodies.
+    private static let keptBytes = 256 << 10
+
+    private let index = JSONIndex()
+    private var walk: JSONLogWalk
+
+    package init(limits: JSONLimits = JSONLimits()) {
+        walk = JSONLogWalk(limits: limits)
+    }
+
+    /// Reads objects and arrays of objects, in any mix, one after the other: a single log, an array,
+    /// NDJSON. Each object is a log. The body must have 64 readable bytes after its end.
+    package func decodePlain(
+        _ body: UnsafeRawBufferPointer,
+        arrival: WallTime
+    ) throws(LogDecodingError) -> EncodedLogs {
+        try decode(body, arrival, lenientTimes: false) { walk throws(JSONFault) in
+            try walk.documents()
+            return walk.logs
+        }
+    }
+
+    /// Reads the body of SLS web tracking: one object with `__logs__`, and perhaps `__topic__`,
+    /// `__source__` and `__tags__`.
+    ///
+    /// SLS itself ignores `__time__` here. A readable one is used; one that is not is kept as the
+    /// field `field__time__`, because the clients that send it were never told of a mistake.
+    ///
+    /// The body must have 64 readable bytes after its end.
+    package func decodeTracking(
+        _ body: UnsafeRawBufferPointer,
+        arrival: WallTime
+    ) throws(LogDecodingError) -> TrackedLogs {
+        try decode(body, arrival, lenientTimes: true) { walk throws(JSONFault) in
+            try walk.trackingObject()
+        }
+    }
+
+    private func decode<Result>(
+        _ body: UnsafeRawBufferPointer,
+        _ arrival: WallTime,
+        lenientTimes: Bool,
+        _ read: (inout JSONLogWalk) throws(JSONFault) -> Result
+    ) throws(LogDecodingError) -> Result {
+        // RFC 8259, 8.1: a byte order mark may be ignored.
+        let hasMark = body.count >= 3 && body[0] == 0xEF && body[1] == 0xBB && body[2] == 0xBF
+        let skipped = hasMark ? 3 : 0
+        defer {
+            if body.count > Self.keptBytes { index.shrink(to: Self.keptBytes) }
+            walk.shrink(to: Self.keptBytes)
+        }
+        do throws(JSONFault) {
+            guard let text = body.bindMemory(to: UInt8.self).baseAddress, body.count > skipped
+            else {
+                throw JSONFault(.empty, at: 0)
+            }
+            let tokens = try index.tokens(of: text + skipped, count: body.count - skipped)
+            walk.start(text + skipped, count: body.count - skipped, tokens)
+            walk.time = LogTime(arrival: arrival)
+            walk.lenientTimes = lenientTimes
+            return try read(&walk)
+        } catch {
+            throw LogDecodingError(
+                position: error.position + skipped,
+                reason: error.reason.sentence
+            )
+        }
+    }
+}

@@ -1,0 +1,144 @@
+private let backslashes: UInt64 = 0x5C5C_5C5C_5C5C_5C5C
+private let lowBits: UInt64 = 0x0101_0101_0101_0101
+private let highBits: UInt64 = 0x8080_8080_8080_8080
+
+/// The high bit of bytes that are a backslash; the lowest one set is exact.
+@inline(__always)
+private func backslashBits(_ word: UInt64) -> UInt64 {
+    let difference = word ^ backslashes
+    return (difference &- lowBits) & ~difference & highBits
+}
+
+/// Copies in words of eight and tells whether a backslash may be among the bytes. Reads and writes up
+/// to seven bytes too many; a backslash among those is told too.
+@inline(__always)
+func copyWords(
+    _ source: UnsafePointer<UInt8>,
+    _ count: Int,
+    to place: UnsafeMutablePointer<UInt8>
+) -> UInt64 {
+    var found: UInt64 = 0
+    var offset = 0
+    while offset < count {
+        let word = UnsafeRawPointer(source + offset).loadUnaligned(as: UInt64.self)
+        UnsafeMutableRawPointer(place + offset).storeBytes(of: word, as: UInt64.self)
+        found |= backslashBits(word)
+        offset += 8
+    }
+    return found
+}
+
+extension JSONLogWalk {
+    /// Writes a string's content at an offset of the memory and returns its size, which is never more
+    /// than that of its text.
+    func unescape(_ start: Int, _ count: Int, to offset: Int) throws(JSONFault) -> Int {
+        let end = start + count
+        var source = start
+        var place = memory.start + offset
+        while source < end {
+            let word = UnsafeRawPointer(text + source).loadUnaligned(as: UInt64.self)
+            UnsafeMutableRawPointer(place).storeBytes(of: word, as: UInt64.self)
+            let found = backslashBits(UInt64(littleEndian: word))
+            let plain = found == 0 ? 8 : found.trailingZeroBitCount >> 3
+            guard plain < end - source else {
+                place += end - source
+                break
+            }
+            source += plain
+            place += plain
+            if found != 0 { try escape(&source, end, &place) }
+        }
+        return place - memory.start - offset
+    }
+
+    /// RFC 8259, section 7.
+    @inline(__always)
+    private func escape(
+        _ source: inout Int,
+        _ end: Int,
+        _ place: inout UnsafeMutablePointer<UInt8>
+    ) throws(JSONFault) {
+        let letter = source + 1 < end ? text[source + 1] : 0
+        let byte: UInt8
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): byte = letter
+        case UInt8(ascii: "n"): byte = 0x0A
+        case UInt8(ascii: "t"): byte = 0x09
+        case UInt8(ascii: "r"): byte = 0x0D
+        case UInt8(ascii: "b"): byte = 0x08
+        case UInt8(ascii: "f"): byte = 0x0C
+        case UInt8(ascii: "u"):
+            let scalar = try unicodeEscape(&source, end)
+            place = write(scalar, to: place)
+            return
+        default: throw JSONFault(.badEscape, at: source)
+        }
+        place.pointee = byte
+        place += 1
+        source += 2
+    }
+
+    /// One `\uXXXX`, or two that are a surrogate pair.
+    private func unicodeEscape(_ source: inout Int, _ end: Int) throws(JSONFault) -> UInt32 {
+        guard let unit = hexUnit(source + 2, end) else { throw JSONFault(.badEscape, at: source) }
+        switch unit {
+        case 0xDC00...0xDFFF: throw JSONFault(.loneSurrogate, at: source)
+        case 0xD800...0xDBFF:
+            guard source + 7 < end, text[source + 6] == UInt8(ascii: "\\"),
+                text[source + 7] == UInt8(ascii: "u")
+            else { throw JSONFault(.loneSurrogate, at: source) }
+            guard let low = hexUnit(source + 8, end) else {
+                throw JSONFault(.badEscape, at: source + 6)
+            }
+            guard 0xDC00...0xDFFF ~= low else { throw JSONFault(.loneSurrogate, at: source) }
+            source += 12
+            return 0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00)
+        default:
+            source += 6
+            return unit
+        }
+    }
+
+    private func hexUnit(_ start: Int, _ end: Int) -> UInt32? {
+        guard start + 4 <= end else { return nil }
+        var unit: UInt32 = 0
+        for place in start..<start + 4 {
+            let digit: UInt8
+            switch text[place] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = text[place] - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = text[place] - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = text[place] - UInt8(ascii: "A") + 10
+            default: return nil
+            }
+            unit = unit << 4 | UInt32(digit)
+        }
+        return unit
+    }
+
+    private func write(
+        _ scalar: UInt32,
+        to place: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutablePointer<UInt8> {
+        func tail(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(scalar >> shift & 0x3F) }
+        switch scalar {
+        case ..<0x80:
+            place[0] = UInt8(scalar)
+            return place + 1
+        case ..<0x800:
+            place[0] = 0xC0 | UInt8(scalar >> 6)
+            place[1] = tail(0)
+            return place + 2
+        case ..<0x10000:
+            place[0] = 0xE0 | UInt8(scalar >> 12)
+            place[1] = tail(6)
+            place[2] = tail(0)
+            return place + 3
+        default:
+            place[0] = 0xF0 | UInt8(scalar >> 18)
+            place[1] = tail(12)
+            place[2] = tail(6)
+            place[3] = tail(0)
+            return place + 4
+        }
+    }
+}

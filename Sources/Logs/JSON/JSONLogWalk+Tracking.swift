@@ -1,0 +1,130 @@
+extension JSONLogWalk {
+    /// The members of a web tracking body that mean something.
+    private enum Member {
+        case logs, topic, source, tags, other
+
+        init(_ name: UnsafeBufferPointer<UInt8>) {
+            switch String(decoding: name, as: UTF8.self) {
+            case "__logs__": self = .logs
+            case "__topic__": self = .topic
+            case "__source__": self = .source
+            case "__tags__": self = .tags
+            default: self = .other
+            }
+        }
+    }
+
+    /// One object; its members in any order, unknown ones ignored.
+    mutating func trackingObject() throws(JSONFault) -> TrackedLogs {
+        guard next < tokenCount, byte == UInt8(ascii: "{") else {
+            throw fault(.trackingObjectExpected)
+        }
+        var tracked = TrackedLogs()
+        var hasLogs = false
+        try members { walk, member, name throws(JSONFault) in
+            switch Member(name) {
+            case .logs:
+                guard !hasLogs else { throw walk.fault(.logsRepeated) }
+                guard walk.byte == UInt8(ascii: "[") else { throw walk.fault(.logsNotArray) }
+                hasLogs = true
+                try walk.logArray(depth: 2)
+            case .topic:
+                let limit = walk.limits.topicBytes
+                tracked.topic = try walk.text(upTo: limit, else: .topicTooLong(limit), depth: 1)
+            case .source:
+                let limit = walk.limits.sourceBytes
+                tracked.source = try walk.text(upTo: limit, else: .sourceTooLong(limit), depth: 1)
+            case .tags: tracked.tags = try walk.tags()
+            case .other: _ = try walk.value(to: walk.length, depth: 1)
+            }
+        }
+        guard hasLogs else { throw JSONFault(.logsMissing, at: 0) }
+        guard next == tokenCount else { throw fault(.textFollows) }
+        tracked.logs = logs
+        return tracked
+    }
+
+    /// Walks the members of the object that comes next. The body is called with the member's value as
+    /// the next token and must read up to the token after it.
+    private mutating func members(
+        _ body: (inout Self, Int, UnsafeBufferPointer<UInt8>) throws(JSONFault) -> Void
+    ) throws(JSONFault) {
+        next += 1
+        guard next < tokenCount else { throw unfinished }
+        if byte == UInt8(ascii: "}") {
+            next += 1
+            return
+        }
+        while true {
+            guard next < tokenCount else { throw unfinished }
+            guard byte == UInt8(ascii: "\"") else { throw fault(.keyExpected) }
+            let key = next
+            let start = Int(tokens[next]) + 1
+            guard next + 1 < tokenCount else { throw unfinished }
+            let colon = Int(tokens[next + 1])
+            guard text[colon] == UInt8(ascii: ":") else {
+                throw JSONFault(.colonExpected, at: colon)
+            }
+            makeRoom(from: start)
+            let count = try unescape(start, try stringCount(start, before: colon), to: length)
+            // A copy: the value may be written where the name stands.
+            let name = Array(copying: memory.start + length, count: count)
+            next += 2
+            guard next < tokenCount else { throw unfinished }
+            try name.withUnsafeBufferPointer { name throws(JSONFault) in
+                try body(&self, key, name)
+            }
+            guard next < tokenCount else { throw unfinished }
+            let separator = byte
+            guard separator == UInt8(ascii: ",") || separator == UInt8(ascii: "}") else {
+                throw fault(.objectEndExpected)
+            }
+            next += 1
+            if separator == UInt8(ascii: "}") { return }
+        }
+    }
+
+    /// The next value as text; nil for null.
+    private mutating func text(
+        upTo limit: Int,
+        else reason: JSONFault.Reason,
+        depth: Int
+    ) throws(JSONFault) -> String? {
+        let token = next
+        let (count, kind) = try value(to: length, depth: depth)
+        guard count <= limit else { throw JSONFault(reason, at: Int(tokens[token])) }
+        guard kind != .null else { return nil }
+        let bytes = UnsafeBufferPointer(start: memory.start + length, count: count)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private mutating func tags() throws(JSONFault) -> [(key: String, value: String)] {
+        if byte == UInt8(ascii: "n") {
+            _ = try value(to: length, depth: 1)
+            return []
+        }
+        guard byte == UInt8(ascii: "{") else { throw fault(.tagsNotObject) }
+        var tags: [(key: String, value: String)] = []
+        var bytes = 0
+        try members { walk, token, name throws(JSONFault) in
+            let keyAt = Int(walk.tokens[token])
+            guard !name.isEmpty else { throw JSONFault(.keyEmpty, at: keyAt) }
+            let keyLimit = walk.limits.keyBytes
+            guard name.count <= keyLimit else { throw JSONFault(.keyTooLong(keyLimit), at: keyAt) }
+            let limit = walk.limits.tagsBytes
+            let value = try walk.text(upTo: limit, else: .tagsTooLong(limit), depth: 2) ?? ""
+            let key = String(decoding: name, as: UTF8.self)
+            bytes += name.count + value.utf8.count
+            guard bytes <= limit else { throw JSONFault(.tagsTooLong(limit), at: keyAt) }
+            if let earlier = tags.firstIndex(where: { $0.key == key }) {
+                tags[earlier].value = value
+            } else {
+                guard tags.count < walk.limits.tags else {
+                    throw JSONFault(.tooManyTags(walk.limits.tags), at: keyAt)
+                }
+                tags.append((key, value))
+            }
+        }
+        return tags
+    }
+}

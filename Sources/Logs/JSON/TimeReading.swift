@@ -1,0 +1,79 @@
+/// A time as a log brings it: a number since 1970, or RFC 3339 text.
+enum TimeReading: Equatable {
+    case time(LogTime)
+    case unreadable
+    /// Readable, but before 1970 or after 2106, where SLS's 32 bits end.
+    case outOfRange
+
+    init(_ text: UnsafeBufferPointer<UInt8>) {
+        self = Self.number(text) ?? Self.date(text)
+    }
+
+    /// Nanoseconds since 1970.
+    private init(_ nanoseconds: Int128) {
+        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        guard nanoseconds >= 0, seconds <= UInt32.max else {
+            self = .outOfRange
+            return
+        }
+        self = .time(LogTime(seconds: UInt32(seconds), nanoseconds: UInt32(rest)))
+    }
+
+    /// The unit follows from the magnitude: below 10^11 seconds, below 10^14 milliseconds, below 10^17
+    /// microseconds, else nanoseconds. In each unit that is 1973 to 5138, so no present time is
+    /// ambiguous.
+    private static func number(_ text: UnsafeBufferPointer<UInt8>) -> TimeReading? {
+        guard let decimal = Decimal(text) else { return nil }
+        guard !decimal.isNegative || decimal.digits == 0 else { return .outOfRange }
+        guard decimal.digits == 0 || decimal.magnitude <= 20 else { return .outOfRange }
+        let unit =
+            switch decimal.magnitude {
+            case ...11: 9
+            case ...14: 6
+            case ...17: 3
+            default: 0
+            }
+        return TimeReading(decimal.scaled(by: unit))
+    }
+
+    /// RFC 3339, section 5.6: also lower-case letters, and a space for the T.
+    private static func date(_ text: UnsafeBufferPointer<UInt8>) -> TimeReading {
+        var digits = DigitReader(text)
+        guard let year = digits.number(4), digits.take("-"),
+            let month = digits.number(2), digits.take("-"),
+            let day = digits.number(2), digits.take("T") || digits.take("t") || digits.take(" "),
+            let hour = digits.number(2), digits.take(":"),
+            let minute = digits.number(2), digits.take(":"),
+            let second = digits.number(2)
+        else { return .unreadable }
+        var nanoseconds = 0
+        if digits.take(".") {
+            guard let fraction = digits.fraction() else { return .unreadable }
+            nanoseconds = fraction
+        }
+        guard let offset = digits.zone(), digits.isAtEnd else { return .unreadable }
+        // A leap second, 60, counts as the second after it.
+        guard 1...12 ~= month, 1...daysIn(month, of: year) ~= day, hour < 24, minute < 60,
+            second <= 60
+        else { return .unreadable }
+        let seconds =
+            daysSince1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
+        return TimeReading(Int128(seconds) * 1_000_000_000 + Int128(nanoseconds))
+    }
+
+    private static func daysIn(_ month: Int, of year: Int) -> Int {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        default: 31
+        }
+    }
+
+    /// The Gregorian calendar, counted from a March so that leap days come last.
+    private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        let shifted = month > 2 ? year : year - 1
+        let monthFromMarch = (month + 9) % 12
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
+        return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+    }
+}

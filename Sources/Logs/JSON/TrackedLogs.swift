@@ -1,0 +1,20 @@
+/// What one web tracking request brings.
+package struct TrackedLogs: Sendable {
+    package var logs: EncodedLogs
+    package var topic: String?
+    package var source: String?
+    /// In the order of the request; of tags with the same name the last one.
+    package var tags: [(key: String, value: String)]
+
+    package init(
+        logs: EncodedLogs = EncodedLogs(),
+        topic: String? = nil,
+        source: String? = nil,
+        tags: [(key: String, value: String)] = []
+    ) {
+        self.logs = logs
+        self.topic = topic
+        self.source = source
+        self.tags = tags
+    }
+}

@@ -1,0 +1,66 @@
+/// What the logs of one LogGroup have in common besides their destination: topic, source and tags,
+/// kept as the bytes that end the LogGroup.
+package struct GroupTrailer: Hashable, Sendable {
+    /// Encoded Topic (3), Source (4) and LogTags (6), in that order; empty when there are none.
+    package let bytes: [UInt8]
+
+    /// For bytes that an earlier trailer had, as they come back from storage.
+    package init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// An empty topic or source is left out. Tags keep the given order: trailers that differ in it
+    /// are different streams.
+    package init(
+        topic: String = "",
+        source: String = "",
+        tags: [(key: String, value: String)] = []
+    ) {
+        var bytes: [UInt8] = []
+        if !topic.isEmpty { bytes.append(textTagged: GroupTag.topic, topic) }
+        if !source.isEmpty { bytes.append(textTagged: GroupTag.source, source) }
+        for (key, value) in tags {
+            bytes.append(pairTagged: GroupTag.logTags, key: key, value: value)
+        }
+        self.bytes = bytes
+    }
+
+    /// The end of a packet: this trailer and the packet's id as one more tag.
+    package func bytes(packID: String) -> [UInt8] {
+        var ending = bytes
+        ending.append(pairTagged: GroupTag.logTags, key: "__pack_id__", value: packID)
+        return ending
+    }
+}
+
+// What a person reads in status pages and dead letters. Bytes that do not parse, which only a damaged
+// store has, end the reading: what came before is still shown.
+extension GroupTrailer {
+    package var topic: String { text(ofField: 3) }
+    package var source: String { text(ofField: 4) }
+
+    package var tags: [(key: String, value: String)] {
+        bytes.withUnsafeBytes { bytes in
+            var tags: [(key: String, value: String)] = []
+            var fields = ProtobufReader(bytes)
+            while let field = try? fields.next() {
+                guard case (6, .bytes(let range)) = field else { continue }
+                guard let tag = try? fields.pair(in: range) else { break }
+                tags.append(tag)
+            }
+            return tags
+        }
+    }
+
+    private func text(ofField number: Int) -> String {
+        bytes.withUnsafeBytes { bytes in
+            var found = ""
+            var fields = ProtobufReader(bytes)
+            while let (field, value) = try? fields.next() {
+                guard field == number, case .bytes(let range) = value else { continue }
+                found = fields.text(in: range)
+            }
+            return found
+        }
+    }
+}

@@ -1,0 +1,85 @@
+/// The `Log` entries of encoded logs, one after the other, without copying any.
+///
+/// The bytes may come from disk: a walk over damaged ones ends in an error, never outside of them.
+package struct LogEntries {
+    private let bytes: UnsafeRawBufferPointer
+    /// Where the next entry starts.
+    package private(set) var position = 0
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// Where the next entry lies, its tag and length included; nil at the end.
+    package mutating func next() throws(ProtobufError) -> Range<Int>? {
+        guard position < bytes.count else { return nil }
+        let start = position
+        guard bytes[start] == GroupTag.logs else { throw fault("no log entry starts here") }
+        var place = start + 1
+        var size = 0
+        var shift = 0
+        while true {
+            guard place < bytes.count, shift < 35 else {
+                throw fault("the entry's length is broken")
+            }
+            let byte = bytes[place]
+            place += 1
+            size |= Int(byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80 { break }
+        }
+        guard size <= bytes.count - place else { throw fault("the entry is cut off") }
+        position = place + size
+        return start..<position
+    }
+
+    private func fault(_ reason: String) -> ProtobufError {
+        ProtobufError(position: position, reason: reason)
+    }
+
+    /// How many entries there are.
+    package static func count(_ bytes: [UInt8]) throws(ProtobufError) -> Int {
+        let result: Result<Int, ProtobufError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(ProtobufError) in
+                var entries = LogEntries(bytes)
+                var count = 0
+                while try entries.next() != nil { count += 1 }
+                return count
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension EncodedLogs {
+    /// Cuts between entries into pieces of at most so many bytes and logs, in order. An entry that is
+    /// larger than a piece may be stands alone: it cannot be cut.
+    package func pieces(
+        atMost maxBytes: Int,
+        logs maxLogs: Int = .max
+    ) throws(ProtobufError) -> [EncodedLogs] {
+        if bytes.count <= maxBytes && count <= maxLogs { return count == 0 ? [] : [self] }
+        let result: Result<[EncodedLogs], ProtobufError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(ProtobufError) in
+                var pieces: [EncodedLogs] = []
+                var entries = LogEntries(bytes)
+                var start = 0
+                var end = 0
+                var logs = 0
+                while let entry = try entries.next() {
+                    if logs > 0 && (entry.upperBound - start > maxBytes || logs >= maxLogs) {
+                        pieces.append(EncodedLogs(bytes: Array(bytes[start..<end]), count: logs))
+                        (start, logs) = (entry.lowerBound, 0)
+                    }
+                    end = entry.upperBound
+                    logs += 1
+                }
+                if logs > 0 {
+                    pieces.append(EncodedLogs(bytes: Array(bytes[start..<end]), count: logs))
+                }
+                return pieces
+            }
+        }
+        return try result.get()
+    }
+}

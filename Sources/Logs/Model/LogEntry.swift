@@ -1,0 +1,30 @@
+/// One log read back for people: dead letters, the live tail, tests.
+package struct LogEntry: Sendable {
+    package let time: LogTime
+    package let fields: [(key: String, value: String)]
+
+    /// Reads one entry as `LogEntries` found it, tag and length included.
+    package init(_ entry: UnsafeRawBufferPointer) throws(ProtobufError) {
+        var outer = ProtobufReader(entry)
+        guard case (1, .bytes(let range))? = try outer.next() else {
+            throw outer.fault(0, "no log entry starts here")
+        }
+        var log = ProtobufReader(entry, in: range)
+        var seconds: UInt32?
+        var nanoseconds: UInt32 = 0
+        var fields: [(key: String, value: String)] = []
+        while let field = try log.next() {
+            switch field {
+            case (1, .number(let value)): seconds = UInt32(truncatingIfNeeded: value)
+            case (2, .bytes(let range)): fields.append(try log.pair(in: range))
+            case (4, .fixed32(let value)): nanoseconds = value
+            default: continue
+            }
+        }
+        guard let seconds, nanoseconds < 1_000_000_000 else {
+            throw log.fault(0, "the log has no valid time")
+        }
+        time = LogTime(seconds: seconds, nanoseconds: nanoseconds)
+        self.fields = fields
+    }
+}

@@ -1,0 +1,101 @@
+/// Bytes that are not the protobuf they should be.
+package struct ProtobufError: Error, Equatable, CustomStringConvertible {
+    package let position: Int
+    package let reason: String
+
+    package var description: String { "byte \(position): \(reason)" }
+}
+
+/// Walks the fields of one message, strictly, without copying.
+struct ProtobufReader {
+    private(set) var position: Int
+    private let end: Int
+    private let bytes: UnsafeRawBufferPointer
+
+    enum Value: Equatable {
+        case number(UInt64)
+        case fixed32(UInt32)
+        case fixed64(UInt64)
+        case bytes(Range<Int>)
+    }
+
+    init(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>? = nil) {
+        self.bytes = bytes
+        position = range?.lowerBound ?? 0
+        end = range?.upperBound ?? bytes.count
+    }
+
+    /// The next field's number and value; nil at the end.
+    mutating func next() throws(ProtobufError) -> (field: Int, value: Value)? {
+        guard position < end else { return nil }
+        let start = position
+        let tag = try varint()
+        guard tag >> 3 > 0, tag >> 3 < 1 << 29 else {
+            throw fault(start, "no field has this number")
+        }
+        let field = Int(tag >> 3)
+        switch tag & 7 {
+        case 0: return (field, .number(try varint()))
+        case 1:
+            let range = try take(8)
+            let raw = bytes.loadUnaligned(fromByteOffset: range.lowerBound, as: UInt64.self)
+            return (field, .fixed64(UInt64(littleEndian: raw)))
+        case 2:
+            let count = try varint()
+            guard count <= UInt64(end - position) else {
+                throw fault(start, "the field is longer than its message")
+            }
+            return (field, .bytes(try take(Int(count))))
+        case 5:
+            let range = try take(4)
+            let raw = bytes.loadUnaligned(fromByteOffset: range.lowerBound, as: UInt32.self)
+            return (field, .fixed32(UInt32(littleEndian: raw)))
+        default: throw fault(start, "the field has a wire type that is not in use")
+        }
+    }
+
+    private mutating func take(_ count: Int) throws(ProtobufError) -> Range<Int> {
+        guard count <= end - position else {
+            throw fault(position, "the field is longer than its message")
+        }
+        defer { position += count }
+        return position..<position + count
+    }
+
+    private mutating func varint() throws(ProtobufError) -> UInt64 {
+        let start = position
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while position < end {
+            let byte = bytes[position]
+            position += 1
+            guard shift < 63 || byte <= 1 else { throw fault(start, "the number exceeds 64 bits") }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        throw fault(start, "the number is cut off")
+    }
+
+    func fault(_ position: Int, _ reason: String) -> ProtobufError {
+        ProtobufError(position: position, reason: reason)
+    }
+
+    /// Key and value of a Content or a LogTag.
+    func pair(in range: Range<Int>) throws(ProtobufError) -> (key: String, value: String) {
+        var fields = ProtobufReader(bytes, in: range)
+        var (key, value) = ("", "")
+        while let field = try fields.next() {
+            switch field {
+            case (1, .bytes(let range)): key = text(in: range)
+            case (2, .bytes(let range)): value = text(in: range)
+            default: continue
+            }
+        }
+        return (key, value)
+    }
+
+    func text(in range: Range<Int>) -> String {
+        String(decoding: UnsafeRawBufferPointer(rebasing: bytes[range]), as: UTF8.self)
+    }
+}

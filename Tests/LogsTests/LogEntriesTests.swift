@@ -1,0 +1,68 @@
+import Testing
+
+@testable import Logs
+
+@Suite struct LogEntriesTests {
+    /// Logs of 20 to about 300 bytes.
+    static let logs: EncodedLogs = {
+        var logs = EncodedLogs()
+        for number in 0..<200 {
+            let value = String(repeating: "x", count: number * 7 % 290)
+            logs.append(time: LogTime(seconds: arrivalSeconds), fields: [("n\(number)", value)])
+        }
+        return logs
+    }()
+
+    @Test(
+        "Pieces are cut between entries, stay below the bound and lose nothing",
+        arguments: [1, 100, 333, 1000, 5000, 1_000_000]
+    )
+    func pieces(bound: Int) throws {
+        let pieces = try Self.logs.pieces(atMost: bound)
+        #expect(pieces.flatMap(\.bytes) == Self.logs.bytes)
+        for piece in pieces {
+            #expect(try LogEntries.count(piece.bytes) == piece.count)
+            #expect(piece.bytes.count <= bound || piece.count == 1)
+        }
+        // No two neighbours would have fitted together.
+        for (left, right) in zip(pieces, pieces.dropFirst()) {
+            let first = try right.pieces(atMost: 1)[0]
+            #expect(left.bytes.count + first.bytes.count > bound)
+        }
+    }
+
+    @Test("Pieces have no more logs than asked for", arguments: [1, 7, 200, 1000])
+    func pieceLogs(bound: Int) throws {
+        let pieces = try Self.logs.pieces(atMost: .max, logs: bound)
+        #expect(pieces.allSatisfy { $0.count <= bound })
+        #expect(pieces.count == (200 + bound - 1) / bound)
+    }
+
+    @Test("Nothing is no piece")
+    func nothing() throws {
+        #expect(try EncodedLogs().pieces(atMost: 10).isEmpty)
+    }
+
+    @Test("Damaged entries are an error, wherever they are cut or changed")
+    func damaged() throws {
+        let whole = Array(Self.logs.bytes.prefix(600))
+        var random = SeededRandom(1)
+        for _ in 0..<20_000 {
+            var damaged = Array(whole.prefix(.random(in: 0...600, using: &random)))
+            for _ in 0..<3 where !damaged.isEmpty {
+                damaged[.random(in: 0..<damaged.count, using: &random)] = .random(
+                    in: 0...255,
+                    using: &random
+                )
+            }
+            let count = try? LogEntries.count(damaged)
+            #expect(count ?? 0 <= 300)
+            _ = try? EncodedLogs(bytes: damaged, count: 10).read(unchecked: true)
+        }
+        #expect(throws: ProtobufError.self) { try LogEntries.count([0x0A]) }
+        #expect(throws: ProtobufError.self) { try LogEntries.count([0x0A, 5, 0]) }
+        #expect(throws: ProtobufError.self) { try LogEntries.count([0x12, 0]) }
+        let endless: [UInt8] = [0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
+        #expect(throws: ProtobufError.self) { try LogEntries.count(endless) }
+    }
+}
