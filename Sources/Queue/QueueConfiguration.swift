@@ -1,0 +1,75 @@
+/// How the queue keeps what it accepts.
+package struct QueueConfiguration: Sendable {
+    package enum Durability: String, Sendable, CaseIterable {
+        /// Synced to the disk in each commit: survives a power cut.
+        case full
+        /// Survives a crash of the process, not of the machine.
+        case normal
+    }
+
+    /// Where the database lives; created with its parents when missing, readable by its owner only.
+    package var directory: String
+    /// Queued bytes, compressed, from which new batches are refused.
+    package var bytesMax: Int
+    /// Logs that wait longer are dropped and counted as expired.
+    package var ageMax: Duration
+    package var durability: Durability
+    /// Space that the queue leaves free on its file system.
+    package var freeBytesMin: Int
+    /// How each destination's logs are cut; others get the defaults.
+    package var packets: [String: PacketLimits]
+    /// Different streams that may wait at a time.
+    package var streamsMax = 100_000
+    package var tuning = QueueTuning()
+
+    package init(
+        directory: String,
+        bytesMax: Int = 4 << 30,
+        ageMax: Duration = .seconds(7 * 86_400),
+        durability: Durability = .full,
+        freeBytesMin: Int = 256 << 20,
+        packets: [String: PacketLimits] = [:]
+    ) {
+        self.directory = directory
+        self.bytesMax = bytesMax
+        self.ageMax = ageMax
+        self.durability = durability
+        self.freeBytesMin = freeBytesMin
+        self.packets = packets
+    }
+}
+
+/// What measurements decided. Nobody needs to set these; tests make them small.
+package struct QueueTuning: Sendable {
+    /// Database page size.
+    package var pageBytes = 8192
+    /// SQLite's page cache of the owner.
+    package var cacheBytes = 8 << 20
+    /// Raw bytes that batches of one stream share in a row.
+    package var rowBytes = 64 << 10
+    /// Raw bytes of one transaction, so that those who wait for it wait a bounded time.
+    package var transactionBytes = 8 << 20
+    /// Raw bytes that may wait for a commit.
+    package var waitingBytesMax = 64 << 20
+    /// Compressed payloads kept in memory for delivery.
+    package var recentBytesMax = 32 << 20
+    /// Log size from which it is moved into the database.
+    package var checkpointBytes = 16 << 20
+    /// A commit starts this long after the one before it, unless `lingerBytes` wait: under load rows
+    /// become larger and syncs fewer.
+    package var linger: Duration = .milliseconds(2)
+    package var lingerBytes = 1 << 20
+    /// How often free space, age and idle streams are looked at.
+    package var housekeeping: Duration = .seconds(1)
+    /// Free pages that the database keeps for the next burst.
+    package var spareBytes = 32 << 20
+    /// Free pages given back in one step.
+    package var givenBackBytes = 1 << 20
+    /// Empty streams that keep their pack id prefix, in case more logs of theirs arrive.
+    package var idleStreams = 4096
+    /// First pause after a failed write; doubles up to `retryMax`.
+    package var retryMin: Duration = .milliseconds(250)
+    package var retryMax: Duration = .seconds(5)
+
+    package init() {}
+}

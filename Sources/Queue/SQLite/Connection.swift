@@ -1,0 +1,126 @@
+import CSQLite
+
+/// One SQLite connection. It belongs to one thread at a time: it is opened without SQLite's own locks.
+final class Connection {
+    enum Access {
+        case readWrite
+        case readOnly
+    }
+
+    private let handle: OpaquePointer
+
+    /// Pages in the write-ahead log after the last commit, as SQLite told its hook.
+    private(set) var walPages = 0
+
+    init(_ path: String, _ access: Access) throws(SQLiteError) {
+        let how =
+            switch access {
+            case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            case .readOnly: SQLITE_OPEN_READONLY
+            }
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(
+            path,
+            &opened,
+            how | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+            nil
+        )
+        guard code == SQLITE_OK, let opened else {
+            let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+            // A handle comes back even from a failed open.
+            sqlite3_close_v2(opened)
+            throw SQLiteError(code: code, message: message, sql: "open")
+        }
+        handle = opened
+        // The owner checkpoints; no connection does it on its own, also not while closing.
+        _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        // A damaged or planted schema must not run code.
+        _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+        // An operator's sqlite3 shell may hold a lock for a moment.
+        sqlite3_busy_timeout(handle, 5_000)
+    }
+
+    deinit {
+        // Statements may outlive the call; the files close with the last one.
+        sqlite3_close_v2(handle)
+    }
+
+    /// Counts the log's pages after each commit. It takes the place of SQLite's automatic checkpoint,
+    /// which uses the same hook. The connection must stay where it is while it is open.
+    func watchLog() {
+        sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                guard let context else { return SQLITE_OK }
+                Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().walPages =
+                    Int(pages)
+                return SQLITE_OK
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+    }
+
+    func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(
+            handle,
+            sql,
+            -1,
+            CUnsignedInt(SQLITE_PREPARE_PERSISTENT),
+            &statement,
+            nil
+        )
+        guard code == SQLITE_OK, let statement else { throw error(code, sql) }
+        return Statement(statement, of: handle, sql: sql)
+    }
+
+    /// Runs one or more statements that return nothing of interest.
+    func execute(_ sql: String) throws(SQLiteError) {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw error(code, sql) }
+    }
+
+    /// The first column of the first row, as pragmas answer.
+    func integer(_ sql: String) throws(SQLiteError) -> Int64 {
+        let statement = try prepare(sql)
+        guard try statement.step() else { return 0 }
+        return statement.integer(0)
+    }
+
+    private func error(_ code: CInt, _ sql: String) -> SQLiteError {
+        SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)), sql: sql)
+    }
+}
+
+// MARK: - Checkpoints
+
+extension Connection {
+    enum Checkpoint {
+        /// Moves what it can without waiting for anybody.
+        case passive
+        /// Also makes the next commit start the log from its beginning.
+        case restart
+        /// Also gives the log's space back.
+        case truncate
+    }
+
+    /// Copies the log's pages into the database and syncs it. Returns whether nothing is left behind.
+    @discardableResult
+    func checkpoint(_ kind: Checkpoint) throws(SQLiteError) -> Bool {
+        let mode =
+            switch kind {
+            case .passive: SQLITE_CHECKPOINT_PASSIVE
+            case .restart: SQLITE_CHECKPOINT_RESTART
+            case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+            }
+        var inLog: CInt = 0
+        var moved: CInt = 0
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &inLog, &moved)
+        // Busy: a reader still uses the log. What could be moved was.
+        guard code & 0xff != SQLITE_BUSY else { return false }
+        guard code == SQLITE_OK else { throw error(code, "checkpoint") }
+        if inLog == moved { walPages = 0 }
+        return inLog == moved
+    }
+}

@@ -1,0 +1,66 @@
+import CSQLite
+
+/// A call into SQLite that failed, or a check of ours. Carries the statement's text but never its bound
+/// values: those are customers' data.
+struct SQLiteError: Error, CustomStringConvertible {
+    /// What the failure means for the store.
+    enum Kind {
+        case full
+        case corrupt
+        case newerSchema
+        case io
+    }
+
+    let kind: Kind
+    let description: String
+
+    /// From SQLite's extended result code.
+    init(code: CInt, message: String, sql: String) {
+        kind =
+            switch code & 0xff {
+            case SQLITE_FULL: .full
+            // Our numbers never repeat, so a key that exists already is damage as well.
+            case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT: .corrupt
+            default: .io
+            }
+        description = "\(message) (SQLite \(code)) in: \(sql)"
+    }
+
+    private init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    /// What we find wrong although SQLite did not.
+    static func damage(_ description: String) -> SQLiteError {
+        SQLiteError(.corrupt, description)
+    }
+
+    static func newerSchema(_ found: Int) -> SQLiteError {
+        SQLiteError(
+            .newerSchema,
+            "schema \(found), and this one knows \(Schema.migrations.count)"
+        )
+    }
+}
+
+extension QueueError {
+    init(_ error: SQLiteError, path: String) {
+        switch error.kind {
+        case .full:
+            self.init(.diskFull, "\(path): no space is left for the queue; free some. \(error).")
+        case .corrupt:
+            self.init(.corrupt, "\(path): the queue's database is damaged: \(error).")
+        case .newerSchema:
+            self.init(
+                .newerSchema,
+                "\(path) was written by a newer Sluice (\(error)); run that version or move the file away."
+            )
+        case .io:
+            self.init(
+                .io,
+                "\(path): the queue's database cannot be used; look at the disk. \(error)."
+            )
+        }
+    }
+}

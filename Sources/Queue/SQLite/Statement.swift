@@ -1,0 +1,132 @@
+import CSQLite
+
+/// A prepared statement, used again and again.
+final class Statement {
+    private let handle: OpaquePointer
+    private let database: OpaquePointer
+    private let sql: String
+
+    init(_ handle: OpaquePointer, of database: OpaquePointer, sql: String) {
+        self.handle = handle
+        self.database = database
+        self.sql = sql
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    // MARK: - Binding
+
+    func bind(_ index: CInt, _ value: Int64) {
+        check(sqlite3_bind_int64(handle, index, value))
+    }
+
+    func bind(_ index: CInt, _ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { characters in
+                check(
+                    sqlite3_bind_text64(
+                        handle,
+                        index,
+                        characters.baseAddress,
+                        UInt64(characters.count),
+                        copied,
+                        UInt8(SQLITE_UTF8)
+                    )
+                )
+            }
+        }
+    }
+
+    /// Small values only: SQLite keeps a copy.
+    func bind(_ index: CInt, _ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { buffer in
+            check(
+                sqlite3_bind_blob64(
+                    handle,
+                    index,
+                    buffer.baseAddress,
+                    UInt64(buffer.count),
+                    copied
+                )
+            )
+        }
+    }
+
+    // A failed bind is a wrong index, a value beyond a gigabyte, or a machine without memory.
+    private func check(_ code: CInt) {
+        precondition(code == SQLITE_OK, "a value does not fit its statement")
+    }
+
+    // MARK: - Running
+
+    /// Advances to the next row; false when there is none, and then the statement is ready again.
+    func step() throws(SQLiteError) -> Bool {
+        let code = sqlite3_step(handle)
+        switch code {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE:
+            sqlite3_reset(handle)
+            return false
+        default:
+            let message = String(cString: sqlite3_errmsg(database))
+            sqlite3_reset(handle)
+            throw SQLiteError(code: code, message: message, sql: sql)
+        }
+    }
+
+    /// Ends a statement whose rows are not all wanted.
+    func reset() {
+        sqlite3_reset(handle)
+    }
+
+    /// Runs a statement that returns no rows; returns how many it changed.
+    @discardableResult
+    func run() throws(SQLiteError) -> Int {
+        _ = try step()
+        return Int(sqlite3_changes64(database))
+    }
+
+    /// The first column of the only row.
+    func single() throws(SQLiteError) -> Int {
+        defer { reset() }
+        return try step() ? Int(integer(0)) : 0
+    }
+
+    /// Runs it with a large value that SQLite reads in place, without copying it first.
+    func run(_ index: CInt, _ bytes: [UInt8]) throws(SQLiteError) {
+        let failure: SQLiteError? = bytes.withUnsafeBytes { buffer -> SQLiteError? in
+            check(
+                sqlite3_bind_blob64(handle, index, buffer.baseAddress, UInt64(buffer.count), nil)
+            )
+            defer { sqlite3_bind_null(handle, index) }
+            do throws(SQLiteError) {
+                try run()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    // MARK: - Columns of the current row
+
+    func integer(_ column: CInt) -> Int64 {
+        sqlite3_column_int64(handle, column)
+    }
+
+    func text(_ column: CInt) -> String {
+        String(decoding: bytes(column), as: UTF8.self)
+    }
+
+    func bytes(_ column: CInt) -> [UInt8] {
+        // Order as SQLite asks: first the pointer, which may convert, then the length.
+        let start = sqlite3_column_blob(handle, column)
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+    }
+}
+
+// SQLITE_TRANSIENT is a macro that does not import.
+private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

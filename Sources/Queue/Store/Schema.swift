@@ -1,0 +1,74 @@
+/// The tables, as a list of steps forward. A step that was released never changes; a change of the
+/// schema is one more step.
+enum Schema {
+    static let migrations = [
+        """
+        PRAGMA application_id = \(applicationID);
+
+        CREATE TABLE streams (
+            id INTEGER PRIMARY KEY,
+            destination TEXT NOT NULL,
+            logstore TEXT NOT NULL,
+            trailer BLOB NOT NULL,
+            pack_prefix TEXT NOT NULL,
+            next_pack INTEGER NOT NULL
+        );
+
+        -- Consecutive batches of one stream as one lz4 block. The payload comes last, so that the
+        -- other columns never lie on its overflow pages.
+        CREATE TABLE rows (
+            id INTEGER PRIMARY KEY,
+            stream INTEGER NOT NULL,
+            logs INTEGER NOT NULL,
+            raw INTEGER NOT NULL,
+            size INTEGER NOT NULL,
+            received INTEGER NOT NULL,
+            checksum INTEGER NOT NULL,
+            payload BLOB NOT NULL
+        );
+
+        -- Everything about rows but their payload: sealing and start-up read this and nothing else.
+        CREATE INDEX rows_by_stream ON rows (stream, id, logs, raw, size, received);
+
+        -- Sealed packets. Those of a stream are consecutive, so its rows behind the last one are
+        -- those that wait.
+        CREATE TABLE packets (
+            number INTEGER PRIMARY KEY,
+            stream INTEGER NOT NULL,
+            first_row INTEGER NOT NULL,
+            last_row INTEGER NOT NULL,
+            logs INTEGER NOT NULL,
+            raw INTEGER NOT NULL,
+            oldest INTEGER NOT NULL,
+            pack INTEGER NOT NULL
+        );
+
+        CREATE TABLE ledger (
+            destination TEXT PRIMARY KEY,
+            accepted INTEGER NOT NULL,
+            delivered INTEGER NOT NULL,
+            queued INTEGER NOT NULL,
+            dead INTEGER NOT NULL,
+            expired INTEGER NOT NULL,
+            discarded INTEGER NOT NULL
+        ) WITHOUT ROWID;
+
+        CREATE TABLE settings (
+            name TEXT PRIMARY KEY,
+            value BLOB NOT NULL
+        ) WITHOUT ROWID
+        """
+    ]
+
+    /// "SLUC", so that `file` and we can tell whose database it is.
+    static let applicationID = 0x534C_5543
+
+    /// Brings a database of version `found` to this one, each step in a transaction of its own.
+    static func migrate(_ connection: Connection, from found: Int) throws(SQLiteError) {
+        for step in found..<migrations.count {
+            try connection.execute(
+                "BEGIN IMMEDIATE; \(migrations[step]); PRAGMA user_version = \(step + 1); COMMIT"
+            )
+        }
+    }
+}
