@@ -1,0 +1,70 @@
+import Glibc
+import System
+
+/// The queue's directory and the names in it.
+struct DataDirectory {
+    let path: String
+
+    var database: String { path + "/queue.db" }
+    var lock: String { path + "/sluice.lock" }
+
+    /// Creates it with its parents when missing; only its owner may look inside.
+    func create() throws(QueueError) {
+        var parents = path[...]
+        var missing: [String] = []
+        while !parents.isEmpty, access(String(parents), F_OK) != 0, errno == ENOENT {
+            missing.append(String(parents))
+            guard let slash = parents.lastIndex(of: "/") else { break }
+            parents = parents[..<slash]
+        }
+        for directory in missing.reversed() where mkdir(directory, 0o700) != 0 && errno != EEXIST {
+            throw problem("cannot be created", errno)
+        }
+        var about = stat()
+        guard stat(path, &about) == 0 else { throw problem("cannot be used", errno) }
+        guard about.st_mode & S_IFMT == S_IFDIR else {
+            throw QueueError(.directory, "\(path) is not a directory; set data_dir to one.")
+        }
+        guard access(path, W_OK | X_OK) == 0 else { throw problem("cannot be written", errno) }
+    }
+
+    private func problem(_ what: String, _ code: CInt) -> QueueError {
+        let remedy =
+            switch code {
+            case EROFS: "mount it writable or set data_dir to another place"
+            case EACCES, EPERM: "give it to the user that runs sluice or set data_dir elsewhere"
+            case ENOSPC, EDQUOT: "free some space"
+            default: "set data_dir to a directory that this user can write"
+            }
+        return QueueError(
+            .directory,
+            "\(path) \(what): \(String(cString: strerror(code))); \(remedy)."
+        )
+    }
+
+    /// Creates the database's file before SQLite would, so that it and its log, which takes its
+    /// permissions, are readable by the owner only.
+    func createDatabaseFile() throws(QueueError) {
+        let descriptor = open(database, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw problem("cannot hold queue.db", errno) }
+        _ = OwnedDescriptor(taking: descriptor)
+    }
+
+    /// A new name is durable only when its directory is.
+    func sync() throws(QueueError) {
+        do throws(SystemError) {
+            let descriptor = OwnedDescriptor(
+                taking: try system("open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+            )
+            let number = descriptor.number
+            _ = try system("fsync") { fsync(number) }
+        } catch {
+            throw problem("cannot be synced", error.code)
+        }
+    }
+}
+
+func fileSize(_ path: String) -> Int? {
+    var about = stat()
+    return stat(path, &about) == 0 ? Int(about.st_size) : nil
+}

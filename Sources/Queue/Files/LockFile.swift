@@ -1,0 +1,43 @@
+import Glibc
+import System
+
+/// Keeps a second process off the directory. The kernel lets go of it with the process, however that ends.
+struct LockFile: ~Copyable {
+    private let descriptor: OwnedDescriptor
+
+    init(_ directory: DataDirectory) throws(QueueError) {
+        let path = directory.lock
+        let opened: CInt
+        do throws(SystemError) {
+            opened = try system("open") { open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600) }
+        } catch {
+            throw QueueError(.directory, "\(path) cannot be opened: \(error).")
+        }
+        let held = OwnedDescriptor(taking: opened)
+        do throws(SystemError) {
+            _ = try system("flock") { flock(opened, LOCK_EX | LOCK_NB) }
+        } catch {
+            guard error.code == EWOULDBLOCK else {
+                throw QueueError(.directory, "\(path) cannot be locked: \(error).")
+            }
+            throw QueueError(
+                .inUse,
+                "\(directory.path) is in use by process \(Self.holder(opened)); stop it or set data_dir to another directory."
+            )
+        }
+        // For people; the lock is what counts.
+        let line = Array("\(getpid())\n".utf8)
+        _ = ftruncate(opened, 0)
+        _ = line.withUnsafeBytes { pwrite(opened, $0.baseAddress, $0.count, 0) }
+        descriptor = held
+    }
+
+    private static func holder(_ descriptor: CInt) -> String {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        let count = bytes.withUnsafeMutableBytes {
+            pread(descriptor, $0.baseAddress, $0.count, 0)
+        }
+        let digits = bytes.prefix(max(0, count)).prefix { $0 >= 0x30 && $0 <= 0x39 }
+        return digits.isEmpty ? "(unknown)" : String(decoding: digits, as: UTF8.self)
+    }
+}
