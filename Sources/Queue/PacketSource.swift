@@ -31,6 +31,8 @@ package struct SealedPacket: Sendable {
     /// Unique in the store, ascending.
     package let number: Int64
     package let stream: StreamKey
+    /// The stream's number in the store.
+    package let streamID: Int64
     /// `{16 upper hex}-{upper hex counter}`, as in SLS's own `__pack_id__`.
     package let packID: String
     package let rows: ClosedRange<Int64>
@@ -45,6 +47,7 @@ package struct SealedPacket: Sendable {
     package init(
         number: Int64,
         stream: StreamKey,
+        streamID: Int64 = 0,
         packID: String,
         rows: ClosedRange<Int64>,
         logCount: Int,
@@ -54,6 +57,7 @@ package struct SealedPacket: Sendable {
     ) {
         self.number = number
         self.stream = stream
+        self.streamID = streamID
         self.packID = packID
         self.rows = rows
         self.logCount = logCount

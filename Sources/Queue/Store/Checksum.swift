@@ -1,0 +1,48 @@
+/// A 64-bit checksum of a row: its payload, and the numbers that say whose it is.
+///
+/// Both halves of a step (xor with the word, multiplication by an odd number) can be undone, so damage
+/// within one 8-byte word always changes the result, and any other damage escapes once in 2^64. It runs
+/// at several GB/s, ten times what a disk or LZ4 does; a cryptographic digest would defend against
+/// somebody who can rewrite the file, and he could rewrite the digest too.
+struct Checksum {
+    private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    mutating func add(_ word: UInt64) {
+        value = (value ^ word) &* 0x9e37_79b9_7f4a_7c15
+        // Multiplication only carries upwards; this brings the high bits down.
+        value ^= value >> 32
+    }
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        let words = bytes.count / 8
+        for index in 0..<words {
+            add(
+                UInt64(
+                    littleEndian: bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
+                )
+            )
+        }
+        var rest: UInt64 = 0
+        for byte in bytes[(words * 8)...].reversed() { rest = rest << 8 | UInt64(byte) }
+        add(rest)
+        add(UInt64(bytes.count))
+    }
+}
+
+extension Checksum {
+    /// What the column `checksum` holds.
+    static func of(
+        _ payload: [UInt8],
+        row: Int64,
+        stream: Int64,
+        logs: Int,
+        raw: Int
+    ) -> Int64 {
+        var checksum = Checksum()
+        for number in [row, stream, Int64(logs), Int64(raw)] {
+            checksum.add(UInt64(bitPattern: number))
+        }
+        payload.withUnsafeBytes { checksum.add($0) }
+        return Int64(bitPattern: checksum.value)
+    }
+}

@@ -1,0 +1,37 @@
+/// Numbers for streams, rows and packets that are never given out twice, also not after everything
+/// was deleted and the process started again. They are reserved on disk a million at a time, which
+/// costs a write now and then instead of one per transaction.
+struct IdentifierSupply {
+    static let setting = "reserved_ids"
+    private static let step: Int64 = 1_000_000
+
+    private var next: Int64
+    private var reserved: Int64
+
+    /// - Parameter reserved: the highest number that may have been given out.
+    init(after reserved: Int64) {
+        next = reserved + 1
+        self.reserved = reserved
+    }
+
+    /// The number given out last.
+    var last: Int64 { next - 1 }
+
+    mutating func take(_ database: QueueDatabase) throws(SQLiteError) -> Int64 {
+        if next > reserved {
+            try database.write()
+            try database.save(next + Self.step, as: Self.setting)
+            reserved = next + Self.step
+        }
+        defer { next += 1 }
+        return next
+    }
+}
+
+extension QueueDatabase {
+    func save(_ value: Int64, as setting: String) throws(SQLiteError) {
+        saveSetting.bind(1, setting)
+        saveSetting.bind(2, value)
+        try saveSetting.run()
+    }
+}

@@ -1,0 +1,88 @@
+import Logs
+import System
+
+extension OpenStore {
+    /// Takes the batches into the transaction at hand; false when the queue has no room for all.
+    func stage(_ batches: [Batch], rawBytes: Int) throws(SQLiteError) -> Bool {
+        // Incompressible logs grow by less than a row's overhead.
+        let most = rawBytes + 2 * Self.rowOverhead * batches.count
+        guard bytes + stagedBytes + most <= configuration.bytesMax else { return false }
+        let unknown = batches.count { streams[$0.stream] == nil }
+        guard streams.count - resting.count + unknown <= configuration.streamsMax else {
+            return false
+        }
+        stagedBytes += most
+        for batch in batches where batch.logs.count > 0 {
+            let stream = try stream(batch.stream)
+            if stream.staged.isEmpty { touched.append(stream) }
+            stream.staged.append(batch.logs)
+        }
+        return true
+    }
+
+    private func stream(_ key: StreamKey) throws(SQLiteError) -> QueuedStream {
+        if let known = streams[key] { return known }
+        try database.write()
+        let new = QueuedStream(
+            id: try ids.take(database),
+            key: key,
+            destination: destination(key.destination),
+            packPrefix: hex(randomBytes(8), upper: true),
+            nextPack: 1
+        )
+        try database.add(new)
+        streams[key] = new
+        return new
+    }
+
+    /// Makes rows of what was staged: the batches of a stream share them, compressed together.
+    func writeStaged() throws(SQLiteError) {
+        guard !touched.isEmpty else { return }
+        try database.write()
+        let time = now()
+        for stream in touched {
+            let limits = stream.destination.limits
+            let packer = RowPacker(
+                rawBytesMax: min(configuration.tuning.rowBytes, limits.rawBytes),
+                logsMax: limits.logs
+            )
+            let batches = stream.staged
+            stream.staged = []
+            try packer.pack(batches, scratch: &joined) { raw, logs throws(SQLiteError) in
+                try add(raw, logs: logs, to: stream, time)
+            }
+            stream.destination.schedule(stream)
+        }
+        touched.removeAll(keepingCapacity: true)
+        stagedBytes = 0
+    }
+
+    private func add(
+        _ raw: UnsafeRawBufferPointer,
+        logs: Int,
+        to stream: QueuedStream,
+        _ time: WallTime
+    ) throws(SQLiteError) {
+        let payload = LZ4.compress(raw)
+        let row = RowRecord(
+            id: try ids.take(database),
+            logs: logs,
+            raw: raw.count,
+            size: payload.count,
+            received: time
+        )
+        try database.add(row, of: stream.id, payload)
+        recent.keep(StoredBlock(compressed: payload, rawBytes: raw.count), row: row.id)
+
+        if stream.waitingRows == 0 { stream.oldest = time }
+        stream.waitingRows += 1
+        stream.waitingLogs += logs
+        stream.waitingRaw += raw.count
+        bytes += row.size + Self.rowOverhead
+        rows += 1
+        stream.destination.change { ledger in
+            ledger.accepted += Int64(logs)
+            ledger.queued += Int64(logs)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import System
+
+extension OpenStore {
+    /// Opens the database, brings it to this version and reads what the owner must know.
+    /// Of the packets, delivery holds those `handed` already; the others are handed over first.
+    static func open(
+        _ path: String,
+        _ configuration: QueueConfiguration,
+        now: @escaping @Sendable () -> WallTime,
+        handed: Set<Int64>
+    ) throws(SQLiteError) -> (OpenStore, Recovery) {
+        let connection = try Connection(path, .readWrite)
+        let version = Int(try connection.integer("PRAGMA user_version"))
+        guard version <= Schema.migrations.count else { throw .newerSchema(version) }
+        if version == 0 {
+            try Pragmas.create(on: connection, pageBytes: configuration.tuning.pageBytes)
+        } else if try connection.integer("PRAGMA application_id") != Schema.applicationID {
+            throw .damage("the file is not a Sluice queue")
+        }
+        try Pragmas.owner(connection, configuration.durability, configuration.tuning)
+        try Schema.migrate(connection, from: version)
+        let database = try QueueDatabase(connection, path: path)
+        let store = OpenStore(database, configuration, now: now)
+        return (store, try store.recover(handed: handed))
+    }
+}

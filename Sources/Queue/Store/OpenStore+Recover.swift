@@ -1,0 +1,150 @@
+import Logs
+import System
+
+/// What start-up found, for the journal and the status.
+struct Recovery {
+    var rows = 0
+    var packets = 0
+    /// Logs by which ledgers and rows did not agree, and the destinations it concerned.
+    var repaired: [(destination: String, counted: Int64, found: Int64)] = []
+}
+
+extension OpenStore {
+    /// Reads everything that the owner must know, without touching a payload. Reading all of what it
+    /// relies on, and comparing the parts, is also the integrity check of each start: its cost grows with
+    /// the number of rows, not with their bytes. Payloads have checksums and are checked when they are read.
+    ///
+    /// Packets that delivery holds already are `handed`; the others are handed over first.
+    func recover(handed: Set<Int64>) throws(SQLiteError) -> Recovery {
+        try checkSize()
+        var byID: [Int64: QueuedStream] = [:]
+        let reserved = try database.highestIdentifier()
+        ids = IdentifierSupply(after: reserved)
+        try database.eachLedger { name, ledger in destination(name).ledger = ledger }
+        try database.eachStream { id, key, prefix, nextPack in
+            let stream = QueuedStream(
+                id: id,
+                key: key,
+                destination: destination(key.destination),
+                packPrefix: prefix,
+                nextPack: nextPack
+            )
+            byID[id] = stream
+            streams[key] = stream
+        }
+        var queued: [String: Int64] = [:]
+        try recoverPackets(byID, handed: handed)
+        try recoverWaiting(byID, &queued)
+        for packet in packets.values {
+            queued[packet.stream.key.destination, default: 0] += Int64(packet.record.logs)
+        }
+        for stream in streams.values { try rest(stream) }
+        return Recovery(rows: rows, packets: packets.count, repaired: try closeLedgers(queued))
+    }
+
+    /// A file that was cut off is found now, not when its lost end is first read.
+    private func checkSize() throws(SQLiteError) {
+        guard try database.connection.checkpoint(.restart) else { return }
+        let pages = try database.connection.integer("PRAGMA page_count")
+        let pageSize = try database.connection.integer("PRAGMA page_size")
+        let expected = Int(pages * pageSize)
+        guard let found = fileSize(database.path), found >= expected else {
+            throw .damage("the file is shorter than the \(expected) bytes it should have")
+        }
+    }
+
+    private func recoverPackets(
+        _ byID: [Int64: QueuedStream],
+        handed: Set<Int64>
+    ) throws(SQLiteError) {
+        for record in try database.allPackets() {
+            guard let stream = byID[record.stream] else {
+                throw .damage("packet \(record.number) has no stream")
+            }
+            let sums = try database.sums(of: stream.id, record.rows)
+            guard sums.rows > 0, sums.logs == record.logs, sums.raw == record.raw else {
+                throw .damage("packet \(record.number) does not match its rows")
+            }
+            let packet = QueuedPacket(
+                record: record,
+                stream: stream,
+                rowCount: sums.rows,
+                bytes: sums.size + sums.rows * Self.rowOverhead
+            )
+            packets[record.number] = packet
+            stream.packetCount += 1
+            stream.destination.packetCount += 1
+            stream.sealedThrough = max(stream.sealedThrough, record.rows.upperBound)
+            rows += packet.rowCount
+            bytes += packet.bytes
+            if !handed.contains(record.number) {
+                stream.destination.sealedBefore.append(record.number)
+            }
+        }
+    }
+
+    private func recoverWaiting(
+        _ byID: [Int64: QueuedStream],
+        _ queued: inout [String: Int64]
+    ) throws(SQLiteError) {
+        var found = 0
+        let time = now()
+        for id in try database.streamsWithRows() {
+            guard let stream = byID[id] else { throw .damage("rows belong to no stream (\(id))") }
+            let all = try database.sums(of: id, Int64.min...Int64.max)
+            found += all.rows
+            let sums =
+                stream.packetCount == 0
+                ? all : try database.sums(of: id, (stream.sealedThrough + 1)...Int64.max)
+            guard sums.rows > 0 else { continue }
+            stream.waitingRows = sums.rows
+            stream.waitingLogs = sums.logs
+            stream.waitingRaw = sums.raw
+            rows += sums.rows
+            bytes += sums.size + sums.rows * Self.rowOverhead
+            queued[stream.key.destination, default: 0] += Int64(sums.logs)
+            try database.rows(of: id, after: stream.sealedThrough) { row in
+                // A clock that was ahead in an earlier life must not hold a stream back.
+                stream.oldest = min(row.received, time)
+                return false
+            }
+            stream.destination.schedule(stream)
+        }
+        guard found == rows else { throw .damage("\(found - rows) rows belong to no packet") }
+    }
+
+    /// The ledger must agree with the rows. Should it not, the rows are right, and the difference gets
+    /// a place where an operator sees it.
+    private func closeLedgers(
+        _ queued: [String: Int64]
+    ) throws(SQLiteError) -> [(destination: String, counted: Int64, found: Int64)] {
+        for name in queued.keys { _ = destination(name) }
+        var repaired: [(destination: String, counted: Int64, found: Int64)] = []
+        for destination in destinations.values {
+            let found = queued[destination.name] ?? 0
+            let before = destination.ledger
+            guard before.queued != found || !before.isClosed else { continue }
+            repaired.append((destination.name, before.queued, found))
+            destination.change { $0.close(queued: found) }
+        }
+        if !repaired.isEmpty {
+            try database.write()
+            try commit()
+        }
+        return repaired
+    }
+}
+
+extension Ledger {
+    /// Sets what is queued to what was found: logs that are gone count as discarded, logs that nobody
+    /// counted as accepted.
+    mutating func close(queued found: Int64) {
+        queued = found
+        let missing = accepted - (delivered + queued + dead + expired + discarded)
+        if missing > 0 {
+            discarded += missing
+        } else {
+            accepted -= missing
+        }
+    }
+}

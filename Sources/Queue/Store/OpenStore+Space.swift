@@ -1,0 +1,35 @@
+import System
+
+extension OpenStore {
+    /// The log's part in use.
+    var logBytes: Int { database.connection.walPages * configuration.tuning.pageBytes }
+
+    /// Gives free pages back to the file system, a bounded number at a time, but for some that the next
+    /// burst will want. The file becomes shorter with the next checkpoint.
+    func giveBack() throws(SQLiteError) {
+        let pageBytes = configuration.tuning.pageBytes
+        let free = try database.freePages() * pageBytes
+        databaseBytes = try database.pages() * pageBytes
+        let spare = max(configuration.tuning.spareBytes, databaseBytes / 4)
+        guard free > spare else { return }
+        try database.write()
+        try database.vacuum(min(free - spare, configuration.tuning.givenBackBytes) / pageBytes)
+    }
+}
+
+extension OpenStore {
+    /// When the oldest log of each destination was accepted. Walks the streams.
+    func oldestByDestination() -> [String: WallTime] {
+        var oldest: [String: WallTime] = [:]
+        func note(_ time: WallTime, _ destination: String) {
+            oldest[destination] = min(oldest[destination] ?? time, time)
+        }
+        for stream in streams.values where stream.waitingRows > 0 {
+            note(stream.oldest, stream.key.destination)
+        }
+        for packet in packets.values {
+            note(packet.record.oldest, packet.stream.key.destination)
+        }
+        return oldest
+    }
+}

@@ -1,0 +1,84 @@
+import System
+
+/// The open database and what the owner knows about it.
+///
+/// One value per life: after any failed write it is thrown away and read again from the disk, which is
+/// the only truth. So nothing in here needs to be undone, and nothing in here is shown to anybody before
+/// the commit that made it true.
+final class OpenStore {
+    let database: QueueDatabase
+    let configuration: QueueConfiguration
+    let now: @Sendable () -> WallTime
+
+    var streams: [StreamKey: QueuedStream] = [:]
+    var destinations: [String: QueuedDestination] = [:]
+    /// Sealed, not yet acknowledged.
+    var packets: [Int64: QueuedPacket] = [:]
+    var ids = IdentifierSupply(after: 0)
+    var recent: RecentPayloads
+    /// Empty streams, in the order in which they became so.
+    var resting = Fifo<QueuedStream>()
+
+    /// What the queue's bound counts, and its rows.
+    var bytes = 0
+    var rows = 0
+    /// The file's size when it was last looked at.
+    var databaseBytes = 0
+
+    /// Streams with batches of the transaction at hand, and their bytes at most.
+    var touched: [QueuedStream] = []
+    var stagedBytes = 0
+    /// Where batches are joined before they are compressed.
+    var joined: [UInt8] = []
+
+    init(
+        _ database: QueueDatabase,
+        _ configuration: QueueConfiguration,
+        now: @escaping @Sendable () -> WallTime
+    ) {
+        self.database = database
+        self.configuration = configuration
+        self.now = now
+        recent = RecentPayloads(bytesMax: configuration.tuning.recentBytesMax)
+    }
+
+    /// What a row costs besides its payload: its other columns, its index entry, the ends of pages.
+    static let rowOverhead = 160
+
+    func destination(_ name: String) -> QueuedDestination {
+        if let known = destinations[name] { return known }
+        let new = QueuedDestination(
+            name: name,
+            limits: configuration.packets[name] ?? PacketLimits(),
+            ledger: Ledger()
+        )
+        destinations[name] = new
+        return new
+    }
+
+    /// Makes everything since the last commit durable, the ledger with it.
+    func commit() throws(SQLiteError) {
+        guard database.isWriting else { return }
+        for destination in destinations.values where destination.isLedgerStale {
+            try database.save(destination.ledger, of: destination.name)
+            destination.isLedgerStale = false
+        }
+        try database.commit()
+    }
+
+    /// Files a stream that may have become empty, and forgets the longest empty ones: a fleet whose
+    /// devices come and go leaves no trail.
+    func rest(_ stream: QueuedStream) throws(SQLiteError) {
+        if stream.isEmpty, !stream.isResting {
+            stream.isResting = true
+            resting.append(stream)
+        }
+        while resting.count > configuration.tuning.idleStreams, let oldest = resting.popFirst() {
+            oldest.isResting = false
+            guard oldest.isEmpty else { continue }
+            try database.write()
+            try database.remove(oldest)
+            streams[oldest.key] = nil
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Logs
+import System
+
+/// A stream as the owner sees it: what waits in it, in sums. The rows themselves are on disk only, so
+/// that an outage costs memory by the stream, not by the row.
+final class QueuedStream {
+    let id: Int64
+    let key: StreamKey
+    let destination: QueuedDestination
+    let packPrefix: String
+    var nextPack: Int64
+
+    /// The last row that belongs to a packet; those behind it wait.
+    var sealedThrough: Int64 = 0
+    var waitingRows = 0
+    var waitingLogs = 0
+    var waitingRaw = 0
+    /// When the first waiting row was stored.
+    var oldest = WallTime(nanoseconds: 0)
+
+    /// Packets sealed and not yet acknowledged.
+    var packetCount = 0
+    /// A flush seals up to this row without waiting for size or age.
+    var flushThrough: Int64 = 0
+    /// Stands in its destination's line of streams to seal from.
+    var isRipe = false
+    /// Stands in its destination's heap of ages.
+    var isAging = false
+    /// Stands in the line of empty streams to forget.
+    var isResting = false
+    /// Batches of the transaction at hand, not yet made into rows.
+    var staged: [EncodedLogs] = []
+
+    init(
+        id: Int64,
+        key: StreamKey,
+        destination: QueuedDestination,
+        packPrefix: String,
+        nextPack: Int64
+    ) {
+        self.id = id
+        self.key = key
+        self.destination = destination
+        self.packPrefix = packPrefix
+        self.nextPack = nextPack
+    }
+
+    var isEmpty: Bool { waitingRows == 0 && packetCount == 0 && staged.isEmpty }
+
+    func packID(_ pack: Int64) -> String {
+        "\(packPrefix)-\(String(pack, radix: 16, uppercase: true))"
+    }
+}
+
+/// A sealed packet that is not yet acknowledged.
+struct QueuedPacket {
+    let record: PacketRecord
+    let stream: QueuedStream
+    let rowCount: Int
+    /// What it counts for in the bound of the queue.
+    let bytes: Int
+}
