@@ -1,0 +1,134 @@
+package import System
+
+/// The durable queue: a SQLite database in a directory, and the one thread that writes it.
+///
+/// Opening recovers what an earlier life left, also after `kill -9`: packets that were sealed are handed
+/// over first, with the same content and pack id.
+package final class LogStore: Sendable {
+    private let door: QueueDoor
+    private let worker: Worker
+    private let isClosed = Locked(false)
+
+    package convenience init(
+        _ configuration: QueueConfiguration,
+        journal: Journal
+    ) throws(QueueError) {
+        try self.init(configuration, journal: journal, clock: .started())
+    }
+
+    /// Tests bring a clock of their own.
+    init(
+        _ configuration: QueueConfiguration,
+        journal: Journal,
+        clock: QueueClock
+    ) throws(QueueError) {
+        let opening: Opening
+        do throws(SystemError) {
+            let door = try QueueDoor(configuration)
+            let started = try Opening()
+            worker = try Worker("queue") {
+                // Opened where it is used: the connection never changes threads.
+                do throws(QueueError) {
+                    let owner = try QueueOwner(configuration, door, clock, journal)
+                    started.ended(nil)
+                    owner.run()
+                } catch {
+                    started.ended(error)
+                }
+            }
+            self.door = door
+            opening = started
+        } catch {
+            throw QueueError(.io, "the queue's thread cannot start: \(error).")
+        }
+        if let problem = opening.wait() {
+            isClosed.withLock { $0 = true }
+            worker.join()
+            throw problem
+        }
+    }
+
+    deinit { close() }
+
+    /// The state at the last commit. Touches no disk.
+    package var status: QueueStatus {
+        var status = door.status.withLock { $0 }
+        status.waitingBytes = door.waitingBytes
+        return status
+    }
+
+    /// Commits what waits, moves the log into the database and closes it. Whoever comes later is refused.
+    /// Must not be called from a callback of the store.
+    package func close() {
+        let isFirst = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return !isClosed
+        }
+        guard isFirst else { return }
+        door.setAdmission(.stopping)
+        door.post(.stop)
+        worker.join()
+    }
+}
+
+/// How the owner's start ended, for the thread that waits for it.
+private final class Opening: Sendable {
+    private let problem = Locked<QueueError?>(nil)
+    private let isOver = Locked(false)
+    private let over: WakeUp
+
+    init() throws(SystemError) {
+        over = try WakeUp()
+    }
+
+    func ended(_ problem: QueueError?) {
+        self.problem.withLock { $0 = problem }
+        isOver.withLock { $0 = true }
+        over.signal()
+    }
+
+    func wait() -> QueueError? {
+        while !isOver.withLock({ $0 }) { over.wait() }
+        return problem.withLock { $0 }
+    }
+}
+
+// MARK: - BatchQueue
+
+extension LogStore: BatchQueue {
+    package var admission: QueueAdmission { door.admission }
+
+    package func append(
+        _ batches: [Batch],
+        whenDurable: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        door.append(batches, whenDurable)
+    }
+}
+
+// MARK: - PacketSource
+
+extension LogStore: PacketSource {
+    package func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void) {
+        door.post(.deliver(receiver))
+    }
+
+    package func request(_ count: Int, for destination: String) {
+        door.post(.request(count, destination: destination))
+    }
+
+    package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
+        if let recent = packet.recent { return recent }
+        return try door.reader.withLock { reader throws(QueueError) in
+            try reader.blocks(of: packet)
+        }
+    }
+
+    package func acknowledge(_ packet: SealedPacket) {
+        door.post(.acknowledge(packet.number))
+    }
+
+    package func flush(_ destination: String) {
+        door.post(.flush(destination))
+    }
+}

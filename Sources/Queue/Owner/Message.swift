@@ -1,0 +1,18 @@
+/// What other threads ask of the owner.
+enum Message: Sendable {
+    case append(Append)
+    case deliver(@Sendable ([SealedPacket]) -> Void)
+    case request(Int, destination: String)
+    case acknowledge(Int64)
+    case flush(String)
+    case stop
+}
+
+/// Batches of one call, which are stored all or none.
+struct Append: Sendable {
+    let batches: [Batch]
+    let rawBytes: Int
+    let answer: @Sendable (AppendOutcome) -> Void
+    /// Decided already: too much waits.
+    var refusal: QueueAdmission?
+}

@@ -1,0 +1,99 @@
+import Logs
+import Synchronization
+import System
+
+/// What callers and the owner share.
+final class QueueDoor: Sendable {
+    let wake: WakeUp
+    let mailbox: Mailbox<Message>
+    let status: Locked<QueueStatus>
+    let reader: Locked<PayloadReader>
+    let tuning: QueueTuning
+
+    private let admissionCode = Atomic<UInt8>(0)
+    private let waiting = Atomic<Int>(0)
+    /// Nobody takes from the mailbox any more.
+    private let isClosed = Atomic<Bool>(false)
+
+    init(_ configuration: QueueConfiguration) throws(SystemError) {
+        let wake = try WakeUp()
+        self.wake = wake
+        mailbox = Mailbox { wake.signal() }
+        status = Locked(QueueStatus())
+        reader = Locked(
+            PayloadReader(DataDirectory(path: configuration.directory).database)
+        )
+        tuning = configuration.tuning
+    }
+
+    var admission: QueueAdmission {
+        QueueAdmission(code: admissionCode.load(ordering: .relaxed))
+    }
+
+    /// Raw bytes of batches that are not committed yet.
+    var waitingBytes: Int { waiting.load(ordering: .relaxed) }
+
+    /// Batches of so many raw bytes got their answer.
+    func settled(_ rawBytes: Int) {
+        waiting.subtract(rawBytes, ordering: .relaxed)
+    }
+
+    func setAdmission(_ admission: QueueAdmission) {
+        admissionCode.store(admission.code, ordering: .relaxed)
+    }
+
+    func post(_ message: Message) {
+        mailbox.post(message)
+        // The owner may have left between a caller's look at the admission and its post.
+        if isClosed.load(ordering: .sequentiallyConsistent) { refuseRest() }
+    }
+
+    func append(_ batches: [Batch], _ answer: @escaping @Sendable (AppendOutcome) -> Void) {
+        let rawBytes = batches.reduce(0) { $0 + $1.logs.bytes.count }
+        let before = waiting.add(rawBytes, ordering: .relaxed).oldValue
+        let after = before + rawBytes
+        if after > tuning.waitingBytesMax, before > 0 {
+            settled(rawBytes)
+            return post(.append(Append(batches: [], rawBytes: 0, answer: answer, refusal: .full)))
+        }
+        post(.append(Append(batches: batches, rawBytes: rawBytes, answer: answer)))
+        // Ends the owner's linger: there is enough for a commit.
+        if before < tuning.lingerBytes, after >= tuning.lingerBytes { wake.signal() }
+    }
+
+    /// From now on whoever posts is refused.
+    func close() {
+        isClosed.store(true, ordering: .sequentiallyConsistent)
+        refuseRest()
+    }
+
+    private func refuseRest() {
+        for case .append(let append) in mailbox.takeAll() {
+            settled(append.rawBytes)
+            append.answer(.refused(.stopping))
+        }
+    }
+}
+
+extension QueueAdmission {
+    fileprivate var code: UInt8 {
+        switch self {
+        case .open: 0
+        case .full: 1
+        case .diskFull: 2
+        case .failing: 3
+        case .stopping: 4
+        }
+    }
+
+    fileprivate init(code: UInt8) {
+        self =
+            switch code {
+            case 0: .open
+            case 1: .full
+            case 2: .diskFull
+            case 3: .failing
+            default: .stopping
+            }
+    }
+}

@@ -1,0 +1,96 @@
+import System
+
+/// How long a store that failed is left alone: longer each time, until a write succeeds.
+struct RetryPause {
+    private let shortest: Duration
+    private let longest: Duration
+    private var pause: Duration
+    private(set) var next = Moment(nanoseconds: 0)
+
+    init(_ tuning: QueueTuning) {
+        shortest = tuning.retryMin
+        longest = tuning.retryMax
+        pause = shortest
+    }
+
+    mutating func failed() {
+        next = .now + pause
+        pause = min(longest, pause * 2)
+    }
+
+    mutating func succeeded() {
+        pause = shortest
+    }
+}
+
+extension QueueOwner {
+    /// A write failed. The connection and everything known are thrown away and read again from the disk
+    /// later: after a failed sync the kernel may have dropped what it could not write, so neither SQLite's
+    /// memory nor a second sync can be trusted.
+    func failed(_ error: SQLiteError) {
+        let problem = QueueError(error, path: directory.database)
+        if self.problem == nil {
+            journal.error("queue cannot be written", ["reason": problem])
+        }
+        self.problem = problem
+        counts.failures += 1
+        store?.database.rollBack()
+        store = nil
+        door.reader.withLock { $0.close() }
+        retry.failed()
+        publish()
+    }
+
+    /// Tries again when the pause is over.
+    func reopen() {
+        guard store == nil, retry.next <= .now else { return }
+        do {
+            try open()
+            publish()
+        } catch {
+            problem = error
+            retry.failed()
+            publish()
+        }
+    }
+
+    /// A commit succeeded.
+    func recovered() {
+        guard problem != nil else { return }
+        problem = nil
+        retry.succeeded()
+        journal.info("queue is written again")
+    }
+
+    /// Opens the database and lets the reader use it.
+    func open() throws(QueueError) {
+        try directory.createDatabaseFile()
+        do throws(SQLiteError) {
+            let (store, recovery) = try OpenStore.open(
+                directory.database,
+                configuration,
+                now: clock.now,
+                handed: handed
+            )
+            report(recovery)
+            self.store = store
+        } catch {
+            throw QueueError(error, path: directory.database)
+        }
+        try directory.sync()
+        door.reader.withLock { $0.allow() }
+    }
+
+    private func report(_ recovery: Recovery) {
+        for (destination, counted, found) in recovery.repaired {
+            counts.repairedLogs += Int((counted - found).magnitude)
+            journal.error(
+                "ledger did not agree with the queue and was put right",
+                ["destination": destination, "counted": counted, "found": found]
+            )
+        }
+        if recovery.rows > 0 {
+            journal.info("queue resumed", ["rows": recovery.rows, "packets": recovery.packets])
+        }
+    }
+}

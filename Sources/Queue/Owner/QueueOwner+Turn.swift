@@ -1,0 +1,78 @@
+import System
+
+extension QueueOwner {
+    /// One transaction for what waits, and the answers to it.
+    func turn() {
+        guard let store else { return refuseAll(door.admission) }
+        var taken: [(append: Append, outcome: AppendOutcome)] = []
+        do throws(SQLiteError) {
+            for number in acknowledged { try store.acknowledge(number) }
+            try take(&taken, into: store)
+            try store.writeStaged()
+            for name in flushes { store.flush(name) }
+            let sealed = receiver == nil ? [] : try store.packets(for: demand)
+            try commit(store)
+            settle(sealed)
+            publish()
+            for (append, outcome) in taken { answer(append, outcome) }
+            if !sealed.isEmpty { receiver?(sealed) }
+        } catch {
+            failed(error)
+            // Nothing of this transaction is stored for certain, so nothing of it is acknowledged.
+            for (append, _) in taken { answer(append, .refused(door.admission)) }
+        }
+    }
+
+    /// Stages appends in order, a bounded number of bytes.
+    private func take(
+        _ taken: inout [(append: Append, outcome: AppendOutcome)],
+        into store: OpenStore
+    ) throws(SQLiteError) {
+        var rawBytes = 0
+        let isDiskFull = disk.freeBytes < configuration.freeBytesMin
+        while rawBytes < configuration.tuning.transactionBytes, let append = appends.popFirst() {
+            if let refusal = append.refusal ?? (isDiskFull ? .diskFull : nil) {
+                taken.append((append, .refused(refusal)))
+                continue
+            }
+            // Listed before it is staged, so that it gets an answer also when that fails.
+            taken.append((append, .stored))
+            if try store.stage(append.batches, rawBytes: append.rawBytes) {
+                rawBytes += append.rawBytes
+            } else {
+                taken[taken.count - 1].outcome = .refused(.full)
+            }
+        }
+    }
+
+    private func commit(_ store: OpenStore) throws(SQLiteError) {
+        guard store.database.isWriting else { return }
+        let start = Moment.now
+        try store.commit()
+        lastCommit = .now
+        counts.commits += 1
+        counts.commitTime += lastCommit - start
+        counts.commitTimeMax = max(counts.commitTimeMax, lastCommit - start)
+        recovered()
+    }
+
+    /// The transaction is durable: what was asked for is done.
+    private func settle(_ sealed: [SealedPacket]) {
+        handed.subtract(acknowledged)
+        acknowledged.removeAll(keepingCapacity: true)
+        flushes.removeAll(keepingCapacity: true)
+        for packet in sealed {
+            handed.insert(packet.number)
+            demand[packet.stream.destination]? -= 1
+        }
+    }
+
+    func answer(_ append: Append, _ outcome: AppendOutcome) {
+        door.settled(append.rawBytes)
+        append.answer(outcome)
+    }
+
+    private func refuseAll(_ reason: QueueAdmission) {
+        while let append = appends.popFirst() { answer(append, .refused(append.refusal ?? reason)) }
+    }
+}

@@ -1,0 +1,59 @@
+package import System
+
+/// The queue at its last commit, as metrics and the admin API show it.
+package struct QueueStatus: Sendable, Equatable {
+    package struct Destination: Sendable, Equatable {
+        package var ledger = Ledger()
+        /// When the oldest log that is still here was accepted. Looked at once a second.
+        package var oldest: WallTime?
+        /// Packets that delivery may still be given.
+        package var demand = 0
+        /// Packets sealed and not acknowledged.
+        package var packets = 0
+
+        package init() {}
+    }
+
+    package var admission = QueueAdmission.open
+    /// Why it is failing, with the remedy; nil while it works.
+    package var problem: QueueError?
+    /// Queued, compressed, with what rows cost besides.
+    package var bytes = 0
+    package var bytesMax = 0
+    package var rows = 0
+    package var streams = 0
+    package var packets = 0
+    package var destinations: [String: Destination] = [:]
+    /// Raw bytes that wait for a commit.
+    package var waitingBytes = 0
+    package var recentBytes = 0
+
+    package var databaseBytes = 0
+    package var logBytes = 0
+    package var freeBytes = 0
+
+    // Counted since the start.
+    package var commits = 0
+    /// Together and the longest, of the commits alone.
+    package var commitTime = Duration.zero
+    package var commitTimeMax = Duration.zero
+    package var checkpoints = 0
+    package var failures = 0
+    /// Damaged databases moved aside, and what was saved from them and was not, in logs.
+    package var salvages = 0
+    package var salvagedLogs = 0
+    package var lostLogs = 0
+    /// Logs by which ledgers had to be put right at start.
+    package var repairedLogs = 0
+
+    package init() {}
+
+    /// All destinations together.
+    package var ledger: Ledger {
+        destinations.values.reduce(Ledger()) { $0 + $1.ledger }
+    }
+
+    package var oldest: WallTime? {
+        destinations.values.compactMap(\.oldest).min()
+    }
+}

@@ -1,0 +1,145 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+extension QueueConfiguration {
+    /// Small and quick: no linger, no spare pages, no space left free.
+    static func small(
+        _ directory: String,
+        packets: PacketLimits = PacketLimits(rawBytes: 1 << 20, logs: 4096, age: .seconds(3600))
+    ) -> QueueConfiguration {
+        var configuration = QueueConfiguration(
+            directory: directory,
+            freeBytesMin: 0,
+            packets: ["app": packets, "other": packets]
+        )
+        configuration.tuning.linger = .zero
+        configuration.tuning.spareBytes = 0
+        configuration.tuning.housekeeping = .milliseconds(20)
+        configuration.tuning.retryMin = .milliseconds(10)
+        configuration.tuning.retryMax = .milliseconds(50)
+        return configuration
+    }
+}
+
+extension StreamKey {
+    static func named(_ name: String, destination: String = "app") -> StreamKey {
+        StreamKey(
+            destination: destination,
+            logstore: "app-log",
+            trailer: GroupTrailer(topic: name, source: "", tags: [])
+        )
+    }
+}
+
+/// Logs that can be told apart: each carries a number and some filling.
+func logs(_ numbers: some Sequence<Int>, filling: Int = 20) -> EncodedLogs {
+    var bytes: [UInt8] = []
+    var count = 0
+    for number in numbers {
+        var body = Array("\(number);".utf8)
+        for index in 0..<filling { body.append(UInt8(97 + (number &* 7 &+ index) % 26)) }
+        bytes.append(0x0A)
+        var length = body.count
+        while length >= 0x80 {
+            bytes.append(UInt8(length & 0x7F) | 0x80)
+            length >>= 7
+        }
+        bytes.append(UInt8(length))
+        bytes += body
+        count += 1
+    }
+    return EncodedLogs(bytes: bytes, count: count)
+}
+
+/// The numbers that `logs` put in, in order.
+func numbers(_ blocks: [StoredBlock]) throws -> [Int] {
+    var found: [Int] = []
+    for block in blocks {
+        let raw = try LZ4.decompress(block.compressed, rawBytes: block.rawBytes)
+        try raw.withUnsafeBytes { bytes in
+            var entries = LogEntries(bytes)
+            while let entry = try entries.next() {
+                let digits = bytes[entry].drop { $0 < 0x30 || $0 > 0x39 }.prefix { $0 != 0x3B }
+                found.append(try #require(Int(String(decoding: digits, as: UTF8.self))))
+            }
+        }
+    }
+    return found
+}
+
+extension LogStore {
+    /// Appends and waits for the answer.
+    func store(_ batches: Batch...) -> AppendOutcome {
+        let answer = Awaited<AppendOutcome>()
+        append(batches) { answer.put($0) }
+        return answer.take(1)[0]
+    }
+
+    func contents(of packet: SealedPacket) throws -> [Int] {
+        try numbers(blocks(of: packet))
+    }
+
+    /// Waits until the status says so.
+    func wait(until isSo: (QueueStatus) -> Bool) {
+        let pause = Awaited<Void>()
+        while !isSo(status) { pause.pause() }
+    }
+}
+
+/// Values that come on another thread.
+final class Awaited<Value: Sendable>: Sendable {
+    private let values = Locked<[Value]>([])
+    private let wake: WakeUp
+
+    init() {
+        guard let wake = try? WakeUp() else { preconditionFailure("no eventfd") }
+        self.wake = wake
+    }
+
+    func put(_ value: Value) {
+        values.withLock { $0.append(value) }
+        wake.signal()
+    }
+
+    /// Waits for so many.
+    func take(_ count: Int) -> [Value] {
+        while values.withLock({ $0.count }) < count { wake.wait() }
+        return values.withLock { values in
+            let taken = Array(values.prefix(count))
+            values.removeFirst(count)
+            return taken
+        }
+    }
+
+    var count: Int { values.withLock { $0.count } }
+
+    func pause() { wake.wait(timeout: .milliseconds(1)) }
+}
+
+/// Takes packets as delivery would.
+final class Consumer: Sendable {
+    private let arrived = Awaited<SealedPacket>()
+    private let store: LogStore
+
+    init(_ store: LogStore) {
+        self.store = store
+        let arrived = arrived
+        store.deliver { packets in
+            for packet in packets { arrived.put(packet) }
+        }
+    }
+
+    /// Asks for so many packets and waits for them.
+    func packets(_ count: Int, of destination: String = "app") -> [SealedPacket] {
+        store.request(count, for: destination)
+        return arrived.take(count)
+    }
+
+    /// Waits for packets that were asked for before.
+    func next(_ count: Int = 1) -> [SealedPacket] { arrived.take(count) }
+
+    var waiting: Int { arrived.count }
+}
