@@ -1,4 +1,25 @@
+import Glibc
+
+/// The benchmark's own parts: the bodies that are posted, the sink that takes what is forwarded,
+/// and the floor, which does the gateway's work without the gateway.
 @main
 struct Bench {
-    static func main() {}
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        switch (arguments.first, arguments.count) {
+        case ("bodies", 3):
+            writeBodies(fieldCount: Int(arguments[2]) ?? 4, to: arguments[1])
+        case ("sink", 1):
+            runSink()
+        case ("floor", 4):
+            runFloor(
+                bodies: arguments[1],
+                scratch: arguments[2],
+                seconds: Double(arguments[3]) ?? 5
+            )
+        default:
+            print("usage: sluice-bench bodies DIR FIELDS | sink | floor BODIES SCRATCH SECONDS")
+            exit(2)
+        }
+    }
 }

@@ -1,0 +1,77 @@
+import Glibc
+
+/// A small generator with a fixed seed, so that every run posts the same bodies.
+struct SplitMix {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func below(_ bound: Int) -> Int {
+        Int(next() % UInt64(bound))
+    }
+
+    mutating func pick(_ choices: [String]) -> String {
+        choices[below(choices.count)]
+    }
+
+    mutating func hex(_ digits: Int) -> String {
+        var text = ""
+        while text.utf8.count < digits { text += String(next(), radix: 16) }
+        return String(text.prefix(digits))
+    }
+}
+
+private let levels = ["debug", "info", "info", "info", "warn", "error"]
+private let verbs = ["opened", "closed", "loaded", "tapped", "retried", "cached", "rendered"]
+private let things = ["cart", "profile", "checkout", "search results", "product page", "settings"]
+private let models = ["iPhone15,3", "iPhone16,1", "Pixel 8", "SM-S918B", "iPad13,4"]
+private let networks = ["wifi", "5g", "4g", "offline-cache"]
+
+/// 64 files of 100 logs, as JSON arrays: 4 fields and about 160 bytes a log, or 10 fields and
+/// about 590. The values vary so that lz4 about halves them, as it does real logs.
+func writeBodies(fieldCount: Int, to directory: String) {
+    mkdir(directory, 0o755)
+    var random = SplitMix(state: UInt64(fieldCount))
+    var bytes = 0
+    for number in 0..<64 {
+        let logs = (0..<100).map { _ in fieldCount == 4 ? small(&random) : large(&random) }
+        let body = "[" + logs.joined(separator: ",\n") + "]"
+        bytes += body.utf8.count
+        guard let file = fopen("\(directory)/\(number).json", "w") else {
+            fatalError("cannot write to \(directory)")
+        }
+        fwrite(body, 1, body.utf8.count, file)
+        fclose(file)
+    }
+    print("64 bodies of 100 logs, \(bytes / 6400) bytes a log, in \(directory)")
+}
+
+private func message(_ random: inout SplitMix) -> String {
+    "user \(random.pick(verbs)) \(random.pick(things)) after \(random.below(9000)) ms "
+        + "(request \(random.hex(12)), attempt \(random.below(4)) of 4 in all)"
+}
+
+private func small(_ random: inout SplitMix) -> String {
+    #"{"level":"\#(random.pick(levels))","msg":"\#(message(&random))","#
+        + #""device":"\#(random.hex(16))","session":\#(random.below(1_000_000_000))}"#
+}
+
+private func large(_ random: inout SplitMix) -> String {
+    let stack = (0..<4)
+        .map { _ in
+            "\(random.pick(things)).\(random.pick(verbs))(\(random.hex(6)):\(random.below(900)))"
+        }
+        .joined(separator: " < ")
+    return #"{"level":"\#(random.pick(levels))","msg":"\#(message(&random))","#
+        + #""device":"\#(random.hex(16))","session":\#(random.below(1_000_000_000)),"#
+        + #""model":"\#(random.pick(models))","network":"\#(random.pick(networks))","#
+        + #""url":"https://api.example.com/v2/\#(random.pick(things))/\#(random.hex(24))?page=\#(random.below(40))&ref=\#(random.hex(8))","#
+        + #""trace":"\#(random.hex(32))","elapsed":\#(random.below(20_000)).\#(random.below(1000)),"#
+        + #""stack":"\#(stack) at \#(random.hex(40)) in \#(random.pick(models)) build \#(random.hex(20)) released to everybody on \#(random.pick(networks))"}"#
+}
