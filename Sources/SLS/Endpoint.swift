@@ -39,6 +39,12 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
         host(forProject: project) + portSuffix
     }
 
+    /// Whether what is sent there stays on this machine.
+    package var isLoopback: Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
+            || (hostIsAddress && host.hasPrefix("127."))
+    }
+
     private var portSuffix: String { port == scheme.defaultPort ? "" : ":\(port)" }
 }
 

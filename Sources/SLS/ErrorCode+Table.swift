@@ -102,26 +102,26 @@ extension ErrorCode {
         [
             ErrorCode(
                 "Unauthorized",
-                .operation,
+                .authorizing,
                 "the key is unknown, disabled or expired, or has no permission to write here",
                 "check the credential, and that its RAM policy allows log:PostLogStoreLogs on this "
                     + "logstore"
             ),
             ErrorCode(
                 "SignatureNotMatch",
-                .operation,
+                .authorizing,
                 "the secret does not belong to the access key id",
                 "enter the credential again, whole and without spaces"
             ),
             ErrorCode(
                 "InvalidAccessKeyId",
-                .operation,
+                .authorizing,
                 "the access key is not valid, or its account has not opened SLS",
                 "check the access key id, and that Simple Log Service is activated"
             ),
             ErrorCode(
                 "ProjectForbidden",
-                .operation,
+                .paying,
                 "the project is suspended",
                 "settle the account's overdue payment"
             ),
@@ -129,7 +129,7 @@ extension ErrorCode {
         + ["SecurityTokenExpired", "SecurityToken.Expired"].map {
             ErrorCode(
                 $0,
-                .operation,
+                .authorizing,
                 "the security token has expired",
                 "rotate the credential, or use a source that renews it by itself"
             )
@@ -167,7 +167,7 @@ extension ErrorCode {
         ["ProjectNotExist", "ProjectNotExists"].map {
             ErrorCode(
                 $0,
-                .operation,
+                .naming,
                 "there is no such project at this endpoint",
                 "check project and endpoint; a new project needs a moment to be known"
             )
@@ -175,7 +175,7 @@ extension ErrorCode {
         + ["LogStoreNotExist", "LogstoreNotExists"].map {
             ErrorCode(
                 $0,
-                .operation,
+                .naming,
                 "the project has no such logstore",
                 "create the logstore, or correct its name; a new one needs about a minute"
             )
@@ -183,7 +183,7 @@ extension ErrorCode {
         + [
             ErrorCode(
                 "InvalidHost",
-                .operation,
+                .naming,
                 "the host name does not lead to a project",
                 "check project and endpoint"
             )

@@ -6,8 +6,12 @@ package struct ErrorCode: Sendable, Equatable {
         case waiting
         /// The same request later, and slower: somebody's quota is used up.
         case slowing
-        /// A person has to change credentials, permissions, names or the account.
-        case operation
+        /// A working credential, or the permission for it.
+        case authorizing
+        /// The right project, logstore or endpoint.
+        case naming
+        /// A paid bill.
+        case paying
         /// The right time, then a new signature.
         case clock
         /// Nothing: these bytes are refused for ever. The log at fault has to be taken out.
