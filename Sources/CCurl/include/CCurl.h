@@ -1,2 +1,51 @@
 #pragma once
 #include <curl/curl.h>
+
+// curl_easy_setopt and its relatives are variadic, which Swift cannot call: one function for each type
+// of argument.
+
+static inline CURLcode sluice_curl_initialize(void) {
+    return curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static inline CURLcode sluice_curl_set_number(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode sluice_curl_set_size(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+/// curl copies the text.
+static inline CURLcode sluice_curl_set_text(CURL *easy, CURLoption option, const char *text) {
+    return curl_easy_setopt(easy, option, text);
+}
+
+/// curl keeps the pointer.
+static inline CURLcode sluice_curl_set_pointer(CURL *easy, CURLoption option, const void *pointer) {
+    return curl_easy_setopt(easy, option, pointer);
+}
+
+/// curl keeps the list.
+static inline CURLcode sluice_curl_set_list(CURL *easy, CURLoption option, struct curl_slist *list) {
+    return curl_easy_setopt(easy, option, list);
+}
+
+/// For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+static inline CURLcode sluice_curl_set_receiver(
+    CURL *easy, CURLoption option, curl_write_callback receiver
+) {
+    return curl_easy_setopt(easy, option, receiver);
+}
+
+static inline CURLcode sluice_curl_get_number(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode sluice_curl_get_pointer(CURL *easy, CURLINFO info, void **pointer) {
+    return curl_easy_getinfo(easy, info, pointer);
+}
+
+static inline CURLMcode sluice_curl_set_multi_number(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}

@@ -1,0 +1,28 @@
+/// How long to wait after failures: exponential with full jitter, so that what failed together does
+/// not come back together.
+package struct Backoff: Sendable, Equatable {
+    package var first: Duration
+    package var longest: Duration
+
+    package init(first: Duration, longest: Duration) {
+        self.first = first
+        self.longest = longest
+    }
+
+    /// For packets.
+    package static let retry = Backoff(first: .milliseconds(100), longest: .seconds(60))
+    /// For asking again after a credential that was missing.
+    package static let credential = Backoff(first: .seconds(1), longest: .seconds(30))
+
+    /// The longest wait after that many failures in a row.
+    package func window(after failures: Int) -> Duration {
+        // 2^20 times the first wait is beyond any sensible longest one, and far from an overflow.
+        let doublings = min(max(failures, 1) - 1, 20)
+        return min(longest, first * (1 << doublings))
+    }
+
+    /// A point of the window; `random` is from 0 to 1.
+    package func wait(after failures: Int, random: Double) -> Duration {
+        window(after: failures) * random
+    }
+}

@@ -1,0 +1,53 @@
+import SLS
+import System
+
+/// A destination's way to its credential: asked for with each packet, and while there is none, again
+/// and again with growing waits.
+struct CredentialAccess {
+    enum Change: Equatable {
+        case none
+        /// It was there from the start.
+        case first
+        case found
+        case lost(reason: String)
+    }
+
+    private struct Wait {
+        var until: Moment
+        var looks = 0
+        var reason: String?
+    }
+
+    private let name: String
+    private var wait: Wait? = Wait(until: Moment(nanoseconds: 0))
+
+    init(_ name: String) {
+        self.name = name
+    }
+
+    var isWaiting: Bool { wait != nil }
+    var nextLook: Moment? { wait?.until }
+
+    mutating func lookNow() {
+        wait?.until = Moment(nanoseconds: 0)
+    }
+
+    mutating func look(
+        _ now: Moment,
+        _ credentials: (String) -> Credential?
+    ) -> (Credential?, Change) {
+        if let wait, now < wait.until { return (nil, .none) }
+        let credential = credentials(name)
+        let problem = credential.map(\.problem) ?? "there is no credential of the name '\(name)'"
+        guard let problem else {
+            defer { wait = nil }
+            guard let wait else { return (credential, .none) }
+            return (credential, wait.reason == nil ? .first : .found)
+        }
+        let looks = (wait?.looks ?? 0) + 1
+        // No jitter: this asks a table in memory, not a server.
+        let until = now + Backoff.credential.window(after: looks)
+        defer { wait = Wait(until: until, looks: looks, reason: problem) }
+        return (nil, wait?.reason == problem ? .none : .lost(reason: problem))
+    }
+}

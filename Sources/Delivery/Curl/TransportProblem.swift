@@ -1,0 +1,36 @@
+import CCurl
+
+/// Why there was no answer, from curl's result.
+struct TransportProblem: Equatable {
+    /// "CURLE_28", for looking up.
+    let code: String
+    let message: String
+    let remedy: String
+
+    /// `detail` is what curl wrote about this transfer; empty when it wrote nothing.
+    init(_ result: CURLcode, detail: String) {
+        let meaning = String(cString: curl_easy_strerror(result))
+        code = "CURLE_\(result.rawValue)"
+        message = detail.isEmpty ? meaning : "\(meaning): \(detail)"
+        remedy = Self.remedy(for: result)
+    }
+
+    private static func remedy(for result: CURLcode) -> String {
+        switch result {
+        case CURLE_COULDNT_RESOLVE_HOST:
+            "check project and endpoint, and the host's name service"
+        case CURLE_COULDNT_CONNECT:
+            "check the endpoint, and that a firewall lets the gateway reach it"
+        case CURLE_OPERATION_TIMEDOUT:
+            "check the network; on a slow one raise send_timeout or lower packet.bytes"
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR:
+            "check that nothing intercepts TLS; for a private authority set its certificate file"
+        case CURLE_SSL_CACERT_BADFILE:
+            "make sure that the file of certificate authorities exists and can be read"
+        case CURLE_SSL_CONNECT_ERROR:
+            "check that the endpoint speaks TLS 1.2 or newer on this port"
+        default:
+            "none needed unless it lasts; then check the network on the way to the endpoint"
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package import System
+
+/// Why a packet was not stored, with what an operator needs to end it.
+package struct DeliveryFailure: Sendable, Equatable {
+    /// What was wrong, as a class that metrics count.
+    package enum Kind: String, Sendable, CaseIterable {
+        /// No answer: name, connection, TLS, timeout. Whether the packet is stored is unknown.
+        case network
+        /// An answer that is not from SLS.
+        case notSLS = "not_sls"
+        case server
+        case quota
+        case unauthorized
+        case notFound = "not_found"
+        case suspended
+        case clock
+        /// A log in it, or its size.
+        case content
+        /// The request's form.
+        case request
+        case other
+        /// The queue could not give the packet's content.
+        case queue
+    }
+
+    package let kind: Kind
+    package let logstore: String
+    package let status: Int?
+    /// SLS's error code, or the transport's.
+    package let code: String?
+    package let message: String
+    package let requestID: String?
+    package let remedy: String
+    package let at: WallTime
+}

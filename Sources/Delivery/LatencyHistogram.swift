@@ -1,0 +1,36 @@
+/// How long requests took, counted in the buckets that Prometheus shows.
+package struct LatencyHistogram: Sendable, Equatable {
+    /// Upper bounds in seconds; one bucket more holds what took longer.
+    package static let bounds: [Double] = [
+        0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+    ]
+
+    /// Requests in each bucket, not summed up.
+    package private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
+    package private(set) var sum: Duration = .zero
+
+    package init() {}
+
+    package var count: Int { counts.reduce(0, +) }
+
+    package mutating func record(_ latency: Duration) {
+        let seconds = latency / .seconds(1)
+        counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
+        sum += latency
+    }
+
+    /// The upper bound in seconds of the bucket that holds the given share (0.5, 0.99) of the
+    /// requests; nil when there were none, infinite beyond the last bound.
+    package func bound(ofShare share: Double) -> Double? {
+        let wanted = (Double(count) * share).rounded(.up)
+        guard wanted > 0 else { return nil }
+        var seen = 0.0
+        for (index, count) in counts.enumerated() {
+            seen += Double(count)
+            if seen >= wanted {
+                return index < Self.bounds.count ? Self.bounds[index] : .infinity
+            }
+        }
+        return .infinity
+    }
+}

@@ -1,0 +1,105 @@
+import Queue
+import System
+
+/// A packet that delivery has from the queue until it is acknowledged.
+struct Lease {
+    let packet: SealedPacket
+    var failures = 0
+    var lastFailure: DeliveryFailure.Kind?
+}
+
+/// The packets that a destination has on lease: asked for, ready, in flight or waiting for a retry.
+///
+/// Pure bookkeeping, and the place of its bounds: at most `concurrency` are in flight, at most `limit`
+/// on lease. A packet that waits for a retry has given its content back (it is read again then), so
+/// that an outage holds names in memory and not bodies.
+struct Leases {
+    let concurrency: Int
+    let limit: Int
+
+    private(set) var requested = 0
+    private(set) var inFlight = 0
+    private var ready: [Lease] = []
+    private var waiting = DeadlineHeap<Lease>()
+
+    init(concurrency: Int, limit: Int) {
+        self.concurrency = concurrency
+        self.limit = max(limit, concurrency)
+    }
+
+    var waitingCount: Int { waiting.count }
+    var readyCount: Int { ready.count }
+    var nextRetry: Moment? { waiting.next }
+
+    /// How many packets more the queue is asked for now. A quarter of the concurrency is asked for
+    /// ahead, which covers the commit that seals a packet; the rest stays in the queue, where it
+    /// still grows.
+    mutating func demand() -> Int {
+        let onLease = requested + ready.count + waiting.count + inFlight
+        let wanted = concurrency + max(1, concurrency / 4) - requested - ready.count - inFlight
+        let count = max(0, min(wanted, limit - onLease))
+        requested += count
+        return count
+    }
+
+    mutating func arrived(_ packet: SealedPacket) {
+        requested = max(0, requested - 1)
+        ready.append(Lease(packet: packet))
+    }
+
+    func canSend(_ now: Moment) -> Bool {
+        inFlight < concurrency && (!ready.isEmpty || waiting.next.map { $0 <= now } ?? false)
+    }
+
+    /// The packet to send now, while there is a place in flight: what failed before comes first.
+    mutating func next(_ now: Moment) -> Lease? {
+        guard inFlight < concurrency else { return nil }
+        guard let lease = waiting.takeDue(now) ?? (ready.isEmpty ? nil : ready.removeFirst()) else {
+            return nil
+        }
+        inFlight += 1
+        return lease
+    }
+
+    /// A packet left flight for good: stored, or held.
+    mutating func ended() {
+        inFlight -= 1
+    }
+
+    mutating func postponed(_ lease: Lease, until moment: Moment) {
+        inFlight -= 1
+        let kept = Lease(
+            packet: lease.packet.withoutContent,
+            failures: lease.failures,
+            lastFailure: lease.lastFailure
+        )
+        waiting.add(kept, at: moment)
+    }
+
+    /// Lets those try at the given moment that wait because of such a failure.
+    mutating func hasten(
+        _ kinds: Set<DeliveryFailure.Kind>,
+        to moment: () -> Moment
+    ) {
+        waiting.hasten { lease in
+            guard let kind = lease.lastFailure, kinds.contains(kind) else { return nil }
+            return moment()
+        }
+    }
+}
+
+extension SealedPacket {
+    /// The same packet, whose content has to be asked for.
+    fileprivate var withoutContent: SealedPacket {
+        SealedPacket(
+            number: number,
+            stream: stream,
+            packID: packID,
+            rows: rows,
+            logCount: logCount,
+            rawBytes: rawBytes,
+            oldest: oldest,
+            recent: nil
+        )
+    }
+}
