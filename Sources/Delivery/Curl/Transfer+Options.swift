@@ -1,0 +1,53 @@
+import CCurl
+import System
+
+extension Transfer {
+    /// What all requests of a destination have in common.
+    func setLastingOptions(_ settings: DestinationSettings) {
+        number(CURLOPT_POST, 1)
+        number(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        // Signals belong to the process, not to a library's timeouts.
+        number(CURLOPT_NOSIGNAL, 1)
+
+        // The answer comes from where the request went, or it is no answer.
+        text(CURLOPT_PROTOCOLS_STR, "http,https")
+        number(CURLOPT_FOLLOWLOCATION, 0)
+        // http_proxy and its relatives are not obeyed: a variable left in the environment must not
+        // decide where logs go. A proxy, where one is needed, is a setting of the destination.
+        text(CURLOPT_PROXY, "")
+        number(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+
+        number(CURLOPT_SSL_VERIFYPEER, 1)
+        number(CURLOPT_SSL_VERIFYHOST, 2)
+        number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if let file = settings.certificateAuthorities {
+            text(CURLOPT_CAINFO, file)
+            // Otherwise the system's directory would be searched as well.
+            text(CURLOPT_CAPATH, nil)
+        }
+
+        number(CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout.milliseconds))
+        number(CURLOPT_TIMEOUT_MS, Int(settings.sendTimeout.milliseconds))
+        number(CURLOPT_LOW_SPEED_LIMIT, 1)
+        number(CURLOPT_LOW_SPEED_TIME, Int((settings.stallTimeout.milliseconds + 999) / 1000))
+
+        // Middleboxes forget idle connections without a word.
+        number(CURLOPT_TCP_KEEPALIVE, 1)
+        number(CURLOPT_TCP_KEEPIDLE, 30)
+        number(CURLOPT_TCP_KEEPINTVL, 15)
+        // SLS's addresses change; a connection in steady use would never notice.
+        number(CURLOPT_MAXLIFETIME_CONN, 600)
+        // A packet's body has hundreds of kilobytes; curl's default of 64 KiB costs more calls.
+        number(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+    }
+
+    private func number(_ option: CURLoption, _ value: Int) {
+        let code = sluice_curl_set_number(easy, option, value)
+        precondition(code == CURLE_OK, "curl knows option \(option.rawValue)")
+    }
+
+    private func text(_ option: CURLoption, _ value: String?) {
+        let code = sluice_curl_set_text(easy, option, value)
+        precondition(code == CURLE_OK, "curl knows option \(option.rawValue)")
+    }
+}

@@ -1,0 +1,115 @@
+import CCurl
+import SLS
+import System
+
+/// One place in flight: a curl handle that is used again and again, and what it carries just now.
+final class Transfer {
+    let easy: UnsafeMutableRawPointer
+    /// What is carried, and who signed for it.
+    private(set) var load: (lease: Lease, credential: Credential)?
+    private(set) var started = Moment.now
+    fileprivate(set) var answer = ReceivedAnswer()
+
+    private var body: [UInt8] = []
+    private var headers = HeaderList()
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    init(_ settings: DestinationSettings) {
+        guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
+        self.easy = easy
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        sluice_curl_set_pointer(easy, CURLOPT_PRIVATE, me)
+        sluice_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+        sluice_curl_set_pointer(easy, CURLOPT_WRITEDATA, me)
+        sluice_curl_set_pointer(easy, CURLOPT_HEADERDATA, me)
+        sluice_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return Transfer.at(context).answer.receive(body: piece) ? size * count : 0
+        }
+        sluice_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return Transfer.at(context).answer.receive(headerLine: line) ? size * count : 0
+        }
+        setLastingOptions(settings)
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        errorText.deallocate()
+    }
+
+    static func of(_ easy: UnsafeMutableRawPointer) -> Transfer {
+        var context: UnsafeMutableRawPointer?
+        sluice_curl_get_pointer(easy, CURLINFO_PRIVATE, &context)
+        return at(context)
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> Transfer {
+        guard let context else { preconditionFailure("set when the transfer was made") }
+        return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    /// Gets ready to post the request.
+    func prepare(_ request: SLSOutput.Request, _ lease: Lease, _ credential: Credential) {
+        load = (lease, credential)
+        answer = ReceivedAnswer()
+        errorText[0] = 0
+        started = .now
+        sluice_curl_set_text(easy, CURLOPT_URL, request.url)
+        setHeaders(request.headers)
+        body = request.body
+        // curl reads the body where it lies. The elements of an array that is neither changed nor
+        // released stay where they are, and this one is kept until the transfer has ended.
+        body.withUnsafeBytes { bytes in
+            sluice_curl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
+            sluice_curl_set_pointer(easy, CURLOPT_POSTFIELDS, bytes.baseAddress)
+        }
+    }
+
+    private func setHeaders(_ fields: [SLSRequest.Field]) {
+        var list = HeaderList()
+        for field in fields {
+            list.append("\(field.name): \(field.value)")
+        }
+        // curl adds these two by itself unless told not to. Waiting for a 100 Continue would cost a
+        // round trip, or a second with a server that sends none.
+        list.append("Expect:")
+        list.append("Accept:")
+        sluice_curl_set_list(easy, CURLOPT_HTTPHEADER, list.first)
+        headers = list
+    }
+
+    var bodyBytes: Int { body.count }
+
+    /// Gives back what was carried, and lets go of its body.
+    func unload() -> (lease: Lease, credential: Credential)? {
+        defer {
+            body = []
+            load = nil
+        }
+        return load
+    }
+
+    func outcome(_ result: CURLcode) -> Outcome {
+        var status = 0
+        sluice_curl_get_number(easy, CURLINFO_RESPONSE_CODE, &status)
+        let answer = SLSAnswer(status: status, headers: answer.headers, body: answer.body)
+        if result == CURLE_OK { return .answered(answer) }
+        // Cut off after SLS said that it has the packet: sending it again would store it twice.
+        if self.answer.headIsComplete, answer.isStored { return .answered(answer) }
+        return .failed(TransportProblem(result, detail: String(cString: errorText)))
+    }
+
+    enum Outcome {
+        case answered(SLSAnswer)
+        case failed(TransportProblem)
+    }
+
+    /// Lets the transfer be given up without waiting for a name server that does not answer: its
+    /// lookup runs on a thread of curl's, which cannot be interrupted.
+    func leaveQuickly() {
+        sluice_curl_set_number(easy, CURLOPT_QUICK_EXIT, 1)
+    }
+}

@@ -1,0 +1,89 @@
+package import SLS
+
+/// A named place to deliver to. The logstore comes with each packet.
+package struct DestinationSettings: Sendable {
+    package var name: String
+    package var endpoint: Endpoint
+    package var project: String
+    /// The credential's name.
+    package var credential: String
+    package var signature: SignatureVersion
+    /// For signature v4, where the endpoint's name does not show it.
+    package var region: String?
+    package var compression: Compression
+    /// Added to every packet; a tag that the stream has already is left as the stream has it.
+    package var tags: [(key: String, value: String)]
+
+    /// Requests in flight at most.
+    package var concurrency = 8
+    /// Packets on lease from the queue at most: in flight, or waiting for a retry.
+    package var leases = 32
+    package var connectTimeout: Duration = .seconds(10)
+    /// From the start of a request to the end of its answer. SLS's SDKs advise 20 s on weak networks.
+    package var sendTimeout: Duration = .seconds(15)
+    /// A request that moves no byte for that long is given up.
+    package var stallTimeout: Duration = .seconds(10)
+    /// Certificate authorities to trust instead of the system's, as a PEM file.
+    package var certificateAuthorities: String?
+
+    package init(
+        name: String,
+        endpoint: Endpoint,
+        project: String,
+        credential: String = "default",
+        signature: SignatureVersion = .v4,
+        region: String? = nil,
+        compression: Compression = .lz4,
+        tags: [(key: String, value: String)] = []
+    ) {
+        self.name = name
+        self.endpoint = endpoint
+        self.project = project
+        self.credential = credential
+        self.signature = signature
+        self.region = region
+        self.compression = compression
+        self.tags = tags
+    }
+}
+
+extension DestinationSettings {
+    /// A setting that cannot work, with its name and one sentence.
+    package struct Problem: Sendable, Equatable {
+        package let setting: String
+        package let reason: String
+    }
+
+    /// Everything that is wrong with these settings.
+    package var problems: [Problem] {
+        var problems: [Problem] = []
+        func note(_ setting: String, _ reason: String) {
+            problems.append(Problem(setting: setting, reason: reason))
+        }
+        if let reason = NamePattern.project.problem(with: project) { note("project", reason) }
+        do throws(EndpointError) {
+            _ = try SigningMethod(signature, region: region, endpoint: endpoint)
+        } catch {
+            note("region", error.description)
+        }
+        if !(1...256).contains(concurrency) {
+            note("concurrency", "concurrency is \(concurrency); use 1 to 256")
+        }
+        if !(concurrency...4096).contains(leases) {
+            note("leases", "leases is \(leases); use at least the concurrency, and at most 4096")
+        }
+        let timeouts = [
+            ("connect_timeout", connectTimeout), ("send_timeout", sendTimeout),
+            ("stall_timeout", stallTimeout),
+        ]
+        for (name, timeout) in timeouts where !(.seconds(1) ... .seconds(3600)).contains(timeout) {
+            note(name, "\(name) is \(timeout); use 1 second to 1 hour")
+        }
+        return problems
+    }
+}
+
+/// Settings that the forwarder cannot start with.
+package struct DeliveryError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+}

@@ -1,0 +1,98 @@
+package import Queue
+package import SLS
+package import System
+
+/// Delivers what the queue holds: asks for packets, sends them, and acknowledges those that are stored
+/// at their destination. Whatever is not acknowledged stays in the queue.
+package final class Forwarder: Sendable {
+    private let outputs: [SLSOutput]
+    private let statuses: [Locked<DestinationStatus>]
+    private let surroundings: Destination.Surroundings
+    private let multi: Multi
+    private let mailbox: Mailbox<DeliveryLoop.Message>
+    private let worker = Locked<Worker?>(nil)
+
+    /// `credentials` gives the credential of a name as it is now, or nil while there is none; it is
+    /// asked on the delivery thread before each packet, so it must not wait. `userAgent` is `sluice/`
+    /// and the version; `now` is the clock that requests are signed with.
+    package init(
+        _ destinations: [DestinationSettings],
+        source: any PacketSource,
+        credentials: @escaping @Sendable (String) -> Credential?,
+        journal: Journal,
+        userAgent: String = "sluice",
+        now: @escaping @Sendable () -> WallTime = { .now }
+    ) throws(DeliveryError) {
+        let problems = destinations.flatMap { destination in
+            destination.problems.map { "destination \(destination.name): \($0.reason)" }
+        }
+        guard problems.isEmpty else {
+            throw DeliveryError(description: problems.joined(separator: "; "))
+        }
+        guard Set(destinations.map(\.name)).count == destinations.count else {
+            throw DeliveryError(description: "two destinations have the same name")
+        }
+        do throws(EndpointError) {
+            outputs = try destinations.map { destination throws(EndpointError) in
+                try SLSOutput(destination, userAgent: userAgent)
+            }
+        } catch {
+            throw DeliveryError(description: error.description)
+        }
+        statuses = destinations.map { Locked(DestinationStatus($0)) }
+        surroundings = Destination.Surroundings(
+            source: source,
+            credentials: credentials,
+            journal: journal,
+            now: now
+        )
+        let multi = try Multi(connections: destinations.reduce(0) { $0 + $1.concurrency })
+        self.multi = multi
+        mailbox = Mailbox { multi.wake() }
+    }
+
+    deinit { stop(within: .zero) }
+
+    /// Starts delivering. Call it once.
+    package func start() throws(SystemError) {
+        let (multi, mailbox, surroundings) = (multi, mailbox, surroundings)
+        let parts = Array(zip(outputs, statuses))
+        for output in outputs { warnOfPlainText(output.settings) }
+        surroundings.source.deliver { packets in mailbox.post(.packets(packets)) }
+        let worker = try Worker("delivery") {
+            let destinations = parts.map { Destination($0, $1, surroundings) }
+            DeliveryLoop(multi, mailbox, destinations).run()
+        }
+        self.worker.withLock { $0 = worker }
+    }
+
+    /// One per destination, in the order they were given.
+    package var status: [DestinationStatus] {
+        statuses.map { $0.withLock { $0 } }
+    }
+
+    /// Lets destinations that wait for a credential, or were refused with the old one, try at once.
+    package func credentialsChanged() {
+        mailbox.post(.credentialsChanged)
+    }
+
+    /// Starts no more requests, gives those in flight so long to end, and ends the thread.
+    package func stop(within patience: Duration) {
+        let worker = worker.withLock { worker in
+            defer { worker = nil }
+            return worker
+        }
+        guard let worker else { return }
+        mailbox.post(.stop(.now + patience))
+        worker.join()
+    }
+
+    private func warnOfPlainText(_ settings: DestinationSettings) {
+        let endpoint = settings.endpoint
+        guard endpoint.scheme == .http, !endpoint.isLoopback else { return }
+        surroundings.journal.warning(
+            "destination is not encrypted: anybody on the way can read logs and security tokens",
+            ["destination": settings.name, "endpoint": endpoint.description]
+        )
+    }
+}

@@ -1,0 +1,51 @@
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+@Suite struct DestinationSettingsTests {
+    @Test("Settings that work have no problems")
+    func fine() throws {
+        #expect(try Samples.destination(port: 80).problems.isEmpty)
+    }
+
+    @Test("All problems are told at once, each with its setting")
+    func problems() throws {
+        var settings = try Samples.destination(port: 80)
+        settings.project = "My Project"
+        settings.region = nil
+        settings.concurrency = 0
+        settings.leases = 5000
+        settings.connectTimeout = .zero
+        settings.sendTimeout = .seconds(7200)
+        #expect(
+            settings.problems.map(\.setting)
+                == [
+                    "project", "region", "concurrency", "leases", "connect_timeout", "send_timeout",
+                ]
+        )
+        let error = #expect(throws: DeliveryError.self) {
+            try Forwarder(
+                [settings],
+                source: MemorySource(),
+                credentials: { _ in nil },
+                journal: .silent
+            )
+        }
+        #expect(error?.description.contains("destination app: the project name") == true)
+    }
+
+    @Test("Two destinations need two names")
+    func names() throws {
+        let settings = try Samples.destination(port: 80)
+        #expect(throws: DeliveryError.self) {
+            try Forwarder(
+                [settings, settings],
+                source: MemorySource(),
+                credentials: { _ in nil },
+                journal: .silent
+            )
+        }
+    }
+}

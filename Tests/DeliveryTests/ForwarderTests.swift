@@ -1,0 +1,144 @@
+import Logs
+import Queue
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+@Suite(.timeLimit(.minutes(1))) struct ForwarderTests {
+    @Test("Each packet is sent once and acknowledged", arguments: [true, false])
+    func delivers(isRecent: Bool) throws {
+        let source = try MemorySource(isRecent: isRecent)
+        let rig = try Rig(source, ScriptedServer())
+        for number in 1...40 as ClosedRange<Int64> { source.offer(number) }
+        #expect(source.state.wait { $0.acknowledged.count == 40 })
+        rig.stop()
+        #expect(source.state.now.acknowledged.sorted() == Array(1...40))
+        #expect(rig.server.requests.now.count == 40)
+        #expect(rig.status.sentPackets == 40)
+        #expect(rig.status.sentLogs == 40 * 3 * Samples.logsPerRow)
+        #expect(rig.status.latency.count == 40)
+        #expect(rig.status.lastSuccess != nil)
+        #expect(rig.status.failures.isEmpty)
+        #expect(rig.recorder.lines.now.isEmpty, "quiet when healthy")
+    }
+
+    @Test("Connections are used again, and never more than requests at once")
+    func reusesConnections() throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, ScriptedServer()) { $0.concurrency = 2 }
+        for number in 1...50 as ClosedRange<Int64> { source.offer(number) }
+        #expect(source.state.wait { $0.acknowledged.count == 50 })
+        rig.stop()
+        #expect(rig.server.connectionCount.withLock { $0 } <= 2)
+    }
+
+    @Test(
+        "The body is the logs, the stream's trailer and the tags",
+        arguments: Compression.allCases
+    )
+    func body(compression: Compression) throws {
+        let source = try MemorySource()
+        let trailer = GroupTrailer(topic: "t", source: "s", tags: [("env", "device")])
+        let rig = try Rig(source, ScriptedServer(), compression: compression) { settings in
+            settings.tags = [("env", "prod"), ("region", "eu")]
+        }
+        source.offer(7, trailer: trailer)
+        #expect(source.state.wait { $0.acknowledged == [7] })
+        rig.stop()
+        let request = rig.server.requests.now[0]
+        let raw =
+            (0..<3).flatMap { Samples.logs(seed: 700 + $0) } + trailer.bytes
+            + GroupTrailer(tags: [("region", "eu"), ("__pack_id__", "0123456789ABCDEF-7")]).bytes
+        #expect(request.header("x-log-bodyrawsize") == "\(raw.count)")
+        #expect(
+            request.header("x-log-compresstype")
+                == (compression == .none ? nil : compression.rawValue)
+        )
+        guard let coding = ContentCoding(name: compression.rawValue) else {
+            #expect(request.body == raw)
+            return
+        }
+        let inflater = Inflater()
+        let inflated = try request.body.withUnsafeBytes { body in
+            Array(try inflater.inflate(body, coding, rawBytes: raw.count, limit: .init()))
+        }
+        #expect(inflated == raw)
+    }
+
+    @Test("The request carries the headers of PutLogs and nothing of curl's own")
+    func headers() throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, ScriptedServer()) { $0.signature = .v1 }
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        let request = rig.server.requests.now[0]
+        #expect(request.head.hasPrefix("POST /logstores/app-log/shards/lb HTTP/1.1\r\n"))
+        #expect(request.header("host") == "127.0.0.1:\(rig.server.port)")
+        #expect(request.header("x-log-project") == "demo-project")
+        #expect(request.header("user-agent") == "sluice/test")
+        #expect(request.header("content-md5") == Digest.md5Hex(request.body))
+        #expect(request.header("expect") == nil)
+        #expect(request.header("accept") == nil)
+        #expect(request.header("authorization")?.hasPrefix("LOG testkeyid:") == true)
+    }
+
+    @Test("A packet of several megabytes arrives whole")
+    func large() throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, ScriptedServer(), compression: .none)
+        source.offer(1, rows: 4000)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        let request = rig.server.requests.now[0]
+        #expect(request.header("x-log-bodyrawsize") == "\(request.body.count)")
+        #expect(request.body.count > 4 << 20)
+    }
+
+    @Test("No more requests are in flight than the destination's concurrency")
+    func concurrency() throws {
+        let source = try MemorySource()
+        let arrived = try Signpost(0)
+        let gate = try Signpost(false)
+        let server = try ScriptedServer { _, _ in
+            arrived.change { $0 += 1 }
+            while !gate.now { gate.wait(.milliseconds(20)) { $0 } }
+            return .stored
+        }
+        let rig = try Rig(source, server) { $0.concurrency = 3 }
+        for number in 1...10 as ClosedRange<Int64> { source.offer(number) }
+        #expect(arrived.wait { $0 == 3 })
+        // A fourth would come at once if it came at all.
+        #expect(!arrived.wait(.milliseconds(200)) { $0 > 3 })
+        #expect(rig.status.inFlight == 3)
+        #expect(source.state.now.handedOver == 4, "one is fetched ahead, the rest can still grow")
+        gate.change { $0 = true }
+        #expect(source.state.wait { $0.acknowledged.count == 10 })
+        rig.stop()
+    }
+
+    @Test("A destination that is slow does not delay another")
+    func independence() throws {
+        let source = try MemorySource()
+        let slow = try ScriptedServer { _, _ in .silence }
+        let quick = try ScriptedServer()
+        let forwarder = try Forwarder(
+            [
+                Samples.destination(port: slow.port, name: "slow"),
+                Samples.destination(port: quick.port, name: "quick"),
+            ],
+            source: source,
+            credentials: { _ in Samples.credential },
+            journal: .silent
+        )
+        try forwarder.start()
+        for number in 1...20 as ClosedRange<Int64> { source.offer(number, to: "slow") }
+        for number in 21...40 as ClosedRange<Int64> { source.offer(number, to: "quick") }
+        #expect(source.state.wait { $0.acknowledged.sorted() == Array(21...40) })
+        forwarder.stop(within: .zero)
+        slow.stop()
+        quick.stop()
+    }
+}

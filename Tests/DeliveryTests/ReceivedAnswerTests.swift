@@ -1,0 +1,54 @@
+import Testing
+
+@testable import Delivery
+
+@Suite struct ReceivedAnswerTests {
+    func receive(_ lines: [String], into answer: inout ReceivedAnswer) -> Bool {
+        lines.allSatisfy { line in
+            Array((line + "\r\n").utf8).withUnsafeBytes { answer.receive(headerLine: $0) }
+        }
+    }
+
+    @Test("The headers that matter are kept, in lower case and trimmed")
+    func headers() {
+        var answer = ReceivedAnswer()
+        let lines = [
+            "HTTP/1.1 200 OK", "X-Log-RequestID:  ABC ", "Set-Cookie: a=b", "Date:x", "bad",
+        ]
+        #expect(receive(lines, into: &answer))
+        #expect(!answer.headIsComplete)
+        #expect(receive([""], into: &answer))
+        #expect(answer.headIsComplete)
+        #expect(answer.headers.map(\.name) == ["x-log-requestid", "date"])
+        #expect(answer.headers.map(\.value) == ["ABC", "x"])
+    }
+
+    @Test("A final answer does not inherit from an interim one")
+    func interim() {
+        var answer = ReceivedAnswer()
+        #expect(receive(["HTTP/1.1 100 Continue", "x-log-requestid: A", ""], into: &answer))
+        #expect(receive(["HTTP/1.1 200 OK"], into: &answer))
+        #expect(answer.headers.isEmpty)
+        #expect(!answer.headIsComplete)
+    }
+
+    @Test("Heads, values and bodies are bounded")
+    func bounds() {
+        var answer = ReceivedAnswer()
+        let long = String(repeating: "x", count: ReceivedAnswer.valueBytesMax + 1)
+        #expect(receive(["HTTP/1.1 200 OK", "date: \(long)"], into: &answer))
+        #expect(answer.headers.isEmpty)
+        let line = "x: " + String(repeating: "x", count: 1000)
+        #expect(!receive(Array(repeating: line, count: 70), into: &answer))
+
+        var goesOn = true
+        var pieces = 0
+        let piece = [UInt8](repeating: 1, count: 10_000)
+        while goesOn {
+            goesOn = piece.withUnsafeBytes { answer.receive(body: $0) }
+            pieces += 1
+        }
+        #expect(pieces == ReceivedAnswer.bodyBytesMax / piece.count + 1)
+        #expect(answer.body.count == ReceivedAnswer.bodyBytesKept)
+    }
+}

@@ -1,0 +1,173 @@
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+@Suite(.timeLimit(.minutes(1))) struct RetryTests {
+    @Test("A refused packet is sent again with the same content and a new signature")
+    func again() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, number in
+            number < 3 ? .answer(500, code: "InternalServerError", message: "try later") : .stored
+        }
+        let rig = try Rig(source, server)
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        let requests = rig.server.requests.now
+        #expect(requests.count == 4)
+        #expect(Set(requests.map(\.body)).count == 1)
+        #expect(source.state.now.reads == 3, "content is not kept while a packet waits")
+        #expect(rig.status.failures == [.server: 3])
+        #expect(rig.status.failuresInARow == 0)
+        #expect(rig.status.lastFailure?.code == "InternalServerError")
+        #expect(rig.status.lastFailure?.message == "try later")
+        #expect(rig.status.lastFailure?.requestID == "5642FC2399248C8F7B0145FD")
+        #expect(rig.status.waitingRetry == 0)
+    }
+
+    static let foreign = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/login\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+    ]
+
+    @Test("An answer without a request id is not believed", arguments: foreign)
+    func foreignAnswer(text: String) throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, number in number == 0 ? .text(text) : .stored }
+        let rig = try Rig(source, server)
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(rig.server.requests.now.count == 2)
+        #expect(rig.status.failures == [.notSLS: 1])
+    }
+
+    @Test("Refusals for a credential, a name or a quota are retried too, and named")
+    func kinds() throws {
+        let source = try MemorySource()
+        let replies: [(Int, String)] = [
+            (401, "Unauthorized"), (404, "LogStoreNotExist"), (403, "ShardWriteQuotaExceed"),
+        ]
+        let server = try ScriptedServer { _, number in
+            guard number < replies.count else { return .stored }
+            return .answer(replies[number].0, code: replies[number].1)
+        }
+        let rig = try Rig(source, server)
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(rig.status.failures == [.unauthorized: 1, .notFound: 1, .quota: 1])
+    }
+
+    static let id = "x-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
+    static let flood = String(repeating: "x", count: 1 << 20)
+
+    static let hostile: [ScriptedServer.Reply] = [
+        .hangUp, .text("nonsense\r\n\r\n"),
+        .text("HTTP/1.1 500 X\r\n\(id)Content-Length: \(flood.utf8.count)\r\n\r\n\(flood)"),
+        .text("HTTP/1.1 200 OK\r\nX-Flood: \(flood)\r\n\(id)\r\n"),
+        .text("HTTP/1.1 500 X\r\n\(id)Content-Length: 50\r\n\r\nshort"),
+    ]
+
+    @Test(
+        "A server that hangs up, talks nonsense or floods is retried",
+        arguments: 0..<hostile.count
+    )
+    func hostileServer(index: Int) throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, number in number == 0 ? Self.hostile[index] : .stored }
+        let rig = try Rig(source, server) { $0.sendTimeout = .seconds(1) }
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(rig.status.failures == [.network: 1])
+    }
+
+    @Test("An answer that is cut off after SLS said yes counts")
+    func cutOff() throws {
+        let source = try MemorySource()
+        let text =
+            "HTTP/1.1 200 OK\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\nContent-Length: 9\r\n\r\n"
+        let server = try ScriptedServer { _, _ in .text(text) }
+        let rig = try Rig(source, server) { $0.sendTimeout = .seconds(1) }
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(rig.server.requests.now.count == 1)
+    }
+
+    @Test("A server that is not there yet is found when it comes")
+    func appears() throws {
+        let placeholder = try ScriptedServer()
+        let port = placeholder.port
+        placeholder.stop()
+        let source = try MemorySource()
+        let recorder = try JournalRecorder()
+        let forwarder = try Forwarder(
+            [Samples.destination(port: port)],
+            source: source,
+            credentials: { _ in Samples.credential },
+            journal: recorder.journal
+        )
+        try forwarder.start()
+        source.offer(1)
+        #expect(recorder.lines.wait { !$0.isEmpty })
+        let failure = forwarder.status[0].lastFailure
+        #expect(failure?.kind == .network)
+        #expect(failure?.code == "CURLE_7")
+        let server = try ScriptedServer(port: port)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(recorder.lines.wait { $0.last?.contains("delivers again") ?? false })
+        forwarder.stop(within: .seconds(5))
+        server.stop()
+        #expect(recorder.count(of: "delivery failed and is tried again") == 1)
+    }
+
+    @Test("A request that takes too long is given up and repeated")
+    func timeout() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
+        let rig = try Rig(source, server) { $0.sendTimeout = .seconds(1) }
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(rig.status.failures == [.network: 1])
+        #expect(rig.status.lastFailure?.code == "CURLE_28")
+    }
+
+    @Test("While all fails, no more packets are taken from the queue than may be on lease")
+    func leaseBound() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, _ in .answer(503, code: "ServerBusy") }
+        let rig = try Rig(source, server) { settings in
+            settings.concurrency = 2
+            settings.leases = 6
+        }
+        for number in 1...50 as ClosedRange<Int64> { source.offer(number) }
+        #expect(rig.server.requests.wait { $0.count >= 30 })
+        #expect(source.state.now.handedOver == 6)
+        #expect(rig.status.leased <= 6)
+        rig.stop()
+        #expect(source.state.now.acknowledged.isEmpty)
+    }
+
+    @Test("After an outage the packets that waited for its end do not wait out their time")
+    func outageEnds() throws {
+        let source = try MemorySource()
+        let isUp = Locked(false)
+        let server = try ScriptedServer { _, _ in
+            isUp.withLock { $0 } ? .stored : .answer(503, code: "ServerBusy")
+        }
+        let rig = try Rig(source, server) { $0.leases = 8 }
+        for number in 1...8 as ClosedRange<Int64> { source.offer(number) }
+        #expect(rig.server.requests.wait { $0.count >= 40 })
+        isUp.withLock { $0 = true }
+        #expect(source.state.wait { $0.acknowledged.count == 1 })
+        #expect(source.state.wait(.seconds(3)) { $0.acknowledged.count == 8 })
+        rig.stop()
+    }
+}

@@ -1,0 +1,44 @@
+import SLS
+import System
+
+@testable import Delivery
+
+/// A forwarder between a queue in memory and a scripted server.
+struct Rig {
+    let source: MemorySource
+    let server: ScriptedServer
+    let recorder: JournalRecorder
+    let credential: Locked<Credential?>
+    let forwarder: Forwarder
+
+    init(
+        _ source: MemorySource,
+        _ server: ScriptedServer,
+        credential: Credential? = Samples.credential,
+        compression: Compression = .lz4,
+        adjusting: (inout DestinationSettings) -> Void = { _ in }
+    ) throws {
+        var settings = try Samples.destination(port: server.port, compression: compression)
+        adjusting(&settings)
+        let holder = Locked(credential)
+        recorder = try JournalRecorder()
+        forwarder = try Forwarder(
+            [settings],
+            source: source,
+            credentials: { _ in holder.withLock { $0 } },
+            journal: recorder.journal,
+            userAgent: "sluice/test"
+        )
+        self.source = source
+        self.server = server
+        self.credential = holder
+        try forwarder.start()
+    }
+
+    var status: DestinationStatus { forwarder.status[0] }
+
+    func stop() {
+        forwarder.stop(within: .seconds(5))
+        server.stop()
+    }
+}

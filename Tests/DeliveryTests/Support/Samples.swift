@@ -1,0 +1,38 @@
+import SLS
+
+@testable import Delivery
+
+enum Samples {
+    static let logsPerRow = 50
+    static let secret = "very-secret-key-indeed"
+    static let token = "very/secret+token=="
+    static let credential = Credential(
+        accessKeyID: "testkeyid",
+        secret: Secret(secret),
+        securityToken: Secret(token)
+    )
+
+    /// `Log` entries with one field each.
+    static func logs(seed: Int) -> [UInt8] {
+        (0..<logsPerRow).flatMap { index in
+            let value = Array("value \(seed) \(index)".utf8)
+            let pair = [0x0A, 1, 0x6B, 0x12, UInt8(value.count)] + value
+            let log = [0x08, 0x88, 0xC1, 0x98, 0xBC, 0x06, 0x12, UInt8(pair.count)] + pair
+            return [0x0A, UInt8(log.count)] + log
+        }
+    }
+
+    static func destination(
+        port: Int,
+        name: String = "app",
+        compression: Compression = .lz4
+    ) throws -> DestinationSettings {
+        DestinationSettings(
+            name: name,
+            endpoint: try Endpoint(parsing: "http://127.0.0.1:\(port)"),
+            project: "demo-project",
+            region: "cn-hangzhou",
+            compression: compression
+        )
+    }
+}

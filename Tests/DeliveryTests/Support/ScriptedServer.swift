@@ -1,0 +1,161 @@
+import Glibc
+import Synchronization
+import System
+
+/// An HTTP server that does exactly what a test says, also what no good server does: one blocking thread
+/// per connection.
+final class ScriptedServer: Sendable {
+    struct Request: Sendable {
+        let head: String
+        let body: [UInt8]
+
+        func header(_ name: String) -> String? {
+            head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(name + ": ") }
+                .map { String($0.dropFirst(name.utf8.count + 2)) }
+        }
+    }
+
+    enum Reply: Sendable {
+        case text(String)
+        /// Ends the connection without a word.
+        case hangUp
+        /// Reads on and never answers.
+        case silence
+
+        static let stored = answer(200)
+
+        /// An answer as SLS gives it.
+        static func answer(_ status: Int, code: String? = nil, message: String = "") -> Reply {
+            let body =
+                code.map { #"{"errorCode":"\#($0)","errorMessage":\#(jsonQuoted(message))}"# } ?? ""
+            return .text(
+                "HTTP/1.1 \(status) X\r\nServer: s\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
+                    + "x-log-time: 1736843400\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            )
+        }
+    }
+
+    /// All requests, in the order of their arrival.
+    let requests: Signpost<[Request]>
+    let connectionCount = Locked(0)
+    let port: Int
+
+    private let listener: CInt
+    private let answer: @Sendable (Request, Int) -> Reply
+    private let descriptors = Locked<[CInt]>([])
+    private let workers = Locked<[Worker]>([])
+
+    /// The closure gets the request and its number, beginning with 0.
+    init(
+        port: Int = 0,
+        answer: @escaping @Sendable (Request, Int) -> Reply = { _, _ in .stored }
+    ) throws {
+        self.answer = answer
+        requests = try Signpost([])
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = listener
+        var yes: CInt = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                let result = bind(listener, address, length)
+                getsockname(listener, address, &length)
+                return result
+            }
+        }
+        guard bound == 0, listen(listener, 64) == 0 else {
+            throw SystemError(call: "bind", code: errno)
+        }
+        self.port = Int(in_port_t(bigEndian: address.sin_port))
+        let acceptor = try Worker("test-accept") { [self] in acceptAll() }
+        workers.withLock { $0.append(acceptor) }
+    }
+
+    /// Ends all connections and threads.
+    func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        while let worker = workers.withLock({ $0.popLast() }) {
+            for descriptor in descriptors.withLock({ $0 }) {
+                shutdown(descriptor, Int32(SHUT_RDWR))
+            }
+            worker.join()
+        }
+        close(listener)
+        for descriptor in descriptors.withLock({ $0 }) { close(descriptor) }
+    }
+
+    private func acceptAll() {
+        while true {
+            let descriptor = accept(listener, nil, nil)
+            guard descriptor >= 0 else { return }
+            connectionCount.withLock { $0 += 1 }
+            descriptors.withLock { $0.append(descriptor) }
+            guard let worker = try? Worker("test-serve", { [self] in serve(descriptor) }) else {
+                return
+            }
+            workers.withLock { $0.append(worker) }
+        }
+    }
+
+    private func serve(_ descriptor: CInt) {
+        var buffer: [UInt8] = []
+        while let request = readRequest(descriptor, &buffer) {
+            let number = requests.change { requests in
+                requests.append(request)
+                return requests.count - 1
+            }
+            switch answer(request, number) {
+            case .text(let text):
+                let bytes = Array(text.utf8)
+                var sent = 0
+                while sent < bytes.count {
+                    let count = bytes[sent...].withUnsafeBytes {
+                        send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                    }
+                    guard count > 0 else { return }
+                    sent += count
+                }
+            case .hangUp:
+                shutdown(descriptor, Int32(SHUT_RDWR))
+                return
+            case .silence: continue
+            }
+        }
+    }
+
+    private func readRequest(_ descriptor: CInt, _ buffer: inout [UInt8]) -> Request? {
+        var headEnd: Int?
+        var length = 0
+        while true {
+            if headEnd == nil, let end = Self.headEnd(buffer) {
+                headEnd = end
+                let head = String(decoding: buffer[..<end], as: UTF8.self)
+                length =
+                    Request(head: head, body: []).header("content-length").flatMap(Int.init) ?? 0
+            }
+            if let headEnd, buffer.count >= headEnd + length {
+                let request = Request(
+                    head: String(decoding: buffer[..<headEnd], as: UTF8.self),
+                    body: Array(buffer[headEnd..<headEnd + length])
+                )
+                buffer.removeFirst(headEnd + length)
+                return request
+            }
+            var piece = [UInt8](repeating: 0, count: 64 << 10)
+            let count = recv(descriptor, &piece, piece.count, 0)
+            guard count > 0 else { return nil }
+            buffer += piece[..<count]
+        }
+    }
+
+    private static func headEnd(_ bytes: [UInt8]) -> Int? {
+        let mark = Array("\r\n\r\n".utf8)
+        guard bytes.count >= 4 else { return nil }
+        return (0...bytes.count - 4).first { bytes[$0..<$0 + 4].elementsEqual(mark) }.map { $0 + 4 }
+    }
+}
