@@ -14,6 +14,7 @@ extension EventLoop {
         } catch {
             journal.warning("the listener could not be emptied", ["reason": "\(error)"])
         }
+        listener.stopListening()
         wheel.disarm(Slot.listener)
         self.listener = nil
         // A turn reads what has just come; whoever is idle after it is closed.

@@ -78,6 +78,12 @@ package final class Listener: Sendable {
 
     package var descriptor: CInt { socket.number }
 
+    /// Lets nobody in any more, whoever still refers to the listener. On Linux this takes a listening
+    /// socket out of service at once; the descriptor goes with the last reference.
+    package func stopListening() {
+        _ = shutdown(socket.number, CInt(SHUT_RD))
+    }
+
     package enum Accepted: ~Copyable {
         case connection(Socket, from: SocketAddress)
         case nobody

@@ -11,12 +11,14 @@ final class TestClient {
         var text: String { String(decoding: body, as: UTF8.self) }
     }
 
+    struct ConnectError: Error {}
+
     private(set) var descriptor: CInt
     private var buffered: [UInt8] = []
 
     init(port: UInt16, receiveBuffer: CInt? = nil) throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-        try #require(descriptor >= 0)
+        guard descriptor >= 0 else { throw ConnectError() }
         if var size = receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         }
@@ -37,7 +39,7 @@ final class TestClient {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        try #require(result == 0)
+        guard result == 0 else { throw ConnectError() }
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -75,6 +77,7 @@ final class TestClient {
     private func fill() -> Bool {
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         let count = recv(descriptor, &chunk, chunk.count, 0)
+        if count < 0, errno == EAGAIN { Issue.record("the server said nothing for 20 s") }
         guard count > 0 else { return false }
         buffered += chunk[..<count]
         return true

@@ -1,3 +1,4 @@
+import Glibc
 import Net
 import System
 
@@ -49,6 +50,11 @@ final class TestHandler: RequestHandler {
         if path.hasPrefix("/later") {
             held.add(path, Array(body), responder)
         } else if path == "/forgotten" {
+        } else if path == "/twice" {
+            responder.send(Response(status: 200, body: Array("first".utf8)))
+            responder.send(Response(status: 200, body: Array("second".utf8)))
+        } else if path == "/last" {
+            responder.send(Response(status: 200, closes: true))
         } else if path == "/empty" {
             responder.send(Response(status: 204))
         } else if path == "/big" {
@@ -91,6 +97,15 @@ struct TestServer {
                 journal: .silent
             )
         ) { _ in TestHandler(held: held) }
+    }
+
+    /// Waits until what other threads do has come to this.
+    func eventually(_ condition: (HTTPServer.Counters) -> Bool) -> Bool {
+        for _ in 0..<2000 {
+            if condition(server.counters) { return true }
+            usleep(5000)
+        }
+        return false
     }
 
     func client() throws -> TestClient { try TestClient(port: server.address.port) }

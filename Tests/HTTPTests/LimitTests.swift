@@ -1,0 +1,153 @@
+import System
+import Testing
+
+@testable import HTTP
+
+/// Each limit has an answer and a counter.
+@Suite(.timeLimit(.minutes(1)))
+struct LimitTests {
+    @Test("The small body of a refused request is dropped, and the connection lives on")
+    func dropsSmallBody() throws {
+        let server = try TestServer()
+        let client = try server.client()
+        client.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel")
+        let answer = try #require(client.answer())
+        #expect(answer.status == 401)
+        #expect(answer.fields["connection"] == nil)
+        client.send(
+            "loPOST /refused HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"
+        )
+        #expect(client.answer()?.status == 401)
+        client.send("0\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.answer()?.text == "/next 0")
+    }
+
+    @Test("The answer to a refused large body can be read before the connection ends")
+    func refusesLargeBody() throws {
+        let server = try TestServer()
+        let client = try server.client()
+        let size = 512 << 10
+        client.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
+        client.send(Array(repeating: 0x61, count: size))
+        let answer = try #require(client.answer())
+        #expect(answer.status == 401)
+        #expect(answer.fields["connection"] == "close")
+        #expect(client.isEnded())
+    }
+
+    @Test(
+        "A body that is larger than allowed is 413",
+        arguments: ["Content-Length: 9\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n9\r\n"]
+    )
+    func tooLarge(rest: String) throws {
+        let server = try TestServer()
+        let client = try server.client()
+        client.send("POST /small HTTP/1.1\r\nHost: a\r\n" + rest)
+        let answer = try #require(client.answer())
+        #expect(answer.status == 413)
+        #expect(answer.text == "the body is larger than 8 bytes")
+        #expect(server.server.counters.tooLarge == 1)
+    }
+
+    @Test("A dropped chunked body that does not end ends the connection")
+    func dropsNoLargeChunks() throws {
+        let server = try TestServer { $0.droppedBodyBytes = 100 }
+        let client = try server.client()
+        client.send("POST /refused HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        #expect(client.answer()?.status == 401)
+        client.send("65\r\n")
+        #expect(client.isEnded())
+    }
+
+    @Test("Bodies in flight are bounded before they are read, and the bound is given back")
+    func inFlight() throws {
+        let server = try TestServer { $0.inFlightBodyBytes = 1000 }
+        let first = try server.client()
+        first.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 800\r\n\r\n")
+        #expect(server.eventually { $0.inFlightBodyBytes == 800 })
+        let second = try server.client()
+        let body = String(repeating: "x", count: 300)
+        let request = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\n\(body)"
+        second.send(request)
+        #expect(second.answer()?.status == 503)
+        let chunked = try server.client()
+        chunked.send(
+            "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n12c\r\n\(body)\r\n"
+        )
+        #expect(chunked.answer()?.status == 503)
+        #expect(server.server.counters.refusedInFlight == 2)
+        first.send(String(repeating: "y", count: 800))
+        server.held.next().responder.send(Response(status: 200))
+        #expect(first.answer()?.status == 200)
+        second.send(request)
+        #expect(second.answer()?.text == body)
+        #expect(server.server.counters.inFlightBodyBytes == 0)
+    }
+
+    @Test("Pipelined requests that wait count as in flight")
+    func waitingInput() throws {
+        let server = try TestServer { $0.inFlightBodyBytes = 40 << 10 }
+        let client = try server.client()
+        let size = 30 << 10
+        let body = String(repeating: "x", count: size)
+        client.send(
+            "GET /later HTTP/1.1\r\nHost: a\r\n\r\n"
+                + "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n\(body)"
+        )
+        let request = server.held.next()
+        #expect(server.eventually { $0.bytesIn > size })
+        #expect(server.eventually { $0.inFlightBodyBytes >= size || $0.inFlightBodyBytes == 0 })
+        request.responder.send(Response(status: 200))
+        #expect(client.answer()?.status == 200)
+        #expect(client.answer()?.body.count == size)
+        #expect(server.server.counters.inFlightBodyBytes == 0)
+    }
+
+    @Test("Connections over the total are told so", arguments: [true, false])
+    func connections(perAddress: Bool) throws {
+        let server = try TestServer { limits in
+            if perAddress { limits.connectionsPerAddress = 3 } else { limits.connections = 3 }
+        }
+        let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        var clients: [TestClient] = []
+        for _ in 0..<3 {
+            let client = try server.client()
+            client.send(request)
+            #expect(client.answer()?.status == 200)
+            clients.append(client)
+        }
+        for _ in 0..<5 {
+            let refused = try server.client()
+            refused.send(request)
+            #expect(refused.answer()?.status == 503)
+            #expect(refused.isEnded())
+        }
+        let counters = server.server.counters
+        #expect(counters.connectionsOpen == 3)
+        #expect(
+            (perAddress ? counters.connectionsRefusedPerAddress : counters.connectionsRefusedFull)
+                == 5
+        )
+        clients.removeLast()
+        #expect(server.eventually { $0.connectionsOpen == 2 })
+        let next = try server.client()
+        next.send(request)
+        #expect(next.answer()?.status == 200)
+    }
+
+    @Test(
+        "The limits of a head have their own status",
+        arguments: [
+            (414, "GET /\(String(repeating: "x", count: 9000)) HTTP/1.1\r\n"),
+            (431, "GET / HTTP/1.1\r\nX: \(String(repeating: "x", count: 17000))\r\n"),
+            (431, "GET / HTTP/1.1\r\n" + String(repeating: "X: y\r\n", count: 101)),
+        ]
+    )
+    func heads(status: Int, start: String) throws {
+        let server = try TestServer()
+        let client = try server.client()
+        client.send(start + "Host: a\r\n\r\n")
+        #expect(client.answer()?.status == status)
+        #expect(client.isEnded())
+    }
+}

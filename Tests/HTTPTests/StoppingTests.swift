@@ -1,0 +1,67 @@
+import Net
+import System
+import Testing
+
+@testable import HTTP
+
+@Suite(.timeLimit(.minutes(1)))
+struct StoppingTests {
+    @Test("Requests in flight are finished, idle connections closed, new ones not accepted")
+    func graceful() throws {
+        let server = try TestServer()
+        let idle = try server.client()
+        idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(idle.answer()?.status == 200)
+        let busy = try server.client()
+        busy.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let request = server.held.next()
+        let uploading = try server.client()
+        uploading.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc")
+        #expect(server.eventually { $0.inFlightBodyBytes == 6 })
+        let stopping = try Worker("stop") { server.server.stop(within: .seconds(20)) }
+        #expect(idle.isEnded())
+        // Each loop closes its own listener.
+        #expect(server.eventually { _ in (try? server.client()) == nil })
+        uploading.send("def")
+        let uploaded = try #require(uploading.answer())
+        #expect(uploaded.text == "abcdef")
+        #expect(uploaded.fields["connection"] == "close")
+        request.responder.send(Response(status: 200, body: Array("done".utf8)))
+        let answer = try #require(busy.answer())
+        #expect(answer.text == "done")
+        #expect(answer.fields["connection"] == "close")
+        #expect(busy.isEnded())
+        #expect(uploading.isEnded())
+        stopping.join()
+        #expect(server.server.counters.connectionsOpen == 0)
+    }
+
+    @Test("What is not finished at the deadline is cut off")
+    func deadline() throws {
+        let server = try TestServer()
+        let client = try server.client()
+        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let request = server.held.next()
+        let begun = Moment.now
+        server.server.stop(within: .milliseconds(100))
+        #expect(Moment.now - begun >= .milliseconds(100))
+        #expect(Moment.now - begun < .seconds(5))
+        #expect(client.answer() == nil)
+        request.responder.send(Response(status: 200))
+        server.server.stop(within: .zero)
+    }
+
+    @Test("A port is free again after the stop, and taken before it")
+    func port() throws {
+        let server = try TestServer()
+        let address = server.server.address
+        let configuration = HTTPServer.Configuration(listen: address, journal: .silent)
+        let held = server.held
+        #expect(throws: ListenError.taken(address)) {
+            _ = try HTTPServer(configuration) { _ in TestHandler(held: held) }
+        }
+        server.server.stop(within: .seconds(5))
+        let next = try HTTPServer(configuration) { _ in TestHandler(held: held) }
+        #expect(next.address == address)
+    }
+}

@@ -1,0 +1,127 @@
+import Glibc
+import Net
+import System
+import Testing
+
+@testable import HTTP
+
+@Suite(.timeLimit(.minutes(1)))
+struct TimeoutTests {
+    @Test("A head that drips in is answered with 408 when its time is over")
+    func slowHead() throws {
+        let server = try TestServer { $0.headTime = .milliseconds(150) }
+        let client = try server.client()
+        let begun = Moment.now
+        let dripping = try Worker("drip") { [client = SendableClient(client)] in
+            for byte in "GET / HTTP/1.1\r\nX: ".utf8 {
+                client.client.send([byte])
+                usleep(20_000)
+            }
+        }
+        #expect(client.answer()?.status == 408)
+        #expect(Moment.now - begun >= .milliseconds(150))
+        dripping.join()
+        #expect(client.isEnded())
+        #expect(server.server.counters.headTimeouts == 1)
+    }
+
+    @Test("A body that stops is answered with 408")
+    func stalledBody() throws {
+        let server = try TestServer { $0.bodyTime = .milliseconds(100) }
+        let client = try server.client()
+        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
+        #expect(client.answer()?.status == 408)
+        #expect(client.isEnded())
+        #expect(server.server.counters.bodyTimeouts == 1)
+        #expect(server.server.counters.inFlightBodyBytes == 0)
+    }
+
+    @Test("A body that drips in more slowly than it must is answered with 408")
+    func drippingBody() throws {
+        let server = try TestServer {
+            $0.bodyTime = .milliseconds(150)
+            $0.bodyProgressBytes = 1000
+        }
+        let client = try server.client()
+        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
+        let dripping = try Worker("drip") { [client = SendableClient(client)] in
+            for _ in 0..<15 {
+                client.client.send([0x61])
+                usleep(20_000)
+            }
+        }
+        #expect(client.answer()?.status == 408)
+        dripping.join()
+    }
+
+    @Test("A body that makes progress may take longer than one interval")
+    func steadyBody() throws {
+        let server = try TestServer {
+            $0.bodyTime = .milliseconds(400)
+            $0.bodyProgressBytes = 1000
+        }
+        let client = try server.client()
+        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n")
+        for _ in 0..<10 {
+            client.send(Array(repeating: 0x61, count: 1000))
+            usleep(80_000)
+        }
+        #expect(client.answer()?.body.count == 10000)
+    }
+
+    @Test("An idle connection is closed without a word", arguments: [true, false])
+    func idle(afterRequest: Bool) throws {
+        let server = try TestServer { $0.idleTime = .milliseconds(80) }
+        let client = try server.client()
+        if afterRequest {
+            client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(client.answer()?.status == 200)
+        }
+        #expect(client.isEnded())
+        #expect(server.eventually { $0.idleTimeouts == 1 && $0.connectionsOpen == 0 })
+    }
+
+    @Test("A connection whose request waits for its handler is not idle")
+    func waitingIsNotIdle() throws {
+        let server = try TestServer {
+            $0.idleTime = .milliseconds(40)
+            $0.headTime = .milliseconds(40)
+            $0.bodyTime = .milliseconds(40)
+        }
+        let client = try server.client()
+        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let request = server.held.next()
+        usleep(150_000)
+        request.responder.send(Response(status: 200))
+        #expect(client.answer()?.status == 200)
+    }
+
+    @Test("A client that does not read is not read from either, and is dropped in time")
+    func backPressure() throws {
+        let server = try TestServer(loops: 1) { $0.writeTime = .milliseconds(300) }
+        let client = try TestClient(port: server.server.address.port, receiveBuffer: 4096)
+        let requests = String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 100)
+        client.send(requests)
+        #expect(server.eventually { $0.writeTimeouts == 1 && $0.connectionsOpen == 0 })
+        // One answer fills the connection; the next request is read only when it has gone.
+        #expect(server.server.counters.requests <= 2)
+    }
+
+    @Test("A large answer goes out as fast as the client takes it")
+    func slowReader() throws {
+        let server = try TestServer()
+        let client = try TestClient(port: server.server.address.port, receiveBuffer: 8192)
+        client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\nGET /after HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.answer()?.body.count == 4 << 20)
+        #expect(client.answer()?.text == "/after 0")
+    }
+
+    @Test("A refused client that goes on sending is cut off")
+    func lingering() throws {
+        let server = try TestServer { $0.lingerTime = .milliseconds(100) }
+        let client = try server.client()
+        client.send("nonsense\n")
+        #expect(client.answer()?.status == 400)
+        #expect(server.eventually { $0.connectionsOpen == 0 })
+    }
+}
