@@ -94,6 +94,7 @@ extension SealedPacket {
         SealedPacket(
             number: number,
             stream: stream,
+            streamID: streamID,
             packID: packID,
             rows: rows,
             logCount: logCount,
