@@ -1,9 +1,14 @@
+import Net
 import System
 
 extension EventLoop {
     /// Puts the answer to the present request into the turn's outgoing bytes, and decides what the
     /// connection does after it.
     func write(_ response: Response, to connection: Connection) {
+        guard response.breaks != .beforeAnswer else {
+            connection.socket.resetWhenClosed()
+            return close(connection)
+        }
         let closes = response.closes || !connection.keepsAlive || stopDeadline != nil
         let writer = ResponseWriter(
             isHead: connection.head?.method == .head,
@@ -17,6 +22,7 @@ extension EventLoop {
         connection.waitingBudgetBytes = 0
         connection.mustRearm = true
         connection.phase = closes ? .finishing(lingers: true) : .idle
+        if response.breaks != nil { connection.phase = .finishing(lingers: false) }
     }
 
     /// Answers what cannot be read, or is too slow or too large, and ends the connection: where the next

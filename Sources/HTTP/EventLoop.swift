@@ -148,6 +148,7 @@ final class EventLoop {
     private func give(_ response: Response, to token: PollToken) {
         guard let connection = connection(for: token), connection.isAnswering else { return }
         write(response, to: connection)
+        guard !connection.isClosed else { return }
         takeTurn(connection)
     }
 

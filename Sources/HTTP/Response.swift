@@ -7,6 +7,16 @@ package struct Response: Sendable {
     package var body: [UInt8]
     /// Close the connection after this answer.
     package var closes: Bool
+    /// For servers that fail on request, to test clients.
+    package var breaks: Break?
+
+    /// How an answer breaks off; the connection ends with it.
+    package enum Break: Sendable, Equatable {
+        /// The connection is reset and the client sees nothing of the answer.
+        case beforeAnswer
+        /// The answer announces all of its body and ends after so many bytes of it.
+        case afterBody(bytes: Int)
+    }
 
     package init(
         status: Int,

@@ -32,7 +32,12 @@ struct ResponseWriter {
         }
         handler.stamp(&bytes)
         bytes.append(contentsOf: "\r\n".utf8)
-        if hasBody, !isHead { bytes.append(contentsOf: response.body) }
+        guard hasBody, !isHead else { return }
+        if case .afterBody(let count)? = response.breaks {
+            bytes.append(contentsOf: response.body.prefix(count))
+        } else {
+            bytes.append(contentsOf: response.body)
+        }
     }
 
     /// Fields that say how the answer is framed are the server's to write.

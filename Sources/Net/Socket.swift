@@ -24,6 +24,13 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
+    /// Closing will send RST and drop what is not sent yet (SO_LINGER with no time).
+    package func resetWhenClosed() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        let size = socklen_t(MemoryLayout.size(ofValue: linger))
+        _ = setsockopt(descriptor.number, SOL_SOCKET, SO_LINGER, &linger, size)
+    }
+
     /// Sends FIN; what the client still sends can be received.
     package func finishWriting() {
         _ = shutdown(descriptor.number, CInt(SHUT_WR))

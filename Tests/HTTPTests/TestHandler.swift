@@ -55,6 +55,14 @@ final class TestHandler: RequestHandler {
             responder.send(Response(status: 200, body: Array("second".utf8)))
         } else if path == "/last" {
             responder.send(Response(status: 200, closes: true))
+        } else if path == "/reset" {
+            var response = Response(status: 200)
+            response.breaks = .beforeAnswer
+            responder.send(response)
+        } else if path == "/half" {
+            var response = Response(status: 200, body: Array("abcdef".utf8))
+            response.breaks = .afterBody(bytes: 3)
+            responder.send(response)
         } else if path == "/empty" {
             responder.send(Response(status: 204))
         } else if path == "/big" {
