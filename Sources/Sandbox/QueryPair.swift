@@ -1,0 +1,51 @@
+/// One `key=value` of a query, decoded.
+struct QueryPair: Sendable, Equatable {
+    let key: String
+    let value: String
+
+    /// The pairs in the order they came. Clients encode a space as `%20` or, like a form, as `+`;
+    /// a plus sign itself always comes as `%2B`.
+    static func list(parsing query: String) throws(Refusal) -> [QueryPair] {
+        var pairs: [QueryPair] = []
+        for piece in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
+            let value = equals == piece.endIndex ? piece[equals...] : piece[equals...].dropFirst()
+            pairs.append(
+                QueryPair(key: try decoded(piece[..<equals]), value: try decoded(value))
+            )
+        }
+        return pairs
+    }
+
+    private static func decoded(_ piece: Substring.UTF8View) throws(Refusal) -> String {
+        var bytes: [UInt8] = []
+        var rest = piece.makeIterator()
+        while let byte = rest.next() {
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(0x20)
+            case UInt8(ascii: "%"):
+                guard let high = rest.next()?.hexDigit, let low = rest.next()?.hexDigit else {
+                    throw .badParameter("The query has a % without two hexadecimal digits.")
+                }
+                bytes.append(high << 4 | low)
+            default: bytes.append(byte)
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .badParameter("The query is not UTF-8 once decoded.")
+        }
+        return text
+    }
+}
+
+extension UInt8 {
+    /// What this character means as a hexadecimal digit.
+    var hexDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,37 @@
+extension ReceivedRequest {
+    /// The project that the request is for: the first label of the host, or `x-log-project` from
+    /// clients that connect to a bare address.
+    func project() throws(Refusal) -> String {
+        guard let host = self["host"], !host.isEmpty else {
+            throw Refusal(400, "MissingHost", "Host does not exist in http header.")
+        }
+        let project: String
+        if let named = self["x-log-project"] {
+            project = named
+        } else if let label = Self.prefix(of: host) {
+            project = label
+        } else {
+            throw Refusal(
+                400,
+                "InvalidHost",
+                "The host \(host) names no project: put it in front (project.\(host)), "
+                    + "or send x-log-project."
+            )
+        }
+        guard Name.isProject(project) else { throw Self.noSuchProject(project) }
+        return project
+    }
+
+    static func noSuchProject(_ name: String) -> Refusal {
+        Refusal(404, "ProjectNotExist", "The Project does not exist : \(name)")
+    }
+
+    /// The first label when there are more, and not of an address.
+    private static func prefix(of host: String) -> String? {
+        guard !host.hasPrefix("[") else { return nil }
+        let name = host.prefix { $0 != ":" }
+        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count > 1, let last = labels.last, UInt(last) == nil else { return nil }
+        return String(labels[0])
+    }
+}

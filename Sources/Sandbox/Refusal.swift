@@ -1,0 +1,62 @@
+/// An answer of SLS that is not 200: its status, its error code and its words.
+struct Refusal: Error, Equatable, Sendable {
+    let status: Int
+    let code: String
+    let message: String
+
+    init(_ status: Int, _ code: String, _ message: String) {
+        self.status = status
+        self.code = code
+        self.message = message
+    }
+
+    static func badParameter(_ message: String) -> Refusal {
+        Refusal(400, "ParameterInvalid", message)
+    }
+
+    static func badBody(_ message: String) -> Refusal {
+        Refusal(400, "PostBodyInvalid", message)
+    }
+
+    static func tooLarge(_ message: String) -> Refusal {
+        Refusal(413, "PostBodyTooLarge", message)
+    }
+
+    static func unauthorized(_ message: String) -> Refusal {
+        Refusal(401, "Unauthorized", message)
+    }
+}
+
+/// The status that SLS sends with each of its error codes, so that a fault may name either.
+enum KnownCode {
+    static let statuses: [String: Int] = [
+        "RequestTimeExpired": 400, "RequestTimeTooSkewed": 400, "InvalidRequestTime": 400,
+        "PostBodyInvalid": 400, "PostBodyUncompressError": 400, "InvalidTimestamp": 400,
+        "InvalidEncoding": 400, "InvalidKey": 400, "ParameterInvalid": 400,
+        "MissingParameter": 400, "InvalidHost": 400, "InvalidSequenceId": 400,
+        "SignatureNotMatch": 401, "Unauthorized": 401, "InvalidAccessKeyId": 401,
+        "SecurityTokenExpired": 401,
+        "WriteQuotaExceed": 403, "ShardWriteQuotaExceed": 403, "ProjectQuotaExceed": 403,
+        "ExceedQuota": 403, "QuotaExceed": 403, "ProjectForbidden": 403,
+        "ProjectNotExist": 404, "LogStoreNotExist": 404, "InvalidMethod": 405,
+        "MissingContentLength": 411, "PostBodyTooLarge": 413, "InvalidContentType": 415,
+        "InternalServerError": 500, "RequestTimeout": 500, "ServerBusy": 503,
+    ]
+
+    /// The code that a fault means when it names a status only.
+    static func usual(for status: Int) -> String? {
+        switch status {
+        case 400: "PostBodyInvalid"
+        case 401: "Unauthorized"
+        case 403: "WriteQuotaExceed"
+        case 404: "LogStoreNotExist"
+        case 405: "InvalidMethod"
+        case 411: "MissingContentLength"
+        case 413: "PostBodyTooLarge"
+        case 415: "InvalidContentType"
+        case 500: "InternalServerError"
+        case 503: "ServerBusy"
+        default: nil
+        }
+    }
+}
