@@ -1,0 +1,82 @@
+import Logs
+
+extension ReceivedRequest {
+    /// The uncompressed body of a signed write, exactly as long as announced. Valid until the inflater
+    /// is used again.
+    func rawBody(
+        _ body: UnsafeRawBufferPointer,
+        inflater: Inflater,
+        limits: SandboxConfiguration.Limits
+    ) throws(Refusal) -> UnsafeRawBufferPointer {
+        guard let text = self["x-log-bodyrawsize"] else {
+            throw Refusal(
+                400,
+                "MissingBodyRawSize",
+                "x-log-bodyrawsize does not exist in header when it is necessary."
+            )
+        }
+        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let size = Int(text)
+        else {
+            throw Refusal(400, "InvalidBodyRawSize", "x-log-bodyrawsize is invalid.")
+        }
+        return try inflated(body, size: size, inflater: inflater, limits: limits)
+    }
+
+    /// The same for an unsigned write. Browsers announce no size, or count UTF-16 units, so it counts
+    /// only where an lz4 block cannot be read without it.
+    func rawTrackBody(
+        _ body: UnsafeRawBufferPointer,
+        inflater: Inflater,
+        limits: SandboxConfiguration.Limits
+    ) throws(Refusal) -> UnsafeRawBufferPointer {
+        guard self["x-log-compresstype"] == nil else {
+            return try rawBody(body, inflater: inflater, limits: limits)
+        }
+        return try inflated(body, size: body.count, inflater: inflater, limits: limits)
+    }
+
+    private func inflated(
+        _ body: UnsafeRawBufferPointer,
+        size: Int,
+        inflater: Inflater,
+        limits: SandboxConfiguration.Limits
+    ) throws(Refusal) -> UnsafeRawBufferPointer {
+        guard size <= limits.rawBytesMax else {
+            throw .tooLarge("Body size \(size) must little than \(limits.rawBytesMax).")
+        }
+        guard let type = self["x-log-compresstype"] else {
+            guard size == body.count else {
+                throw .badParameter(
+                    "x-log-bodyrawsize is \(size), the body has \(body.count) bytes."
+                )
+            }
+            return body
+        }
+        // Exactly these words: SLS knows neither "gzip" nor "LZ4".
+        let codings: [String: ContentCoding] = ["lz4": .lz4, "deflate": .deflate, "zstd": .zstd]
+        guard let coding = codings[type] else {
+            throw Refusal(
+                400,
+                "InvalidCompressType",
+                "x-log-compresstype \(type) is unsupported."
+            )
+        }
+        // What inflates a thousandfold is no attack here, so only the size counts.
+        let limit = InflateLimit(bytes: limits.rawBytesMax, freeBytes: limits.rawBytesMax)
+        let raw: UnsafeRawBufferPointer
+        do {
+            raw = try inflater.inflate(body, coding, rawBytes: size, limit: limit)
+        } catch {
+            throw Refusal(400, "PostBodyUncompressError", "Body uncompress fail: \(error).")
+        }
+        // The size is SLS's contract with the sender, so it is not left to the inflater.
+        guard raw.count == size else {
+            throw Refusal(
+                400,
+                "PostBodyUncompressError",
+                "Body uncompress fail: \(raw.count) bytes, x-log-bodyrawsize is \(size)."
+            )
+        }
+        return raw
+    }
+}

@@ -1,0 +1,139 @@
+/// Reads the body of a PutLogs request, more strictly than protobuf must: fields in the order of
+/// their numbers, each once unless it repeats, nothing unknown, required fields present. SLS warns
+/// that other orders may not be parsed.
+struct LogGroupReader {
+    private let rules: LogRules
+    private let bytes: UnsafeRawBufferPointer
+    private var logs = ReceivedLogs()
+
+    static func read(
+        _ bytes: UnsafeRawBufferPointer,
+        rules: LogRules
+    ) throws(Refusal) -> ReceivedLogs {
+        var reader = LogGroupReader(rules: rules, bytes: bytes)
+        reader.logs.rawBytes = bytes.count
+        reader.logs.json.reserve(bytes.count + bytes.count / 4)
+        try reader.readGroup()
+        guard !reader.logs.entries.isEmpty else {
+            throw .badBody("The log group is empty: it has no logs.")
+        }
+        return reader.logs
+    }
+
+    private init(rules: LogRules, bytes: UnsafeRawBufferPointer) {
+        self.rules = rules
+        self.bytes = bytes
+    }
+
+    private mutating func readGroup() throws(Refusal) {
+        var cursor = WireCursor(bytes, 0..<bytes.count)
+        var order = FieldOrder(.logGroup)
+        while !cursor.isAtEnd {
+            let field = try order.next(&cursor)
+            let range = try cursor.chunk()
+            switch field {
+            case 1: try readLog(range)
+            case 3:
+                try rules.checkTopic(byteCount: range.count)
+                logs.topic = try text(range)
+            case 4:
+                try rules.checkSource(byteCount: range.count)
+                logs.source = try text(range)
+            case 6: try readTag(range)
+            // Category and MachineUUID: SLS shows neither.
+            default: try rules.checkText(slice(range))
+            }
+        }
+    }
+
+    private mutating func readLog(_ range: Range<Int>) throws(Refusal) {
+        var cursor = WireCursor(bytes, range)
+        var order = FieldOrder(.log)
+        var time: UInt32?
+        var nanoseconds: UInt32?
+        let start = logs.json.bytes.count
+        logs.json.append("{")
+        while !cursor.isAtEnd {
+            switch try order.next(&cursor) {
+            case 1: time = try readTime(&cursor)
+            case 2: try readContent(&cursor, isFirst: logs.json.bytes.count == start + 1)
+            case 4: nanoseconds = try readNanoseconds(&cursor)
+            default: throw cursor.problem("Log.values is not for writers")
+            }
+        }
+        logs.json.append("}")
+        guard let time else { throw cursor.problem("a Log has no Time") }
+        try rules.checkTime(time, log: logs.entries.count)
+        try rules.checkCount(logs.entries.count + 1)
+        let fields = start..<logs.json.bytes.count
+        logs.entries.append(.init(time: time, nanoseconds: nanoseconds, fields: fields))
+    }
+
+    private func readTime(_ cursor: inout WireCursor) throws(Refusal) -> UInt32 {
+        let value = try cursor.varint()
+        guard let time = UInt32(exactly: value) else {
+            throw cursor.problem("Time \(value) is not a uint32")
+        }
+        return time
+    }
+
+    private func readNanoseconds(_ cursor: inout WireCursor) throws(Refusal) -> UInt32 {
+        let value = try cursor.fixed32()
+        guard value < 1_000_000_000 else {
+            throw cursor.problem("Time_ns is \(value), a second has fewer nanoseconds")
+        }
+        return value
+    }
+
+    private mutating func readContent(
+        _ cursor: inout WireCursor,
+        isFirst: Bool
+    ) throws(Refusal) {
+        let (key, value) = try readPair(try cursor.chunk(), .content)
+        if !isFirst { logs.json.append(",") }
+        logs.json.append(quoting: slice(key))
+        logs.json.append(":")
+        logs.json.append(quoting: slice(value))
+    }
+
+    private mutating func readTag(_ range: Range<Int>) throws(Refusal) {
+        let (key, value) = try readPair(range, .logTag)
+        if !logs.tags.bytes.isEmpty { logs.tags.append(",") }
+        logs.tags.append(prefix: "__tag__:", quoting: slice(key))
+        logs.tags.append(":")
+        logs.tags.append(quoting: slice(value))
+        if slice(key).elementsEqual("__pack_id__".utf8) { logs.packID = try text(value) }
+    }
+
+    /// A Key and a Value, both required, checked.
+    private func readPair(
+        _ range: Range<Int>,
+        _ shape: MessageShape
+    ) throws(Refusal) -> (key: Range<Int>, value: Range<Int>) {
+        var cursor = WireCursor(bytes, range)
+        var order = FieldOrder(shape)
+        var key: Range<Int>?
+        var value: Range<Int>?
+        while !cursor.isAtEnd {
+            let field = try order.next(&cursor)
+            let text = try cursor.chunk()
+            if field == 1 { key = text } else { value = text }
+        }
+        guard let key else { throw cursor.problem("a \(shape.name) has no Key") }
+        guard let value else { throw cursor.problem("a \(shape.name) has no Value") }
+        try rules.checkKey(slice(key))
+        try rules.checkText(slice(key))
+        try rules.checkValue(byteCount: value.count)
+        try rules.checkText(slice(value))
+        return (key, value)
+    }
+
+    private func text(_ range: Range<Int>) throws(Refusal) -> String {
+        try rules.checkText(slice(range))
+        return String(decoding: slice(range), as: UTF8.self)
+    }
+
+    private func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: bytes[range])
+    }
+}

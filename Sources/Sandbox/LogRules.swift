@@ -1,0 +1,85 @@
+import System
+
+/// What SLS allows in a log, apart from how it is encoded.
+struct LogRules {
+    let limits: SandboxConfiguration.Limits
+    let now: WallTime
+
+    private static let reservedKeys: [StaticString] = [
+        "__time__", "__source__", "__topic__", "__partition_time__", "_extract_others_",
+        "__extract_others__",
+    ]
+
+    func checkKey(_ key: UnsafeRawBufferPointer) throws(Refusal) {
+        guard (1...limits.keyBytesMax).contains(key.count) else {
+            throw Refusal(
+                400,
+                "InvalidKey",
+                "A key has \(key.count) bytes, 1 to \(limits.keyBytesMax) are allowed."
+            )
+        }
+        // All of them begin like this, most keys do not.
+        guard key[0] == UInt8(ascii: "_") else { return }
+        for reserved in Self.reservedKeys where reserved.utf8CodeUnitCount == key.count {
+            let name = UnsafeRawBufferPointer(start: reserved.utf8Start, count: key.count)
+            guard !name.elementsEqual(key) else {
+                throw Refusal(400, "InvalidKey", "The key \(reserved) is reserved.")
+            }
+        }
+    }
+
+    func checkValue(byteCount: Int) throws(Refusal) {
+        guard byteCount <= limits.valueBytesMax else {
+            throw .badBody("A value has \(byteCount) bytes, \(limits.valueBytesMax) are allowed.")
+        }
+    }
+
+    func checkTopic(byteCount: Int) throws(Refusal) {
+        guard byteCount <= limits.topicBytesMax else {
+            throw .badBody("The topic has \(byteCount) bytes, \(limits.topicBytesMax) are allowed.")
+        }
+    }
+
+    func checkSource(byteCount: Int) throws(Refusal) {
+        guard byteCount <= limits.sourceBytesMax else {
+            throw .badBody(
+                "The source has \(byteCount) bytes, \(limits.sourceBytesMax) are allowed."
+            )
+        }
+    }
+
+    /// Out of the window SLS refuses the whole request.
+    func checkTime(_ time: UInt32, log: Int) throws(Refusal) {
+        let oldest = now.seconds - limits.oldestLog.components.seconds
+        let newest = now.seconds + limits.newestLog.components.seconds
+        guard Int64(time) >= oldest, Int64(time) <= newest else {
+            throw .badBody(
+                "Invalid data time: log \(log) has \(time), outside the range [\(oldest), \(newest)]."
+            )
+        }
+    }
+
+    func checkCount(_ count: Int) throws(Refusal) {
+        guard count <= limits.logsPerRequestMax else {
+            throw .tooLarge("Logs count \(count) must little than \(limits.logsPerRequestMax).")
+        }
+    }
+
+    func checkText(_ text: UnsafeRawBufferPointer) throws(Refusal) {
+        guard isUTF8(text) else {
+            throw Refusal(400, "InvalidEncoding", "The log is not encoded in UTF-8.")
+        }
+    }
+
+    private func isUTF8(_ text: UnsafeRawBufferPointer) -> Bool {
+        var offset = 0
+        while text.count - offset >= 8 {
+            let word = text.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            guard word & 0x8080_8080_8080_8080 == 0 else { break }
+            offset += 8
+        }
+        let rest = text.bindMemory(to: UInt8.self)[offset...]
+        guard !rest.allSatisfy({ $0 < 0x80 }) else { return true }
+        return (try? UTF8Span(validating: UnsafeBufferPointer(rebasing: rest).span)) != nil
+    }
+}

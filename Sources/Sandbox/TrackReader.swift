@@ -1,0 +1,99 @@
+import System
+
+/// Reads the JSON of an unsigned write (web tracking).
+struct TrackReader {
+    let rules: LogRules
+    private var logs = ReceivedLogs()
+
+    static func read(
+        _ bytes: UnsafeRawBufferPointer,
+        rules: LogRules
+    ) throws(Refusal) -> ReceivedLogs {
+        var reader = TrackReader(rules: rules)
+        reader.logs.rawBytes = bytes.count
+        let value: JSONValue
+        do {
+            value = try JSONReader.read(bytes)
+        } catch {
+            throw .badBody("The body is not JSON: \(error.reason) (byte \(error.position)).")
+        }
+        guard case .object(let members) = value else {
+            throw .badBody("The body is \(value.kind), an object is expected.")
+        }
+        try reader.read(members)
+        return reader.logs
+    }
+
+    private init(rules: LogRules) {
+        self.rules = rules
+    }
+
+    private mutating func read(_ members: [JSONValue.Member]) throws(Refusal) {
+        var hasLogs = false
+        for member in members {
+            switch member.name {
+            case "__topic__":
+                logs.topic = try text(member)
+                try rules.checkTopic(byteCount: logs.topic.utf8.count)
+            case "__source__":
+                logs.source = try text(member)
+                try rules.checkSource(byteCount: logs.source.utf8.count)
+            case "__tags__": try readTags(member.value)
+            case "__logs__":
+                hasLogs = true
+                guard case .array(let values) = member.value else {
+                    throw .badBody("__logs__ is \(member.value.kind), an array is expected.")
+                }
+                try rules.checkCount(values.count)
+                for value in values { try readLog(value) }
+            default: break
+            }
+        }
+        guard hasLogs else { throw .badBody("__logs__ is missing.") }
+    }
+
+    private mutating func readTags(_ value: JSONValue) throws(Refusal) {
+        guard case .object(let members) = value else {
+            throw .badBody("__tags__ is \(value.kind), an object is expected.")
+        }
+        for member in members {
+            let value = try text(member)
+            if !logs.tags.bytes.isEmpty { logs.tags.append(",") }
+            logs.tags.append(quoting: "__tag__:" + member.name)
+            logs.tags.append(":")
+            logs.tags.append(quoting: value)
+            if member.name == "__pack_id__" { logs.packID = value }
+        }
+    }
+
+    private mutating func readLog(_ value: JSONValue) throws(Refusal) {
+        guard case .object(let members) = value else {
+            throw .badBody("A log is \(value.kind), an object is expected.")
+        }
+        let start = logs.json.bytes.count
+        logs.json.append("{")
+        // Web tracking stamps the time of arrival, whatever the log says.
+        for member in members where member.name != "__time__" {
+            let value = try text(member)
+            try Array(member.name.utf8).withUnsafeBufferPointer { key throws(Refusal) in
+                try rules.checkKey(UnsafeRawBufferPointer(key))
+            }
+            try rules.checkValue(byteCount: value.utf8.count)
+            if logs.json.bytes.count > start + 1 { logs.json.append(",") }
+            logs.json.append(quoting: member.name)
+            logs.json.append(":")
+            logs.json.append(quoting: value)
+        }
+        logs.json.append("}")
+        let time = UInt32(clamping: rules.now.seconds)
+        let fields = start..<logs.json.bytes.count
+        logs.entries.append(.init(time: time, nanoseconds: nil, fields: fields))
+    }
+
+    private func text(_ member: JSONValue.Member) throws(Refusal) -> String {
+        guard case .string(let text) = member.value else {
+            throw .badBody("\(member.name) is \(member.value.kind), a string is expected.")
+        }
+        return text
+    }
+}
