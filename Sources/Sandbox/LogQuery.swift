@@ -1,0 +1,37 @@
+/// Which logs to look at.
+struct LogQuery: Equatable, Sendable {
+    var project: String?
+    var logstore: String?
+    var topic: String?
+    /// Text that a key, a value, a tag, the topic or the source has to contain.
+    var contains: String?
+    /// The cursor behind which to go on.
+    var after: Int64 = 0
+    var limit = 1000
+    /// Newest first.
+    var newest = false
+    /// Adds what the sandbox knows beyond what SLS shows.
+    var details = false
+
+    /// The condition in SQL and what to bind to it, in order.
+    var condition: (sql: String, values: [String]) {
+        var terms = ["log.id > \(after)"]
+        var values: [String] = []
+        for (column, value) in [("project", project), ("logstore", logstore), ("topic", topic)] {
+            guard let value else { continue }
+            terms.append("request.\(column) = ?")
+            values.append(value)
+        }
+        if let contains {
+            // Fields and tags are kept as JSON: what is looked for is escaped in the same way.
+            var escaped = JSONText()
+            escaped.append(quoting: contains)
+            let inside = String(decoding: escaped.bytes.dropFirst().dropLast(), as: UTF8.self)
+            terms.append(
+                "(instr(fields, ?) OR instr(tags, ?) OR instr(topic, ?) OR instr(source, ?))"
+            )
+            values += [inside, inside, contains, contains]
+        }
+        return (terms.joined(separator: " AND "), values)
+    }
+}

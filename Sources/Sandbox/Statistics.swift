@@ -1,0 +1,72 @@
+import System
+
+/// What happened since the start, or since the logs were cleared.
+struct Statistics: Sendable {
+    struct Total: Sendable, Equatable {
+        var requests = 0
+        var logs = 0
+        var bytes = 0
+    }
+
+    struct Place: Hashable, Sendable {
+        let project: String
+        let logstore: String
+    }
+
+    /// More names than this are counted together: any valid name exists here.
+    private static let namesMax = 1000
+    private static let others = "(others)"
+
+    let since: WallTime
+    var requests = 0
+    var wireBytes = 0
+    private(set) var statuses: [Int: Int] = [:]
+    private(set) var errors: [String: Int] = [:]
+    private(set) var mishaps: [String: Int] = [:]
+    private(set) var stored = Total()
+    private(set) var duplicates = Total()
+    private(set) var dropped = Total()
+    private(set) var places: [Place: Total] = [:]
+
+    init(since: WallTime) {
+        self.since = since
+    }
+
+    mutating func countAnswer(_ status: Int, error: String?) {
+        statuses[status, default: 0] += 1
+        if let error { Self.count(error, in: &errors) }
+    }
+
+    mutating func countMishap(_ name: String) { Self.count(name, in: &mishaps) }
+
+    mutating func countStored(
+        _ logs: ReceivedLogs,
+        at address: LogArchive.Address,
+        _ receipt: LogArchive.Receipt
+    ) {
+        let added = Total(requests: 1, logs: logs.entries.count, bytes: logs.rawBytes)
+        stored.add(added)
+        if receipt.isDuplicate { duplicates.add(added) }
+        dropped.requests += receipt.dropped.requests
+        dropped.logs += receipt.dropped.logs
+        dropped.bytes += receipt.dropped.bytes
+        var place = Place(project: address.project, logstore: address.logstore)
+        if places[place] == nil, places.count >= Self.namesMax {
+            place = Place(project: Self.others, logstore: Self.others)
+        }
+        places[place, default: Total()].add(added)
+    }
+
+    private static func count(_ name: String, in counts: inout [String: Int]) {
+        let isKnown = counts[name] != nil || counts.count < namesMax
+        counts[isKnown ? name : others, default: 0] += 1
+    }
+}
+
+extension Statistics.Total {
+    fileprivate mutating func add(_ other: Self) {
+        requests += other.requests
+        logs += other.logs
+        bytes += other.bytes
+    }
+}
