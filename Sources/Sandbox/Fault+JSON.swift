@@ -1,0 +1,105 @@
+extension Fault {
+    private static let choices = ["status or code", "body", "reset", "truncate", "hold"]
+
+    /// Reads what `POST /faults` asks for.
+    init(_ fields: inout ControlFields) throws(Refusal) {
+        project = try fields.text("project")
+        logstore = try fields.text("logstore")
+        skip = try fields.integer("skip", in: 0...1_000_000_000) ?? 0
+        count = try fields.integer("count", in: 1...1_000_000_000)
+        fraction = try fields.number("fraction", in: 0...1) ?? 1
+        guard fraction > 0 else { throw .badParameter("fraction is 0: it would never happen.") }
+        answer = try Self.answer(&fields)
+        store = try fields.flag("store") ?? false
+        latency = try fields.integer("latency_ms", in: 1...600_000).map { .milliseconds($0) }
+        clockOffset = try fields.integer("clock_offset_s", in: -315_360_000...315_360_000)
+            .map { .seconds($0) }
+        withoutRequestID = try fields.flag("without_request_id") ?? false
+        try fields.refuseUnknown()
+        guard answer != nil || latency != nil || clockOffset != nil || withoutRequestID else {
+            throw .badParameter(
+                "Nothing is to happen: give one of \(Self.choices.joined(separator: ", ")), "
+                    + "or latency_ms, clock_offset_s, without_request_id."
+            )
+        }
+        guard answer != nil || !store else {
+            throw .badParameter("store needs an answer that goes wrong, like \"reset\": true.")
+        }
+        // A held answer is the real one, so there has to be one.
+        if answer == .hold { store = true }
+    }
+
+    private static func answer(_ fields: inout ControlFields) throws(Refusal) -> Answer? {
+        let status = try fields.integer("status", in: 200...599)
+        let code = try fields.text("code")
+        let message = try fields.text("message", bytesMax: 4096)
+        let body = try fields.text("body", bytesMax: 65_536)
+        let type = try fields.text("content_type")
+        var answers: [Answer] = []
+        if let body {
+            guard code == nil, message == nil else {
+                throw .badParameter("body stands for the whole answer: no code, no message.")
+            }
+            answers.append(
+                .page(status: status ?? 200, contentType: type ?? "text/html", body: body)
+            )
+        } else {
+            guard type == nil else { throw .badParameter("content_type needs a body.") }
+            if let refusal = try refusal(status, code, message) {
+                answers.append(.refusal(refusal))
+            }
+        }
+        if try fields.flag("reset") == true { answers.append(.reset) }
+        if try fields.flag("truncate") == true { answers.append(.truncate) }
+        if try fields.flag("hold") == true { answers.append(.hold) }
+        guard answers.count <= 1 else {
+            throw .badParameter("Only one of \(choices.joined(separator: ", ")) can happen.")
+        }
+        return answers.first
+    }
+
+    private static func refusal(
+        _ status: Int?,
+        _ code: String?,
+        _ message: String?
+    ) throws(Refusal) -> Refusal? {
+        guard status != nil || code != nil else {
+            guard message == nil else { throw .badParameter("message needs a status or a code.") }
+            return nil
+        }
+        guard let status = status ?? code.flatMap({ KnownCode.statuses[$0] }) else {
+            throw .badParameter("The code \(code ?? "") needs a status.")
+        }
+        guard let code = code ?? KnownCode.usual(for: status) else {
+            throw .badParameter("The status \(status) needs a code, or a body.")
+        }
+        return Refusal(status, code, message ?? "The sandbox was asked to answer \(code).")
+    }
+
+    /// As `GET /faults` shows it: what was asked for, with what is left of it.
+    func append(to text: inout JSONObject) {
+        text.add("project", project)
+        text.add("logstore", logstore)
+        if skip > 0 { text.add("skip", skip) }
+        text.add("count", count)
+        if fraction < 1 { text.add("fraction", fraction) }
+        switch answer {
+        case .refusal(let refusal):
+            text.add("status", refusal.status)
+            text.add("code", refusal.code)
+            text.add("message", refusal.message)
+        case .page(let status, let type, let body):
+            text.add("status", status)
+            text.add("content_type", type)
+            text.add("body", body)
+        case .reset: text.add("reset", true)
+        case .truncate: text.add("truncate", true)
+        case .hold: text.add("hold", true)
+        case nil: break
+        }
+        if store, answer != .hold { text.add("store", true) }
+        text.add("latency_ms", latency.map { Int($0 / .milliseconds(1)) })
+        text.add("clock_offset_s", clockOffset.map { Int($0.components.seconds) })
+        if withoutRequestID { text.add("without_request_id", true) }
+    }
+}
