@@ -1,0 +1,24 @@
+/// What a person or a test asks the sandbox itself.
+enum ControlRoute: Equatable, Sendable {
+    case page
+    case logs
+    case stats
+    case faults
+    case fault(Int)
+    case limits
+    case keys
+
+    init?(path: String) {
+        switch path {
+        case "/": self = .page
+        case "/logs": self = .logs
+        case "/stats": self = .stats
+        case "/faults": self = .faults
+        case "/limits": self = .limits
+        case "/keys": self = .keys
+        default:
+            guard path.hasPrefix("/faults/"), let id = Int(path.dropFirst(8)) else { return nil }
+            self = .fault(id)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+extension Sandbox {
+    /// Answers people and tests.
+    func answer(
+        _ route: ControlRoute,
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer
+    ) -> Answer {
+        do throws(Refusal) {
+            return try carryOut(route, request, body: body)
+        } catch {
+            return .text("application/json", error.body + Array("\n".utf8), status: error.status)
+        }
+    }
+
+    private func carryOut(
+        _ route: ControlRoute,
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer
+    ) throws(Refusal) -> Answer {
+        switch (route, request.method == "HEAD" ? "GET" : request.method) {
+        case (.page, "GET"): try page(request)
+        case (.logs, "GET"): try logs(request)
+        case (.logs, "DELETE"): try clearLogs()
+        case (.stats, "GET"): stats()
+        case (.faults, "GET"): listFaults()
+        case (.faults, "POST"): try addFault(body)
+        case (.faults, "DELETE"): try removeFaults(nil)
+        case (.fault(let id), "DELETE"): try removeFaults(id)
+        case (.limits, "GET"): listLimits()
+        case (.limits, "POST"): try setLimit(body)
+        case (.limits, "DELETE"): removeLimits(request)
+        case (.keys, "GET"): listKeys()
+        case (.keys, "POST"): try setKey(body)
+        case (.keys, "DELETE"): try removeKey(request)
+        default:
+            throw Refusal(
+                405,
+                "InvalidMethod",
+                "\(request.method) \(request.path) means nothing here."
+            )
+        }
+    }
+}

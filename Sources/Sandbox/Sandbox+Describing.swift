@@ -1,0 +1,44 @@
+import System
+
+extension Sandbox {
+    /// Answers the two signed questions that prove a key without writing anything: the list of
+    /// logstores, and one of them.
+    func describe(
+        _ route: Route,
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer,
+        _ visit: Visit
+    ) throws(Refusal) -> Content {
+        let project = try existingProject(of: request)
+        try checkVersion(request["x-log-apiversion"])
+        try authenticate(request, body: body, at: visit.now)
+        var text = JSONText()
+        if case .logstore(let name) = route {
+            try checkLogstore(name)
+            text.append("{\"logstoreName\":")
+            text.append(quoting: name)
+            text.append(",\"ttl\":30,\"shardCount\":2}")
+        } else {
+            let names = logstores(of: project)
+            text.append("{\"count\":")
+            text.append("\(names.count)".utf8)
+            text.append(",\"total\":")
+            text.append("\(names.count)".utf8)
+            text.append(",\"logstores\":[")
+            for (index, name) in names.enumerated() {
+                if index > 0 { text.append(",") }
+                text.append(quoting: name)
+            }
+            text.append("]}")
+        }
+        return Content(body: text.bytes)
+    }
+
+    /// Those that were configured, or where any name exists, those that something came for.
+    private func logstores(of project: String) -> [String] {
+        if let names = configuration.logstores { return names.sorted() }
+        return state.withLock { state in
+            state.statistics.places.keys.filter { $0.project == project }.map(\.logstore).sorted()
+        }
+    }
+}

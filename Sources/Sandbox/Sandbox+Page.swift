@@ -1,0 +1,38 @@
+import HTTP
+import System
+
+extension Sandbox {
+    private static let logsShown = 100
+
+    /// The page for people.
+    func page(_ request: ReceivedRequest) throws(Refusal) -> Answer {
+        var query = try LogQuery(request)
+        query.limit = Self.logsShown
+        let logs = try reading { [query] archive throws(DatabaseError) in try archive.newest(query)
+        }
+        let page = state.withLock { state in
+            LogsPage(
+                address: request["host"] ?? "",
+                query: query,
+                logs: logs,
+                statistics: state.statistics,
+                size: state.archive.size,
+                faults: state.faults.entries,
+                rateLimits: state.rateLimits.entries.map(\.limit)
+            )
+        }
+        let nonce = hex(randomBytes(16))
+        let isPart = request["x-sandbox-part"] == "live"
+        let html = isPart ? page.live : page.document(nonce: nonce)
+        var answer = Answer.text("text/html; charset=utf-8", Array(html.text.utf8))
+        answer.response.fields += [
+            (
+                "content-security-policy",
+                "default-src 'none'; script-src 'nonce-\(nonce)'; style-src 'nonce-\(nonce)'; "
+                    + "connect-src 'self'; form-action 'self'; base-uri 'none'; "
+                    + "frame-ancestors 'none'"
+            ), ("referrer-policy", "no-referrer"),
+        ]
+        return answer
+    }
+}

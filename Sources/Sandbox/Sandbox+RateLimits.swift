@@ -1,0 +1,63 @@
+import System
+
+extension Sandbox {
+    func listLimits() -> Answer {
+        let objects = state.withLock { $0.rateLimits.entries.map(\.limit) }.map { limit in
+            var object = JSONObject()
+            object.add("project", limit.project)
+            object.add("logstore", limit.logstore)
+            object.add("requests_per_second", limit.requestsPerSecond)
+            object.add("bytes_per_second", limit.bytesPerSecond)
+            object.add("code", limit.code)
+            return object
+        }
+        var object = JSONObject()
+        object.add("limits", objects)
+        return .json(object.finished)
+    }
+
+    func setLimit(_ body: UnsafeRawBufferPointer) throws(Refusal) -> Answer {
+        var fields = try ControlFields(body)
+        let project = try fields.text("project")
+        let logstore = try fields.text("logstore")
+        let requests = try fields.number("requests_per_second", in: 0...1_000_000)
+        let bytes = try fields.number("bytes_per_second", in: 0...1e12)
+        let code = try fields.text("code")
+        try fields.refuseUnknown()
+        guard requests != nil || bytes != nil else {
+            throw .badParameter("Give requests_per_second or bytes_per_second.")
+        }
+        // SLS counts writes for the project, and rates for each shard.
+        let usual = logstore == nil ? "WriteQuotaExceed" : "ShardWriteQuotaExceed"
+        guard code == nil || KnownCode.statuses[code ?? ""] == 403 else {
+            throw .badParameter("code is to be WriteQuotaExceed or ShardWriteQuotaExceed.")
+        }
+        let limit = RateLimit(
+            project: project,
+            logstore: logstore,
+            requestsPerSecond: requests,
+            bytesPerSecond: bytes,
+            code: code ?? usual
+        )
+        let moment = configuration.moment()
+        guard state.withLock({ $0.rateLimits.set(limit, at: moment) }) else {
+            throw .badParameter(
+                "\(configuration.limits.rateLimitsMax) limits are set: remove some first."
+            )
+        }
+        return listLimits()
+    }
+
+    func removeLimits(_ request: ReceivedRequest) -> Answer {
+        let project = request.parameter("project")
+        let logstore = request.parameter("logstore")
+        state.withLock { state in
+            if project == nil, logstore == nil {
+                state.rateLimits.removeAll()
+            } else {
+                state.rateLimits.remove(project: project, logstore: logstore)
+            }
+        }
+        return listLimits()
+    }
+}

@@ -1,0 +1,207 @@
+import Logs
+import System
+
+/// A PutLogs request: where it goes and when it came.
+struct SignedWrite {
+    let logstore: String
+    /// By hash key.
+    let isRouted: Bool
+    let visit: Sandbox.Visit
+}
+
+extension Sandbox {
+    /// Carries out a PutLogs in the order in which SLS checks it.
+    func carryOut(
+        _ write: SignedWrite,
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer,
+        inflater: Inflater
+    ) throws(Refusal) {
+        let project = try existingProject(of: request)
+        try checkFields(of: request, hasBody: !body.isEmpty)
+        try authenticate(request, body: body, at: write.visit.now)
+        try checkLogstore(write.logstore)
+        let lane = try write.isRouted ? request.lane() : nil
+        try admit(project, write.logstore, rawBytes: request["x-log-bodyrawsize"])
+        let raw = try request.rawBody(body, inflater: inflater, limits: configuration.limits)
+        let rules = LogRules(limits: configuration.limits, now: write.visit.now)
+        let logs = try LogGroupReader.read(raw, rules: rules)
+        try store(
+            logs,
+            at: LogArchive.Address(
+                project: project,
+                logstore: write.logstore,
+                requestID: write.visit.requestID,
+                received: write.visit.now,
+                lane: lane
+            )
+        )
+    }
+
+    /// An unsigned write.
+    func track(
+        _ logstore: String,
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer,
+        inflater: Inflater,
+        _ visit: Visit
+    ) throws(Refusal) {
+        let project = try existingProject(of: request)
+        let version = request["x-log-apiversion"] ?? request.parameter("APIVersion")
+        try checkVersion(version)
+        try checkLogstore(logstore)
+        try admit(project, logstore, rawBytes: "\(body.count)")
+        let raw = try request.rawTrackBody(body, inflater: inflater, limits: configuration.limits)
+        let rules = LogRules(limits: configuration.limits, now: visit.now)
+        let logs = try TrackReader.read(raw, rules: rules)
+        // A page that is closed may send its last, empty list.
+        guard !logs.entries.isEmpty else { return }
+        try store(
+            logs,
+            at: LogArchive.Address(
+                project: project,
+                logstore: logstore,
+                requestID: visit.requestID,
+                received: visit.now
+            )
+        )
+    }
+
+    func existingProject(of request: ReceivedRequest) throws(Refusal) -> String {
+        let project = try request.project()
+        guard configuration.projects?.contains(project) != false else {
+            throw ReceivedRequest.noSuchProject(project)
+        }
+        return project
+    }
+
+    func checkLogstore(_ name: String) throws(Refusal) {
+        guard Name.isLogstore(name), configuration.logstores?.contains(name) != false else {
+            throw Refusal(404, "LogStoreNotExist", "logstore \(name) does not exist")
+        }
+    }
+
+    func authenticate(
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer,
+        at now: WallTime
+    ) throws(Refusal) {
+        let keys = state.withLock { $0.keys }
+        let check = SignatureCheck(
+            request: request,
+            body: body,
+            now: now,
+            skewMax: configuration.limits.clockSkewMax,
+            region: configuration.region
+        )
+        try check.pass(keys)
+    }
+
+    /// The headers that every write needs.
+    private func checkFields(of request: ReceivedRequest, hasBody: Bool) throws(Refusal) {
+        guard request["content-length"] != nil else {
+            throw Refusal(
+                411,
+                "MissingContentLength",
+                "Content-Length does not exist in http header when it is necessary."
+            )
+        }
+        if let type = request["content-type"] {
+            guard type == "application/x-protobuf" else {
+                throw Refusal(415, "InvalidContentType", "Content-Type \(type) is unsupported.")
+            }
+        } else if hasBody {
+            throw Refusal(
+                400,
+                "MissingContentType",
+                "Content-Type does not exist in http header when body is not empty."
+            )
+        }
+        try checkVersion(request["x-log-apiversion"])
+    }
+
+    func checkVersion(_ version: String?) throws(Refusal) {
+        guard let version else {
+            throw Refusal(
+                400,
+                "MissingAPIVersion",
+                "x-log-apiversion does not exist in http header."
+            )
+        }
+        guard version == "0.6.0" else {
+            throw Refusal(400, "InvalidAPIVersion", "x-log-apiversion \(version) is unsupported.")
+        }
+    }
+
+    /// The quotas; they count what comes before anything is unpacked.
+    private func admit(
+        _ project: String,
+        _ logstore: String,
+        rawBytes: String?
+    ) throws(Refusal) {
+        let bytes = rawBytes.flatMap { Int($0) } ?? 0
+        let moment = configuration.moment()
+        try state.withLock { state throws(Refusal) in
+            try state.rateLimits.admit(project, logstore, bytes: max(0, bytes), at: moment)
+        }
+    }
+
+    private func store(
+        _ logs: ReceivedLogs,
+        at address: LogArchive.Address
+    ) throws(Refusal) {
+        let firstDrop = try state.withLock { state throws(Refusal) in
+            do {
+                if let lane = address.lane,
+                    let last = try state.archive.sequence(
+                        of: lane.key,
+                        address.project,
+                        address.logstore
+                    ), lane.sequence <= last
+                {
+                    throw Refusal(
+                        400,
+                        "InvalidSequenceId",
+                        "Sequence id \(lane.sequence) of key \(lane.key) is not after \(last)."
+                    )
+                }
+                let receipt = try state.archive.store(logs, at: address)
+                state.statistics.countStored(logs, at: address, receipt)
+                defer { if receipt.dropped.logs > 0 { state.hasToldOfDrops = true } }
+                return receipt.dropped.logs > 0 && !state.hasToldOfDrops
+            } catch let refusal as Refusal {
+                throw refusal
+            } catch {
+                throw Refusal(500, "InternalServerError", "The sandbox cannot store: \(error)")
+            }
+        }
+        late.noteStored()
+        if firstDrop {
+            journal.warning(
+                "sandbox full, dropping oldest logs",
+                [
+                    "logs_max": configuration.limits.storedLogsMax,
+                    "bytes_max": configuration.limits.storedBytesMax,
+                ]
+            )
+        }
+    }
+}
+
+extension ReceivedRequest {
+    /// The hash key of a routed write, with its sequence id when it is to be stored once only.
+    fileprivate func lane() throws(Refusal) -> (key: String, sequence: UInt64)? {
+        guard let key = parameter("key") else {
+            throw Refusal(400, "MissingParameter", "The parameter key is missing.")
+        }
+        guard key.utf8.count == 32, key.utf8.allSatisfy({ $0.hexDigit != nil }) else {
+            throw .badParameter("The hash key \(key) is not 32 hexadecimal digits.")
+        }
+        guard let text = parameter("seqid") else { return nil }
+        guard
+            !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }),
+            let sequence = UInt64(text)
+        else { throw .badParameter("The sequence id \(text) is not a number.") }
+        return (key.lowercased(), sequence)
+    }
+}

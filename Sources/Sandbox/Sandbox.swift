@@ -1,0 +1,140 @@
+import HTTP
+import Logs
+import System
+
+/// The look-alike itself: requests in, answers out. It knows nothing of sockets.
+final class Sandbox: Sendable {
+    let configuration: SandboxConfiguration
+    let journal: Journal
+    let state: Locked<SandboxState>
+    let late: LateAnswers
+
+    init(_ configuration: SandboxConfiguration, journal: Journal) throws {
+        self.configuration = configuration
+        self.journal = journal
+        late = try LateAnswers(capacity: configuration.limits.lateAnswersMax)
+        state = Locked(try SandboxState(configuration))
+    }
+
+    /// Gives an answer in its time.
+    func deliver(_ answer: Answer, to responder: Responder) {
+        late.deliver(answer, to: responder)
+        guard case .whenReleased(let fault) = answer.delivery else { return }
+        // The fault may have been removed since it struck, and then nobody would let the answer go.
+        let isActive = state.withLock { $0.faults.entries.contains { $0.id == fault } }
+        if !isActive { late.release(fault: fault) }
+    }
+
+    /// The inflater is that of the thread that asks.
+    func answer(
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer,
+        inflater: Inflater
+    ) -> Answer {
+        if let control = ControlRoute(path: request.path) {
+            return answer(control, request, body: body)
+        }
+        let visit = begin(request, bodyBytes: body.count)
+        guard visit.mishap.isCarriedOut else { return finish(visit, .success(.empty)) }
+        return finish(visit, carryOut(request, body: body, inflater: inflater, visit))
+    }
+
+    /// The answer to a request that never became one.
+    func answer(to problem: RequestProblem) -> Response {
+        let refusal =
+            switch problem.status {
+            case 413:
+                Refusal.tooLarge("Body size must little than \(configuration.limits.rawBytesMax).")
+            case 408: Refusal(408, "RequestTimeout", problem.reason)
+            case 503: Refusal(503, "ServerBusy", problem.reason)
+            default: Refusal(problem.status, "ParameterInvalid", problem.reason)
+            }
+        return refuse(refusal)
+    }
+
+    func refuse(_ refusal: Refusal) -> Response {
+        let visit = begin(nil, bodyBytes: 0)
+        return finish(visit, .failure(refusal)).response
+    }
+
+    // MARK: - One request to SLS
+
+    /// What is settled about a request before it is looked at.
+    struct Visit: Sendable {
+        let requestID: String
+        let now: WallTime
+        let mishap: Mishap
+        /// What to call a fault in the statistics.
+        var route: Route?
+    }
+
+    /// What SLS says when it has nothing to refuse.
+    struct Content: Sendable, Equatable {
+        var body: [UInt8] = []
+        static let empty = Content()
+    }
+
+    private func begin(_ request: ReceivedRequest?, bodyBytes: Int) -> Visit {
+        let route = request.flatMap { Route(path: $0.path) }
+        let project = request.flatMap { try? $0.project() }
+        let clock = configuration.clock()
+        return state.withLock { state in
+            state.statistics.requests += 1
+            state.statistics.wireBytes += bodyBytes
+            let mishap =
+                request == nil
+                ? Mishap()
+                : state.faults.strike(
+                    project: project,
+                    logstore: route?.logstore,
+                    random: &state.random
+                )
+            let (seconds, attoseconds) = mishap.clockOffset.components
+            let offset = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+            let now = WallTime(nanoseconds: clock.nanoseconds + offset)
+            return Visit(
+                requestID: state.random.requestID(at: now),
+                now: now,
+                mishap: mishap,
+                route: route
+            )
+        }
+    }
+
+    private func carryOut(
+        _ request: ReceivedRequest,
+        body: UnsafeRawBufferPointer,
+        inflater: Inflater,
+        _ visit: Visit
+    ) -> Result<Content, Refusal> {
+        do throws(Refusal) {
+            guard let route = visit.route else {
+                throw Refusal(
+                    404,
+                    "InvalidPath",
+                    "The sandbox has no \(request.path.prefix(100)); it has /logstores/{logstore}/"
+                        + "shards/lb, /shards/route and /track, /servertime, /logs, /stats, /faults, "
+                        + "/limits and /keys."
+                )
+            }
+            switch (route, request.method) {
+            case (.serverTime, "GET"): return .success(.empty)
+            case (.put(let logstore, let routed), "POST"):
+                let write = SignedWrite(logstore: logstore, isRouted: routed, visit: visit)
+                try carryOut(write, request, body: body, inflater: inflater)
+            case (.logstore(let logstore), "POST"):
+                let write = SignedWrite(logstore: logstore, isRouted: false, visit: visit)
+                try carryOut(write, request, body: body, inflater: inflater)
+            case (.track(let logstore), "POST"):
+                try track(logstore, request, body: body, inflater: inflater, visit)
+            case (.logstores, "GET"), (.logstore, "GET"):
+                return .success(try describe(route, request, body: body, visit))
+            default:
+                throw Refusal(405, "InvalidMethod", "\(request.method) is not allowed here.")
+            }
+            return .success(.empty)
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import HTTP
+package import Net
+package import System
+
+/// An SLS look-alike that listens: for people without an account, and for tests.
+package final class SandboxServer: Sendable {
+    private let sandbox: Sandbox
+    private let server: HTTPServer
+    private let clerk: Worker
+    private let isStopped = Locked(false)
+
+    /// Listens at once.
+    package init(_ configuration: SandboxConfiguration, journal: Journal) throws {
+        let sandbox = try Sandbox(configuration, journal: journal)
+        self.sandbox = sandbox
+        var settings = HTTPServer.Configuration(
+            listen: configuration.listen,
+            name: "sandbox",
+            loops: configuration.loops,
+            journal: journal
+        )
+        // Forwarders and tests come from one address, and in numbers.
+        settings.limits.connectionsPerAddress = settings.limits.connections
+        settings.limits.inFlightBodyBytes = 256 << 20
+        server = try HTTPServer(settings) { _ in SandboxHandler(sandbox) }
+        do {
+            clerk = try Worker("sandbox-late") { sandbox.late.run(for: sandbox) }
+        } catch {
+            server.stop(within: .zero)
+            throw error
+        }
+        journal.info("sandbox listening", ["address": server.address.description])
+    }
+
+    /// Where it listens, with the real port.
+    package var address: ListenAddress { server.address }
+
+    /// Lets held answers go, finishes what is in flight and closes. Blocks.
+    package func stop() {
+        let isFirst = isStopped.withLock { isStopped in
+            defer { isStopped = true }
+            return !isStopped
+        }
+        guard isFirst else { return }
+        sandbox.late.stop()
+        clerk.join()
+        server.stop(within: .seconds(2))
+    }
+
+    deinit { stop() }
+}

@@ -1,0 +1,22 @@
+import System
+
+/// Everything that changes while the sandbox runs, behind one lock.
+struct SandboxState: ~Copyable {
+    var archive: LogArchive
+    var faults: FaultPlan
+    var rateLimits: RateLimits
+    var keys: KeyRing
+    var statistics: Statistics
+    var random: SeededRandom
+    var hasToldOfDrops = false
+
+    init(_ configuration: SandboxConfiguration) throws(DatabaseError) {
+        let limits = configuration.limits
+        archive = try LogArchive(path: configuration.storage, limits: limits)
+        faults = FaultPlan(capacity: limits.faultsMax)
+        rateLimits = RateLimits(capacity: limits.rateLimitsMax)
+        keys = KeyRing(configuration.keys, capacity: limits.keysMax)
+        statistics = Statistics(since: configuration.clock())
+        random = SeededRandom(seed: configuration.seed)
+    }
+}

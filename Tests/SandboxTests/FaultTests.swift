@@ -1,0 +1,169 @@
+import HTTP
+import System
+import Testing
+
+@testable import Sandbox
+
+@Suite struct FaultTests {
+    private func fault(_ json: String) throws -> (Sandbox, () throws -> Response) {
+        let sandbox = try Sandbox.forTests()
+        #expect(try sandbox.control("POST", "/faults", json).status == 200)
+        return (sandbox, { try sandbox.put(TestWrite()) })
+    }
+
+    private func stored(_ sandbox: Sandbox) throws -> Int? {
+        try sandbox.control("GET", "/stats").json?["stored"]?["requests"]?.integer
+    }
+
+    @Test
+    func `A counted refusal hits so many requests and stores none of them`() throws {
+        let (sandbox, put) = try fault(#"{"status":503,"count":2}"#)
+        let answers = try (0..<3).map { _ in try put() }
+        #expect(answers.map(\.status) == [503, 503, 200])
+        #expect(answers[0].errorCode == "ServerBusy")
+        #expect(try stored(sandbox) == 1)
+        #expect(try sandbox.control("GET", "/faults").text == "{\"faults\":[]}\n")
+    }
+
+    @Test
+    func `Refusals follow each other in the order in which they were asked for`() throws {
+        let (sandbox, put) = try fault(#"{"status":503,"count":2}"#)
+        let second = #"{"code":"WriteQuotaExceed","message":"Inflow","count":1,"skip":1}"#
+        #expect(try sandbox.control("POST", "/faults", second).status == 200)
+        let codes = try (0..<5).map { _ in try put().errorCode }
+        #expect(codes == ["ServerBusy", "ServerBusy", nil, "WriteQuotaExceed", nil])
+    }
+
+    @Test
+    func `A fraction hits about so many`() throws {
+        let (sandbox, put) = try fault(#"{"status":500,"fraction":0.25}"#)
+        let hits = try (0..<400).reduce(0) { count, _ in count + (try put().status == 500 ? 1 : 0) }
+        #expect((60...140).contains(hits))
+        #expect(try sandbox.control("GET", "/faults").json?["faults"]?[0]?["hits"]?.integer == hits)
+    }
+
+    @Test
+    func `A fault for one logstore leaves the others alone`() throws {
+        let (_, put) = try fault(#"{"status":503,"logstore":"other-log"}"#)
+        #expect(try put().status == 200)
+    }
+
+    @Test
+    func `A lost answer may follow a write that was stored`() throws {
+        let (sandbox, put) = try fault(#"{"reset":true,"store":true,"count":1}"#)
+        #expect(try put().breaks == .beforeAnswer)
+        #expect(try stored(sandbox) == 1)
+    }
+
+    @Test
+    func `A reset without storing loses the write`() throws {
+        let (sandbox, put) = try fault(#"{"reset":true,"count":1}"#)
+        #expect(try put().breaks == .beforeAnswer)
+        #expect(try stored(sandbox) == 0)
+    }
+
+    @Test
+    func `A clock that is off shows in the answer and expires requests`() throws {
+        let (_, put) = try fault(#"{"clock_offset_s":3600}"#)
+        let response = try put()
+        #expect(response.errorCode == "RequestTimeExpired")
+        #expect(response.field("x-log-time") == "1736847000")
+        let message = try #require(response.json?["errorMessage"]?.string)
+        #expect(message.contains("Tue, 14 Jan 2025 08:30:00 GMT"))
+        #expect(message.contains("Tue, 14 Jan 2025 09:30:00 GMT"))
+    }
+
+    @Test
+    func `An answer without request id looks like a stranger's`() throws {
+        let (_, put) = try fault(#"{"without_request_id":true}"#)
+        let response = try put()
+        #expect(response.status == 200)
+        #expect(response.field("x-log-requestid") == nil)
+    }
+
+    @Test
+    func `A captive portal answers its own page`() throws {
+        let (sandbox, put) = try fault(#"{"status":200,"body":"<p>Log in</p>"}"#)
+        let response = try put()
+        #expect(response.status == 200)
+        #expect(response.text == "<p>Log in</p>")
+        #expect(response.field("x-log-requestid") == nil)
+        #expect(try stored(sandbox) == 0)
+    }
+
+    @Test
+    func `A removed fault does nothing any more`() throws {
+        let (sandbox, put) = try fault(#"{"status":503}"#)
+        #expect(try sandbox.control("DELETE", "/faults/2").status == 404)
+        #expect(try sandbox.control("DELETE", "/faults/1").text == "{\"removed\":1}\n")
+        #expect(try put().status == 200)
+    }
+
+    @Test
+    func `The control requests themselves are never hit`() throws {
+        let (sandbox, _) = try fault(#"{"status":503}"#)
+        #expect(try sandbox.control("GET", "/stats").status == 200)
+        #expect(try sandbox.control("GET", "/logs").status == 200)
+    }
+
+    @Test(
+        "A fault that makes no sense is refused with a reason",
+        arguments: [
+            ("", "not JSON"), ("[]", "an object is expected"), ("{}", "Nothing is to happen"),
+            (#"{"status":99}"#, "200 to 599"), (#"{"status":"503"}"#, "a whole number is expected"),
+            (#"{"status":503.5}"#, "a whole number"), (#"{"status":503,"count":0}"#, "1 to"),
+            (#"{"status":503,"fraction":0}"#, "never happen"),
+            (#"{"status":503,"fraction":1.5}"#, "0.0 to 1.0"),
+            (#"{"reset":"yes"}"#, "true or false"),
+            (#"{"status":503,"reset":true}"#, "Only one of"),
+            (#"{"staus":503}"#, "staus is unknown"),
+            (#"{"status":503,"status":500}"#, "given twice"),
+            (#"{"code":"Strange"}"#, "needs a status"),
+            (#"{"status":418}"#, "needs a code"), (#"{"message":"x"}"#, "needs a status or a code"),
+            (#"{"latency_ms":0}"#, "1 to 600000"),
+            (#"{"latency_ms":5,"store":true}"#, "store needs"),
+            (#"{"status":200,"body":"x","code":"y"}"#, "no code"),
+            (#"{"content_type":"x","reset":true}"#, "needs a body"),
+            (#"{"reset":false}"#, "Nothing"),
+        ]
+    )
+    func senseless(_ json: String, _ reason: String) throws {
+        let sandbox = try Sandbox.forTests()
+        let response = try sandbox.control("POST", "/faults", json)
+        #expect(response.status == 400)
+        #expect(
+            response.json?["errorMessage"]?.string?.contains(reason) == true,
+            "\(response.text)"
+        )
+        #expect(try sandbox.control("GET", "/faults").text == "{\"faults\":[]}\n")
+    }
+
+    @Test
+    func `What is listed can be asked for again`() throws {
+        let json = #"""
+            {"project":"demo-project","logstore":"app-log","skip":2,"count":5,"fraction":0.5,"status":503,"code":"ServerBusy","message":"m","store":true,"latency_ms":20,"clock_offset_s":-5,"without_request_id":true}
+            """#
+        let (sandbox, _) = try fault(json)
+        let listed = try sandbox.control("GET", "/faults").text
+        #expect(listed == "{\"faults\":[{\"id\":1,\"hits\":0," + json.dropFirst() + "]}\n")
+    }
+
+    @Test
+    func `There is a bound to faults, limits and keys`() throws {
+        let sandbox = try Sandbox.forTests {
+            $0.limits.faultsMax = 1
+            $0.limits.rateLimitsMax = 1
+            $0.limits.keysMax = 3
+        }
+        func post(_ path: String, _ json: String) throws -> Int {
+            try sandbox.control("POST", path, json).status
+        }
+        #expect(try post("/faults", #"{"reset":true}"#) == 200)
+        #expect(try post("/faults", #"{"reset":true}"#) == 400)
+        #expect(try post("/limits", #"{"logstore":"a1","requests_per_second":1}"#) == 200)
+        #expect(try post("/limits", #"{"logstore":"a1","requests_per_second":2}"#) == 200)
+        #expect(try post("/limits", #"{"logstore":"a2","requests_per_second":1}"#) == 400)
+        #expect(try post("/keys", #"{"access_key_id":"a","access_key_secret":"b"}"#) == 200)
+        #expect(try post("/keys", #"{"access_key_id":"c","access_key_secret":"b"}"#) == 400)
+    }
+}
