@@ -60,8 +60,10 @@ final class Destination {
     /// Sends what can be sent, and asks the queue for what could be.
     func advance(_ now: Moment, _ multi: Multi) {
         if access.isWaiting { _ = credential(now) }
-        while leases.canSend(now), let credential = credential(now), let lease = leases.next(now) {
+        while leases.canSend(now), let credential = credential(now), var lease = leases.next(now) {
             guard let request = request(for: lease, credential, now) else { continue }
+            // The body is built: the blocks it was made of need no memory any more.
+            lease.dropContent()
             let transfer = idle.popLast() ?? Transfer(settings)
             transfer.prepare(request, lease, credential)
             flying[ObjectIdentifier(transfer)] = transfer

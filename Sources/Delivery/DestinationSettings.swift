@@ -22,7 +22,7 @@ package struct DestinationSettings: Sendable {
     /// From the start of a request to the end of its answer. SLS's SDKs advise 20 s on weak networks.
     package var sendTimeout: Duration = .seconds(15)
     /// A request that moves no byte for that long is given up.
-    package var stallTimeout: Duration = .seconds(10)
+    package var stallTimeout: Duration = .seconds(15)
     /// Certificate authorities to trust instead of the system's, as a PEM file.
     package var certificateAuthorities: String?
 

@@ -3,9 +3,18 @@ import System
 
 /// A packet that delivery has from the queue until it is acknowledged.
 struct Lease {
-    let packet: SealedPacket
+    private(set) var packet: SealedPacket
     var failures = 0
     var lastFailure: DeliveryFailure.Kind?
+
+    init(_ packet: SealedPacket) {
+        self.packet = packet
+    }
+
+    /// Lets go of the content, which the queue gives again when it is asked.
+    mutating func dropContent() {
+        packet = packet.withoutContent
+    }
 }
 
 /// The packets that a destination has on lease: asked for, ready, in flight or waiting for a retry.
@@ -44,7 +53,7 @@ struct Leases {
 
     mutating func arrived(_ packet: SealedPacket) {
         requested = max(0, requested - 1)
-        ready.append(Lease(packet: packet))
+        ready.append(Lease(packet))
     }
 
     func canSend(_ now: Moment) -> Bool {
@@ -68,12 +77,9 @@ struct Leases {
 
     mutating func postponed(_ lease: Lease, until moment: Moment) {
         inFlight -= 1
-        let kept = Lease(
-            packet: lease.packet.withoutContent,
-            failures: lease.failures,
-            lastFailure: lease.lastFailure
-        )
-        waiting.add(kept, at: moment)
+        var lease = lease
+        lease.dropContent()
+        waiting.add(lease, at: moment)
     }
 
     /// Lets those try at the given moment that wait because of such a failure.
