@@ -75,7 +75,7 @@ let package = Package(
         tests(of: "System"),
         tests(of: "Net", uses: ["System"]),
         tests(of: "HTTP", uses: ["System", "Net"]),
-        tests(of: "Logs", uses: ["System", "CLZ4"]),
+        tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd"]),
         tests(of: "SLS", uses: ["Logs"]),
         tests(of: "Queue", uses: ["System", "Logs", "CSQLite"]),
         tests(of: "Delivery", uses: ["System", "Logs", "SLS", "Queue", "HTTP", "Sandbox"]),

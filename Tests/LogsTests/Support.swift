@@ -104,3 +104,9 @@ extension JSONLogDecoder {
         }
     }
 }
+
+extension TimeReading {
+    init(_ text: String) {
+        self = Array(text.utf8).withUnsafeBufferPointer { TimeReading($0) }
+    }
+}

@@ -86,24 +86,23 @@ extension JSONLogWalk {
             valueCount = try scalarCount(token, before: after)
         }
 
-        // Nearly all fields: one byte for each length, no escape, no reserved name.
-        let size = keyCount + valueCount + 4
-        guard size < 0x80, keyCount > 0, keyCount <= limits.keyBytes,
+        // Nearly all fields: no escape, no reserved name, so all lengths are known beforehand.
+        let size = 3 + keyCount + Varint.size(valueCount) + valueCount
+        guard keyCount > 0, keyCount <= limits.keyBytes, keyCount < 0x80,
             valueCount <= limits.valueBytes, text[keyStart] != UInt8(ascii: "_")
         else { return try fieldInParts(keyStart, keyCount, depth: depth) }
         let content = memory.start + length
-        let key = content + 4
         content[0] = LogTag.contents
-        content[1] = UInt8(truncatingIfNeeded: size)
-        content[2] = PairTag.key
-        content[3] = UInt8(truncatingIfNeeded: keyCount)
+        let key = Varint.write(size, to: content + 1) + 2
+        key[-2] = PairTag.key
+        key[-1] = UInt8(truncatingIfNeeded: keyCount)
         var escapes = copyWords(text + keyStart, keyCount, to: key)
         key[keyCount] = PairTag.value
-        key[keyCount + 1] = UInt8(truncatingIfNeeded: valueCount)
-        escapes |= copyWords(text + value, valueCount, to: key + keyCount + 2)
+        let place = Varint.write(valueCount, to: key + keyCount + 1)
+        escapes |= copyWords(text + value, valueCount, to: place)
         guard escapes == 0 else { return try fieldInParts(keyStart, keyCount, depth: depth) }
         names.add(key, keyCount, content: length, in: memory.start)
-        length += size + 2
+        length = place - memory.start + valueCount
         next += 3
     }
 

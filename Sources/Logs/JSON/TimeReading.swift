@@ -6,7 +6,29 @@ enum TimeReading: Equatable {
     case outOfRange
 
     init(_ text: UnsafeBufferPointer<UInt8>) {
-        self = Self.number(text) ?? Self.date(text)
+        self = Self.wholeNumber(text) ?? Self.number(text) ?? Self.date(text)
+    }
+
+    /// What nearly all clients send: digits and nothing else, as many as fit 64 bits.
+    private static func wholeNumber(_ text: UnsafeBufferPointer<UInt8>) -> TimeReading? {
+        guard 10...18 ~= text.count, text[0] != UInt8(ascii: "0") else { return nil }
+        var number: UInt64 = 0
+        for byte in text {
+            let digit = byte &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            number = number &* 10 &+ UInt64(digit)
+        }
+        let second: UInt64 =
+            switch text.count {
+            case ...11: 1
+            case ...14: 1000
+            case ...17: 1_000_000
+            default: 1_000_000_000
+            }
+        let (seconds, rest) = number.quotientAndRemainder(dividingBy: second)
+        guard let seconds = UInt32(exactly: seconds) else { return .outOfRange }
+        let nanoseconds = UInt32(rest * (1_000_000_000 / second))
+        return .time(LogTime(seconds: seconds, nanoseconds: nanoseconds))
     }
 
     /// Nanoseconds since 1970.

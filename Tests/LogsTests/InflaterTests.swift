@@ -1,0 +1,195 @@
+import Testing
+
+@testable import Logs
+
+@Suite struct InflaterTests {
+    let inflater = Inflater()
+
+    static let text = Array(
+        (0..<4000).map { "{\"level\":\"info\",\"n\":\($0 * 7919 % 10_007)}\n" }.joined().utf8
+    )
+
+    static func compressed(_ raw: [UInt8], _ coding: ContentCoding) -> [UInt8] {
+        switch coding {
+        case .lz4: LZ4.compress(raw)
+        case .deflate: Deflate.compress(raw)
+        case .gzip: Compressors.gzip(raw)
+        case .zstd: Zstd.compress(raw)
+        }
+    }
+
+    func inflate(
+        _ body: [UInt8],
+        _ coding: ContentCoding,
+        rawBytes: Int? = nil,
+        limit: InflateLimit = InflateLimit()
+    ) throws(InflateError) -> [UInt8] {
+        // An allocation of exactly the body's size, so that AddressSanitizer sees a byte too many.
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 1)
+        copy.copyBytes(from: body)
+        defer { copy.deallocate() }
+        let content = try inflater.inflate(
+            UnsafeRawBufferPointer(copy),
+            coding,
+            rawBytes: rawBytes,
+            limit: limit
+        )
+        // The spare bytes are there to be read.
+        let spare = UnsafeRawBufferPointer(start: content.baseAddress, count: content.count + 64)
+        _ = spare.reduce(0) { $0 &+ Int($1) }
+        return Array(content)
+    }
+
+    @Test("What is compressed comes back", arguments: ContentCoding.allCases)
+    func roundTrip(coding: ContentCoding) throws {
+        for raw in [Self.text, [], [1], referenceGroup, Array(Self.text.prefix(40_000)), [0]] {
+            let body = Self.compressed(raw, coding)
+            #expect(try inflate(body, coding, rawBytes: raw.count) == raw)
+            if coding != .lz4 { #expect(try inflate(body, coding) == raw) }
+        }
+    }
+
+    @Test("A claimed size that is wrong is refused", arguments: ContentCoding.allCases)
+    func wrongSize(coding: ContentCoding) {
+        let body = Self.compressed(referenceGroup, coding)
+        for claimed in [0, 131, 133, 5000] {
+            #expect(throws: InflateError.sizeMismatch(declared: claimed, actual: 132)) {
+                try inflate(body, coding, rawBytes: claimed)
+            }
+        }
+        #expect(throws: InflateError.self) { try inflate(body, coding, rawBytes: -1) }
+    }
+
+    @Test("An lz4 body needs the size of its content")
+    func sizeMissing() {
+        #expect(throws: InflateError.sizeMissing) { try inflate(LZ4.compress([1]), .lz4) }
+    }
+
+    @Test(
+        "A body may become as large as the limit and no larger",
+        arguments: ContentCoding.allCases
+    )
+    func limit(coding: ContentCoding) throws {
+        let raw = Array(Self.text.prefix(100_000))
+        let body = Self.compressed(raw, coding)
+        let fits = InflateLimit(bytes: 100_000)
+        #expect(try inflate(body, coding, rawBytes: 100_000, limit: fits) == raw)
+        let tight = InflateLimit(bytes: 99_999)
+        #expect(throws: InflateError.tooLarge(limit: 99_999)) {
+            try inflate(body, coding, rawBytes: coding == .lz4 ? 100_000 : nil, limit: tight)
+        }
+    }
+
+    @Test("A bomb is refused long before it has burst", arguments: ContentCoding.allCases)
+    func bomb(coding: ContentCoding) throws {
+        let zeros = [UInt8](repeating: 0, count: 8 << 20)
+        let body = Self.compressed(zeros, coding)
+        #expect(throws: InflateError.suspiciousRatio(limit: 200)) {
+            try inflate(body, coding, rawBytes: coding == .lz4 ? zeros.count : nil)
+        }
+        // What is small in the end may be as repetitive as it likes.
+        let few = Array(zeros.prefix(1 << 20))
+        #expect(try inflate(Self.compressed(few, coding), coding, rawBytes: few.count) == few)
+        // And an operator may allow more.
+        let patient = InflateLimit(ratio: 100_000)
+        #expect(try inflate(body, coding, rawBytes: zeros.count, limit: patient) == zeros)
+    }
+
+    @Test("A size that is only claimed allocates nothing", arguments: [1 << 30, Int.max])
+    func claim(rawBytes: Int) {
+        #expect(throws: InflateError.self) { try inflate([0], .lz4, rawBytes: rawBytes) }
+        #expect(inflater.memory.capacity < 1 << 20)
+    }
+
+    @Test("A body that is cut off is refused wherever it is cut", arguments: ContentCoding.allCases)
+    func cut(coding: ContentCoding) {
+        let body = Self.compressed(referenceGroup, coding)
+        for count in 0..<body.count {
+            #expect(throws: InflateError.self) {
+                try inflate(Array(body[..<count]), coding, rawBytes: 132)
+            }
+        }
+    }
+
+    @Test("Bytes behind the end are refused", arguments: ContentCoding.allCases)
+    func garbage(coding: ContentCoding) {
+        let body = Self.compressed(referenceGroup, coding)
+        for garbage in [[0], [1, 2, 3, 4, 5, 6, 7, 8], Array("\n".utf8)] as [[UInt8]] {
+            #expect(throws: InflateError.self) {
+                try inflate(body + garbage, coding, rawBytes: 132)
+            }
+        }
+    }
+
+    @Test("Changed bodies are refused or give something, and never more than allowed")
+    func damaged() {
+        var random = SeededRandom(5)
+        let raw = Array(Self.text.prefix(3000))
+        for coding in ContentCoding.allCases {
+            let whole = Self.compressed(raw, coding)
+            for _ in 0..<3000 {
+                var body = whole
+                for _ in 0..<Int.random(in: 1...4, using: &random) {
+                    body[.random(in: 0..<body.count, using: &random)] = .random(
+                        in: 0...255,
+                        using: &random
+                    )
+                }
+                let rawBytes = coding == .lz4 ? raw.count : nil
+                let limit = InflateLimit(bytes: 4000)
+                let content = try? inflate(body, coding, rawBytes: rawBytes, limit: limit)
+                #expect(content?.count ?? 0 <= 4000)
+            }
+        }
+    }
+
+    @Test("A gzip body may have several members, a zstd body several frames")
+    func members() throws {
+        let twice = referenceGroup + referenceGroup
+        let gzip = Compressors.gzip(referenceGroup)
+        #expect(try inflate(gzip + gzip, .gzip, rawBytes: 264) == twice)
+        let zstd = Zstd.compress(referenceGroup)
+        #expect(try inflate(zstd + Compressors.zstdStream(referenceGroup), .zstd) == twice)
+    }
+
+    @Test("A zstd frame that does not tell its size is read, and its window is bounded")
+    func zstdStream() throws {
+        #expect(try inflate(Compressors.zstdStream(Self.text), .zstd) == Self.text)
+        #expect(try inflate(Compressors.zstdStream(Self.text, windowLog: 23), .zstd) == Self.text)
+        // The decoder that needed the window is gone, and the next body is read by a new one.
+        #expect(inflater.zstd == nil)
+        #expect(throws: InflateError.self) {
+            try inflate(Compressors.zstdStream(Self.text, windowLog: 27), .zstd)
+        }
+        #expect(try inflate(Zstd.compress(referenceGroup), .zstd) == referenceGroup)
+    }
+
+    @Test("Raw deflate is not taken for a zlib stream")
+    func rawDeflate() {
+        #expect(throws: InflateError.self) {
+            try inflate(Compressors.rawDeflate(Self.text), .deflate)
+        }
+    }
+
+    @Test("A large body leaves no large buffer behind")
+    func shrinks() throws {
+        let large = [UInt8](repeating: 7, count: 1 << 20)
+        _ = try inflate(LZ4.compress(large), .lz4, rawBytes: large.count)
+        #expect(inflater.memory.capacity > 1 << 20)
+        inflater.shrink()
+        #expect(inflater.memory.capacity <= 256 << 10)
+    }
+
+    @Test(
+        "Codings have the names that SLS and HTTP give them",
+        arguments: [
+            ("lz4", .lz4), ("deflate", .deflate), ("GZIP", .gzip), ("x-gzip", .gzip),
+            ("zstd", .zstd),
+        ]
+            as [(String, ContentCoding)]
+    )
+    func names(name: String, coding: ContentCoding) {
+        #expect(ContentCoding(name: name) == coding)
+        #expect(ContentCoding(name: name + "x") == nil)
+    }
+}

@@ -1,0 +1,165 @@
+import Testing
+
+@testable import Logs
+
+@Suite struct JSONPlainTests {
+    let decoder = JSONLogDecoder()
+
+    @Test(
+        "An object, an array, lines and anything of these one after the other are logs",
+        arguments: [
+            #"{"a":"1"}{"b":"2"}"#,
+            #"[{"a":"1"},{"b":"2"}]"#,
+            "{\"a\":\"1\"}\n{\"b\":\"2\"}\n",
+            "\r\n\r\n {\"a\":\"1\"}\r\n\r\n\t{\"b\":\"2\"}\r\n\r\n",
+            #"[{"a":"1"}]{"b":"2"}"#,
+            #"[] {"a":"1"} [ ] [{"b":"2"}] "#,
+            "\u{FEFF}{\"a\":\"1\"}{\"b\":\"2\"}",
+            "\u{FEFF}\n[{ \"a\" : \"1\" } , { \"b\" : \"2\" } ]",
+        ]
+    )
+    func forms(body: String) throws {
+        #expect(try decoder.plain(body) == [Read([["a", "1"]]), Read([["b", "2"]])])
+    }
+
+    @Test("A log may be without fields, an array without logs")
+    func empty() throws {
+        #expect(try decoder.plain("{}") == [Read([])])
+        #expect(try decoder.plain("[]").isEmpty)
+        #expect(try decoder.plain(" [ { } ] ") == [Read([])])
+    }
+
+    @Test(
+        "Numbers keep their digits",
+        arguments: [
+            "0", "-0", "1", "-1", "1e5", "1E+5", "1e-05", "1.50", "0.1000", "-0.0",
+            "9007199254740993",
+            "18446744073709551615", "18446744073709551616", "-9223372036854775809",
+            "123456789012345678901234567890123456789", "1e999", "-1e999", "0.1e-999",
+            "0." + String(repeating: "123456789", count: 100),
+        ]
+    )
+    func numbers(digits: String) throws {
+        #expect(try decoder.plain("{\"n\":\(digits)}") == [Read([["n", digits]])])
+        #expect(try decoder.plain("{\"n\": \(digits) ,\"m\":1}")[0].fields[0] == ["n", digits])
+        #expect(try decoder.plain("{\"n\":[\(digits)]}") == [Read([["n", "[\(digits)]"]])])
+    }
+
+    @Test(
+        "What only looks like a number is refused",
+        arguments: [
+            "+1", "01", "-", "-a", "1.", ".5", "1.e5", "1e", "1e+", "0x1F", "1_000", "NaN",
+            "Infinity",
+            "-Infinity", "1a", "1\"", "--1", "00", "1,5,", "1 2", "1\u{c}",
+        ]
+    )
+    func notNumbers(text: String) {
+        for body in ["{\"n\":\(text)}", "{\"n\":[\(text)]}", "{\"n\":\(text)"] {
+            #expect(throws: LogDecodingError.self) { try decoder.plain(body) }
+        }
+    }
+
+    @Test("true, false and null")
+    func literals() throws {
+        let body = #"{"t":true,"f": false ,"n":null,"all":[true,false,null]}"#
+        let fields = [["t", "true"], ["f", "false"], ["n", ""], ["all", "[true,false,null]"]]
+        #expect(try decoder.plain(body) == [Read(fields)])
+    }
+
+    @Test(
+        "Words that are not literals are refused",
+        arguments: [
+            "tru", "truex", "True", "nul", "nulll", "fals", "false1", "undefined", "'a'", "t",
+        ]
+    )
+    func notLiterals(text: String) {
+        for body in ["{\"n\":\(text)}", "{\"n\":[\(text)]}", "{\"n\":\(text)"] {
+            #expect(throws: LogDecodingError.self) { try decoder.plain(body) }
+        }
+    }
+
+    @Test("Nested values become compact JSON that keeps strings and numbers as they were")
+    func nested() throws {
+        let value =
+            "{ \"a b\" : [ 1.50 , \"x\\n\\u00e9 y\" , { } , [ ] , null ] ,\n\"\" : { \"c\" : -0 } }"
+        let compact = #"{"a b":[1.50,"x\n\u00e9 y",{},[],null],"":{"c":-0}}"#
+        #expect(try decoder.plain("{\"v\":\(value)}") == [Read([["v", compact]])])
+    }
+
+    @Test("Of a repeated name the last value stays, however it is written")
+    func repeated() throws {
+        let body = #"{"a":"1","b":"2","\u0061":"three","c":"4","b":[1, 2],"a":"5"}"#
+        let fields = [["c", "4"], ["b", "[1,2]"], ["a", "5"]]
+        #expect(try decoder.plain(body) == [Read(fields)])
+        #expect(try decoder.plain(body + body) == [Read(fields), Read(fields)])
+    }
+
+    @Test("Names that differ a little are different")
+    func similar() throws {
+        let keys = (1...120).map { String(repeating: "k", count: $0) }
+        let members = (keys + keys.map { "x" + $0 + "y" }).map { "\"\($0)\":\"\"" }
+        let log = try decoder.plain("{" + members.joined(separator: ",") + "}")
+        #expect(log[0].fields.count == 240)
+    }
+
+    @Test(
+        "Repeated names are found among very many",
+        arguments: [63, 64, 65, 66, 511, 512, 513, 5000]
+    )
+    func manyNames(count: Int) throws {
+        let members = (0..<count).map { "\"k\($0)\":\"old\"" }
+        let again = (0..<count).reversed().map { "\"k\($0)\":\"new\"" }
+        let body = "{" + (members + again).joined(separator: ",") + "}"
+        let fields = (0..<count).reversed().map { ["k\($0)", "new"] }
+        #expect(try decoder.plain(body + "{}" + body) == [Read(fields), Read([]), Read(fields)])
+    }
+
+    @Test("Logs of every size around a change of the length's size stay whole")
+    func sizes() throws {
+        var body = ""
+        var expected: [Read] = []
+        for size in Array(100...140) + Array(16_360...16_390) + [0, 50, 70_000, 1, 300] {
+            let value = String(repeating: "v", count: size)
+            body += "{\"key\":\"\(value)\",\"n\":\(size)}"
+            expected.append(Read([["key", value], ["n", "\(size)"]]))
+        }
+        #expect(try decoder.plain(body) == expected)
+    }
+
+    @Test("A decoder that refused a body reads the next one")
+    func reuse() throws {
+        #expect(throws: LogDecodingError.self) { try decoder.plain("{\"__time__\":5,\"a\":[[1,") }
+        #expect(try decoder.plain("{\"a\":\"1\"}") == [Read([["a", "1"]])])
+    }
+
+    @Test("A body of ten MiB is read, whether of many logs, one string or one array")
+    func large() throws {
+        let line = "{\"level\":\"info\",\"message\":\"\(String(repeating: "m", count: 470))\"}\n"
+        let many = String(repeating: line, count: (10 << 20) / line.utf8.count)
+        #expect(try decoder.plain(Array(many.utf8)).count == (10 << 20) / line.utf8.count)
+
+        var limits = JSONLimits()
+        limits.valueBytes = 10 << 20
+        let patient = JSONLogDecoder(limits: limits)
+        let text = String(repeating: "x\\n", count: 3 << 20)
+        let log = try patient.plain("{\"text\":\"\(text)\"}")
+        #expect(log[0].fields[0][1].utf8.count == 6 << 20)
+        let array = "[" + String(repeating: "1, ", count: 3 << 20) + "2]"
+        #expect(try patient.plain("{\"v\":\(array)}")[0].fields[0][1].utf8.count == 6 << 20 | 3)
+    }
+
+    @Test("Hostile bodies take no longer than others of their size", .timeLimit(.minutes(1)))
+    func hostile() {
+        let brackets = [UInt8](repeating: UInt8(ascii: "["), count: 10 << 20)
+        #expect(throws: LogDecodingError.self) { try decoder.plain(brackets) }
+        let braces = Array(String(repeating: "{\"a\":", count: 1 << 20).utf8)
+        #expect(throws: LogDecodingError.self) { try decoder.plain(braces) }
+        let spaces = Array(String(repeating: " ", count: 10 << 20).utf8)
+        #expect(throws: LogDecodingError.self) { try decoder.plain(spaces) }
+        // One name again and again, and very many names with the same first and last bytes.
+        let same = (0..<300_000).map { _ in "\"a\":1" }.joined(separator: ",")
+        #expect((try? decoder.plain("{\(same)}")) == [Read([["a", "1"]])])
+        let alike = (0..<100_000).map { "\"prefix__\($0)__suffix_\":1" }.joined(separator: ",")
+        #expect((try? decoder.plain("{\(alike)}"))?[0].fields.count == 100_000)
+    }
+}
