@@ -14,7 +14,7 @@ final class Connection {
         /// The handler has the request. What the client sends meanwhile stays in the kernel.
         case answering
         /// The last answer is being written.
-        case finishing(lingers: Bool)
+        case finishing
         /// The last answer is written and FIN sent. The client may still be sending; closing now would
         /// make the kernel reset the connection and destroy the answer before it is read.
         case lingering

@@ -10,36 +10,53 @@ extension EventLoop {
 
     func watchListener() throws(SystemError) {
         guard let listener else { return }
-        isAcceptingPaused = false
         try port.poller.watchInput(
             of: listener.descriptor,
             for: PollToken(slot: UInt32(Slot.listener), generation: 0)
         )
     }
 
-    func acceptWaiting(upTo count: Int = acceptsPerRound) throws(SystemError) {
+    func acceptWaiting(upTo count: Int = acceptsPerRound) {
         guard let listener, !isAcceptingPaused else { return }
         for _ in 0..<count {
-            switch try listener.accept() {
-            case .connection(let socket, let peer): try welcome(socket, from: peer)
-            case .nobody: return
-            case .exhausted: return try pauseAccepting(listener)
+            do throws(SystemError) {
+                switch listener.accept() {
+                case .connection(let socket, let peer): try welcome(socket, from: peer)
+                case .nobody: return
+                case .exhausted(let error): throw error
+                }
+            } catch {
+                return pauseAccepting(listener, because: error)
             }
+        }
+    }
+
+    /// After a pause. What could not be accepted is still in the backlog.
+    func resumeAccepting() {
+        guard let listener else { return }
+        isAcceptingPaused = false
+        do throws(SystemError) {
+            try watchListener()
+        } catch {
+            pauseAccepting(listener, because: error)
         }
     }
 
     // The listener stays readable while nothing can be accepted: watching it would spin. Connections
     // that end meanwhile give their descriptors back.
-    private func pauseAccepting(_ listener: Listener) throws(SystemError) {
+    private func pauseAccepting(_ listener: Listener, because error: SystemError) {
         isAcceptingPaused = true
         tally.acceptPauses.add()
-        try port.poller.forget(listener.descriptor)
+        port.poller.forget(listener.descriptor)
         wheel.arm(Slot.listener, at: now + Self.acceptPause)
         if lastPauseNote.map({ now - $0 > .seconds(10) }) ?? true {
             lastPauseNote = now
             journal.warning(
-                "out of descriptors: accepting pauses",
-                ["remedy": "raise the limit of open files or lower the number of connections"]
+                "no connection can be accepted at the moment",
+                [
+                    "reason": "\(error)",
+                    "remedy": "raise the limit of open files or lower the number of connections",
+                ]
             )
         }
     }
@@ -74,7 +91,7 @@ extension EventLoop {
         connection.keepsAlive = false
         let problem = RequestProblem(status: 503, reason: reason)
         write(handler.answer(to: problem, head: nil), to: connection)
-        connection.phase = .finishing(lingers: true)
+        connection.phase = .finishing
         takeTurn(connection)
     }
 
@@ -102,7 +119,12 @@ extension EventLoop {
             neighbourhood: neighbourhood
         )
         connections[slot] = connection
-        try port.poller.watchChanges(of: descriptor, for: token)
+        do throws(SystemError) {
+            try port.poller.watchChanges(of: descriptor, for: token)
+        } catch {
+            close(connection)
+            throw error
+        }
         return connection
     }
 }

@@ -9,7 +9,9 @@ extension EventLoop {
             connection.socket.resetWhenClosed()
             return close(connection)
         }
-        let closes = response.closes || !connection.keepsAlive || stopDeadline != nil
+        let closes =
+            response.closes || response.breaks != nil || !connection.keepsAlive
+            || stopDeadline != nil
         let writer = ResponseWriter(
             isHead: connection.head?.method == .head,
             closes: closes,
@@ -21,8 +23,7 @@ extension EventLoop {
         port.budget.giveBack(connection.waitingBudgetBytes)
         connection.waitingBudgetBytes = 0
         connection.mustRearm = true
-        connection.phase = closes ? .finishing(lingers: true) : .idle
-        if response.breaks != nil { connection.phase = .finishing(lingers: false) }
+        connection.phase = closes ? .finishing : .idle
     }
 
     /// Answers what cannot be read, or is too slow or too large, and ends the connection: where the next

@@ -137,7 +137,7 @@ extension EventLoop {
     private func refuse(_ problem: RequestProblem, _ body: BodyReader, _ connection: Connection) {
         // The request that the body belonged to has been answered already.
         guard !body.isDropped else {
-            connection.phase = .finishing(lingers: true)
+            connection.phase = .finishing
             return
         }
         switch problem.status {

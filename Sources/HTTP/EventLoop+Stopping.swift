@@ -7,13 +7,9 @@ extension EventLoop {
         stopDeadline = stopDeadline.map { min($0, deadline) } ?? deadline
         guard let listener else { return }
         // Clients in the backlog believe that they are connected: closing the listener would reset
-        // them. A failure here changes nothing about the stop.
-        do throws(SystemError) {
-            try acceptWaiting(upTo: 4096)
-            if !isAcceptingPaused { try port.poller.forget(listener.descriptor) }
-        } catch {
-            journal.warning("the listener could not be emptied", ["reason": "\(error)"])
-        }
+        // them.
+        acceptWaiting(upTo: 4096)
+        port.poller.forget(listener.descriptor)
         listener.stopListening()
         wheel.disarm(Slot.listener)
         self.listener = nil

@@ -32,8 +32,8 @@ extension EventLoop {
     }
 
     /// A slot's time is over.
-    func expire(_ slot: Int) throws(SystemError) {
-        guard slot != Slot.listener else { return try watchListener() }
+    func expire(_ slot: Int) {
+        guard slot != Slot.listener else { return resumeAccepting() }
         guard let connection = connections[slot] else { return }
         let timer = connection.timer
         connection.timer = .none

@@ -6,7 +6,7 @@ extension EventLoop {
     /// Reads of one turn; a client that sends faster than it is served must let others in.
     private static let readsPerTurn = 16
     /// Answers to pipelined requests are sent together, up to this size.
-    private static let outgoingMax = 256 << 10
+    private static let outgoingMax = 64 << 10
     /// A client that is told to go may still send so much before it is cut off.
     private static let lingeredMax = 1 << 20
 
@@ -51,13 +51,7 @@ extension EventLoop {
 
     /// Whether the connection had only its last answer to write, and did: it goes on to its end.
     private func isAtItsEnd(_ connection: Connection) -> Bool {
-        guard flush(connection), case .finishing(let lingers) = connection.phase else {
-            return false
-        }
-        guard lingers, !connection.isFinishedByPeer else {
-            close(connection)
-            return false
-        }
+        guard flush(connection), case .finishing = connection.phase else { return false }
         connection.socket.finishWriting()
         connection.phase = .lingering
         return true

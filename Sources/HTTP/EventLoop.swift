@@ -74,10 +74,10 @@ final class EventLoop {
         while !isDone {
             try port.poller.wait(timeout: timeToSleep, into: &events)
             now = .now
-            for event in events { try take(event) }
+            for event in events { take(event) }
             takeTurnsAgain()
             wheel.takeDue(at: now, into: &due)
-            for slot in due { try expire(slot) }
+            for slot in due { expire(slot) }
             due.removeAll(keepingCapacity: true)
             giveOwnAnswers()
         }
@@ -99,9 +99,9 @@ final class EventLoop {
         }
     }
 
-    private func take(_ event: PollEvent) throws(SystemError) {
+    private func take(_ event: PollEvent) {
         switch Int(event.token.slot) {
-        case Slot.listener: try acceptWaiting()
+        case Slot.listener: acceptWaiting()
         case Slot.wakeUp: takeMail()
         default:
             guard let connection = connection(for: event.token) else { return }

@@ -19,6 +19,7 @@ final class PendingAnswer: Sendable {
 
     // Nobody is left who could answer: our own bug, but the client must not wait for ever.
     deinit {
+        guard !isAnswered.load(ordering: .relaxed) else { return }
         answer(Response(status: 500, contentType: "text/plain", text: "no answer was given\n"))
     }
 

@@ -87,11 +87,11 @@ package final class Listener: Sendable {
     package enum Accepted: ~Copyable {
         case connection(Socket, from: SocketAddress)
         case nobody
-        /// The process or the machine has no descriptor or memory left: wait before the next try.
-        case exhausted
+        /// No descriptor or memory is left, most likely: wait before the next try.
+        case exhausted(SystemError)
     }
 
-    package func accept() throws(SystemError) -> Accepted {
+    package func accept() -> Accepted {
         while true {
             var peer = SocketAddress()
             let number = peer.filled { sluice_accept(socket.number, $0, $1) }
@@ -101,12 +101,11 @@ package final class Listener: Sendable {
             let code = errno
             switch code {
             case EAGAIN: return .nobody
-            case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
             // accept(2): errors already pending on the new connection. It is gone; take the next.
             case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET,
                 EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, EPERM, ETIMEDOUT, ECONNRESET:
                 continue
-            default: throw SystemError(call: "accept4", code: code)
+            default: return .exhausted(SystemError(call: "accept4", code: code))
             }
         }
     }

@@ -61,21 +61,23 @@ package final class Poller: Sendable {
     package func watchChanges(of descriptor: CInt, for token: PollToken) throws(SystemError) {
         let events =
             EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
-        try control(EPOLL_CTL_ADD, descriptor, events: events, token)
+        try watch(descriptor, events, token)
     }
 
     /// Reports readability once for each signal, so that a wake-up needs no read to be cleared.
     package func watchSignals(of descriptor: CInt, for token: PollToken) throws(SystemError) {
-        try control(EPOLL_CTL_ADD, descriptor, events: EPOLLIN.rawValue | EPOLLET.rawValue, token)
+        try watch(descriptor, EPOLLIN.rawValue | EPOLLET.rawValue, token)
     }
 
     /// Reports as long as something can be read.
     package func watchInput(of descriptor: CInt, for token: PollToken) throws(SystemError) {
-        try control(EPOLL_CTL_ADD, descriptor, events: EPOLLIN.rawValue, token)
+        try watch(descriptor, EPOLLIN.rawValue, token)
     }
 
-    package func forget(_ descriptor: CInt) throws(SystemError) {
-        try control(EPOLL_CTL_DEL, descriptor, events: 0, PollToken(0))
+    /// Ends what `watch…` began. It fails only for what is not watched, which is as wanted.
+    package func forget(_ descriptor: CInt) {
+        var event = epoll_event()
+        _ = epoll_ctl(epoll.number, EPOLL_CTL_DEL, descriptor, &event)
     }
 
     /// Waits for events and writes them to `events`; nil waits without end.
@@ -102,14 +104,13 @@ package final class Poller: Sendable {
         }
     }
 
-    private func control(
-        _ operation: CInt,
+    private func watch(
         _ descriptor: CInt,
-        events: UInt32,
+        _ events: UInt32,
         _ token: PollToken
     ) throws(SystemError) {
         var event = epoll_event(events: events, data: epoll_data_t(u64: token.data))
-        _ = try system("epoll_ctl") { epoll_ctl(epoll.number, operation, descriptor, &event) }
+        _ = try system("epoll_ctl") { epoll_ctl(epoll.number, EPOLL_CTL_ADD, descriptor, &event) }
     }
 }
 

@@ -28,6 +28,11 @@ final class TestHandler: RequestHandler {
             }
         }
 
+        func next(within time: Duration) -> (path: String, body: [UInt8], responder: Responder)? {
+            if count == 0 { arrived.wait(timeout: time) }
+            return responders.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        }
+
         var count: Int { responders.withLock { $0.count } }
     }
 

@@ -1,0 +1,87 @@
+import Glibc
+import Net
+import System
+import Testing
+
+@testable import HTTP
+
+/// What the server takes from the machine. Each test has a process of its own, since it measures or
+/// changes what belongs to the whole process.
+@Suite(.timeLimit(.minutes(1)))
+struct ResourceTests {
+    @Test("Ten thousand idle connections cost less than 60 MiB")
+    func idleConnections() async {
+        await #expect(processExitsWith: .success) {
+            let count = min(4000, (DescriptorLimit.raise() - 200) / 2)
+            let server = try TestServer { $0.connectionsPerAddress = count }
+            let before = residentBytes()
+            var clients: [CInt] = []
+            for _ in 0..<count { clients.append(try connectedSocket(server.server.address.port)) }
+            // Each has had a request with a body, so what it holds is what an idle connection holds.
+            let body = String(repeating: "x", count: 3000)
+            let request = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n\(body)"
+            for client in clients {
+                precondition(send(client, request, request.utf8.count, 0) == request.utf8.count)
+            }
+            var answer = [UInt8](repeating: 0, count: 1000)
+            for client in clients { precondition(recv(client, &answer, answer.count, 0) > 0) }
+            precondition(server.server.counters.connectionsOpen == count)
+            let cost = (residentBytes() - before) / count * 10_000
+            precondition(cost < 60 << 20, "10,000 idle connections would cost \(cost) bytes")
+        }
+    }
+
+    @Test(
+        "Without descriptors accepting pauses instead of spinning, and goes on when there are some"
+    )
+    func noDescriptors() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit(rlim_cur: 128, rlim_max: 128)
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            let server = try TestServer(loops: 1)
+            let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+            var held: [CInt] = []
+            while true {
+                let copy = dup(0)
+                guard copy >= 0 else { break }
+                held.append(copy)
+            }
+            try connectSocket(client, server.server.address.port)
+            let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+            send(client, request, request.utf8.count, 0)
+            usleep(450_000)
+            let pauses = server.server.counters.acceptPauses
+            precondition((2...6).contains(pauses), "\(pauses) pauses in 450 ms")
+            for copy in held { close(copy) }
+            var answer = [UInt8](repeating: 0, count: 1000)
+            precondition(recv(client, &answer, answer.count, 0) > 0)
+        }
+    }
+}
+
+private struct Unconnected: Error {}
+
+private func connectedSocket(_ port: UInt16) throws -> CInt {
+    let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    try connectSocket(descriptor, port)
+    return descriptor
+}
+
+private func connectSocket(_ descriptor: CInt, _ port: UInt16) throws {
+    guard let address = SocketAddress(host: "127.0.0.1", port: port),
+        address.withPointer({ connect(descriptor, $0, $1) }) == 0
+    else { throw Unconnected() }
+}
+
+private func residentBytes() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var text = [CChar](repeating: 0, count: 200)
+    guard fgets(&text, CInt(text.count), file) != nil else { return 0 }
+    let words = String(
+        decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
+        as: UTF8.self
+    )
+    .split(separator: " ")
+    return (Int(words[1]) ?? 0) * sysconf(CInt(_SC_PAGESIZE))
+}
