@@ -50,7 +50,7 @@ final class Connection {
 
     /// The body's share of the budget while it is read.
     var budgetBytes = 0
-    /// The same for pipelined requests that wait for the present answer.
+    /// The same for pipelined requests that wait between turns.
     var waitingBudgetBytes = 0
     var lingeredBytes = 0
 

@@ -20,8 +20,6 @@ extension EventLoop {
         writer.write(response, stampedBy: handler, to: &outgoing)
         tally.countAnswer(status: response.status)
         connection.head = nil
-        port.budget.giveBack(connection.waitingBudgetBytes)
-        connection.waitingBudgetBytes = 0
         connection.mustRearm = true
         connection.phase = closes ? .finishing : .idle
     }

@@ -17,6 +17,8 @@ extension EventLoop {
     }
 
     func takeTurn(_ connection: Connection) {
+        port.budget.giveBack(connection.waitingBudgetBytes)
+        connection.waitingBudgetBytes = 0
         connection.input.lend(scratch)
         var reads = 0
         turn: while !connection.isClosed {
@@ -178,9 +180,11 @@ extension EventLoop {
         settleTimer(connection)
     }
 
-    /// Pipelined requests wait in memory. Beyond a head's worth they count like bodies in flight.
+    /// Pipelined requests wait in memory, for the answer before them or for a client that does not take
+    /// it. Beyond a head's worth they count like bodies in flight; the client of those that find no
+    /// room learns from the end of the connection that they were not read.
     private func keepWaitingInput(_ connection: Connection) {
-        guard connection.isAnswering, connection.waitingBudgetBytes == 0 else { return }
+        guard connection.isAnswering || (connection.isIdle && connection.hasOutput) else { return }
         let count = connection.input.liveCount
         guard count > limits.headBytes else { return }
         if port.budget.take(count) {
@@ -188,6 +192,7 @@ extension EventLoop {
         } else {
             connection.input.dropUnread()
             connection.keepsAlive = false
+            if connection.isIdle { connection.phase = .finishing }
         }
     }
 }

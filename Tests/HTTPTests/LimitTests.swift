@@ -103,6 +103,30 @@ struct LimitTests {
         #expect(server.server.counters.inFlightBodyBytes == 0)
     }
 
+    @Test(
+        "Pipelined requests that find no room are not read, and the connection ends after the answer"
+    )
+    func noRoomToWait() throws {
+        let server = try TestServer { $0.inFlightBodyBytes = 20 << 10 }
+        let client = try server.client()
+        let body = String(repeating: "x", count: 30 << 10)
+        client.send(
+            "GET /later HTTP/1.1\r\nHost: a\r\n\r\n"
+                + "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: \(30 << 10)\r\n\r\n\(body)"
+        )
+        let request = server.held.next()
+        request.responder.send(Response(status: 200))
+        let answer = try #require(client.answer())
+        #expect(answer.status == 200)
+        // The second request may have come after the first was answered: then it is refused by itself.
+        if answer.fields["connection"] == nil {
+            #expect(client.answer()?.status == 503)
+        } else {
+            #expect(client.isEnded())
+        }
+        #expect(server.eventually { $0.inFlightBodyBytes == 0 })
+    }
+
     @Test("Connections over the total are told so", arguments: [true, false])
     func connections(perAddress: Bool) throws {
         let server = try TestServer { limits in
