@@ -78,7 +78,10 @@ let package = Package(
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd"]),
         tests(of: "SLS", uses: ["Logs"]),
         tests(of: "Queue", uses: ["System", "Logs", "CSQLite"]),
-        tests(of: "Delivery", uses: ["System", "Logs", "SLS", "Queue", "HTTP", "Sandbox"]),
+        tests(
+            of: "Delivery",
+            uses: ["System", "Net", "Logs", "SLS", "Queue", "Sandbox", "CCurl"]
+        ),
         tests(of: "Sandbox", uses: ["System", "Logs", "SLS", "HTTP"]),
         tests(of: "Gateway", uses: ["System", "HTTP", "Logs", "Queue", "Delivery", "Sandbox"]),
         // The built program itself, started as a process.

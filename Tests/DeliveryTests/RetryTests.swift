@@ -71,6 +71,7 @@ import Testing
         .text("HTTP/1.1 500 X\r\n\(id)Content-Length: \(flood.utf8.count)\r\n\r\n\(flood)"),
         .text("HTTP/1.1 200 OK\r\nX-Flood: \(flood)\r\n\(id)\r\n"),
         .text("HTTP/1.1 500 X\r\n\(id)Content-Length: 50\r\n\r\nshort"),
+        .text("HTTP/1.1 200 OK\r\n\(id)Content-Length: 9\r\n\r\n"),
     ]
 
     @Test(
@@ -85,19 +86,6 @@ import Testing
         #expect(source.state.wait { $0.acknowledged == [1] })
         rig.stop()
         #expect(rig.status.failures == [.network: 1])
-    }
-
-    @Test("An answer that is cut off after SLS said yes counts")
-    func cutOff() throws {
-        let source = try MemorySource()
-        let text =
-            "HTTP/1.1 200 OK\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\nContent-Length: 9\r\n\r\n"
-        let server = try ScriptedServer { _, _ in .text(text) }
-        let rig = try Rig(source, server) { $0.sendTimeout = .seconds(1) }
-        source.offer(1)
-        #expect(source.state.wait { $0.acknowledged == [1] })
-        rig.stop()
-        #expect(rig.server.requests.now.count == 1)
     }
 
     @Test("A server that is not there yet is found when it comes")

@@ -9,8 +9,6 @@ struct ReceivedAnswer {
 
     private(set) var headers: [(name: String, value: String)] = []
     private(set) var body: [UInt8] = []
-    /// The empty line after the last header has come.
-    private(set) var headIsComplete = false
 
     private var headBytes = 0
     private var bodyBytes = 0
@@ -23,9 +21,6 @@ struct ReceivedAnswer {
         if text.hasPrefix("HTTP/") {
             // An answer that follows a 100 Continue starts over.
             headers = []
-            headIsComplete = false
-        } else if text.allSatisfy(\.isNewline) {
-            headIsComplete = true
         } else if let colon = text.firstIndex(of: ":") {
             keep(text[..<colon].lowercased(), text[text.index(after: colon)...])
         }

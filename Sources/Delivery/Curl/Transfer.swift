@@ -93,13 +93,13 @@ final class Transfer {
     }
 
     func outcome(_ result: CURLcode) -> Outcome {
+        // An answer that breaks off is none, whatever its head says: better twice than never.
+        guard result == CURLE_OK else {
+            return .failed(TransportProblem(result, detail: String(cString: errorText)))
+        }
         var status = 0
         sluice_curl_get_number(easy, CURLINFO_RESPONSE_CODE, &status)
-        let answer = SLSAnswer(status: status, headers: answer.headers, body: answer.body)
-        if result == CURLE_OK { return .answered(answer) }
-        // Cut off after SLS said that it has the packet: sending it again would store it twice.
-        if self.answer.headIsComplete, answer.isStored { return .answered(answer) }
-        return .failed(TransportProblem(result, detail: String(cString: errorText)))
+        return .answered(SLSAnswer(status: status, headers: answer.headers, body: answer.body))
     }
 
     enum Outcome {
