@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// The gateway's own log: one event a line, on standard error.
 ///
@@ -22,8 +23,8 @@ package struct Journal: Sendable {
 
     package enum Format: Sendable { case json, text }
 
-    package let level: Level
     package let format: Format
+    private let threshold: Threshold
     private let write: @Sendable ([UInt8]) -> Void
 
     /// Writes to standard error; the format follows from whether that is a terminal.
@@ -34,9 +35,16 @@ package struct Journal: Sendable {
     }
 
     package init(level: Level, format: Format, write: @escaping @Sendable ([UInt8]) -> Void) {
-        self.level = level
+        threshold = Threshold(level)
         self.format = format
         self.write = write
+    }
+
+    /// What is written at least. All copies of a journal share it, so that it can change while the
+    /// program runs.
+    package var level: Level {
+        get { threshold.level }
+        nonmutating set { threshold.level = newValue }
     }
 
     /// For tests and tools that have nothing to say.
@@ -108,6 +116,19 @@ package struct Journal: Sendable {
             line += " \(key)=\(plain ? text : jsonQuoted(text))"
         }
         return line
+    }
+}
+
+private final class Threshold: Sendable {
+    private let number: Atomic<Int>
+
+    init(_ level: Journal.Level) {
+        number = Atomic(level.rawValue)
+    }
+
+    var level: Journal.Level {
+        get { Journal.Level(rawValue: number.load(ordering: .relaxed)) ?? .info }
+        set { number.store(newValue.rawValue, ordering: .relaxed) }
     }
 }
 
