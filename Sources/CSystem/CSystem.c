@@ -2,7 +2,9 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 
 int sluice_accept(int listener, struct sockaddr_storage *peer, socklen_t *length) {
     return accept4(listener, (struct sockaddr *)peer, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -25,6 +27,13 @@ int sluice_random(void *bytes, size_t count) {
 
 void sluice_trim_heap(void) {
     malloc_trim(0);
+}
+
+void sluice_forbid_dumps(void) {
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    // The limit alone does not hold where dumps go to a program (core_pattern with a pipe).
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 void sluice_limit_arenas(int count) {

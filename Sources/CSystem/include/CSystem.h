@@ -22,6 +22,9 @@ int sluice_random(void *bytes, size_t count);
 /// Gives free heap pages back to the kernel, as after a burst.
 void sluice_trim_heap(void);
 
+/// Forbids core dumps and the looking into this process by others of the same user.
+void sluice_forbid_dumps(void);
+
 /// Limits how many arenas the allocator keeps, which bounds what threads hoard.
 void sluice_limit_arenas(int count);
 
