@@ -27,7 +27,7 @@ extension HTTPServer {
     }
 
     /// What a client may use up, in bytes, counts and time.
-    package struct Limits: Sendable {
+    package struct Limits: Sendable, Equatable {
         /// Without the line's end; more is 414.
         package var requestLineBytes = 8 << 10
         /// From the method to the blank line; more is 431.
