@@ -83,7 +83,10 @@ let package = Package(
             uses: ["System", "Net", "Logs", "SLS", "Queue", "Sandbox", "CCurl"]
         ),
         tests(of: "Sandbox", uses: ["System", "Logs", "SLS", "HTTP"]),
-        tests(of: "Gateway", uses: ["System", "HTTP", "Logs", "Queue", "Delivery", "Sandbox"]),
+        tests(
+            of: "Gateway",
+            uses: ["System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Sandbox"]
+        ),
         // The built program itself, started as a process.
         .testTarget(
             name: "CommandTests",
