@@ -1,0 +1,51 @@
+import Net
+import SLS
+
+extension AdminSettings {
+    private static let defaultListen = ListenAddress(host: "127.0.0.1", port: 8081)
+    private static let tokenVariable = "SLUICE_ADMIN_TOKEN"
+    private static let fileVariable = "SLUICE_ADMIN_TOKEN_FILE"
+
+    static func read(_ section: consuming Section) -> AdminSettings {
+        let report = section.report
+        let listen = section.value(
+            "listen",
+            .listenAddress,
+            Override(option: "--admin-listen", variable: "SLUICE_ADMIN_LISTEN")
+        )
+        let token = section.value(
+            "token",
+            .secret(bytesMin: AdminToken.bytesMin),
+            Override(variable: tokenVariable)
+        )
+        let variables = [tokenVariable, fileVariable].filter { report.inputs.variable($0) != nil }
+        if variables.count == 2 {
+            report.add(.environment(fileVariable), "\(tokenVariable) is set too; set one of them")
+        }
+        let isTokenGiven = section.has("token") || !variables.isEmpty
+        let address = listen ?? defaultListen
+        if !address.isLoopback, !isTokenGiven {
+            section.problem(
+                "listen",
+                "\(address) can be reached from other machines, so it wants a token of yours: set "
+                    + "admin.token, \(tokenVariable) or \(fileVariable), or listen on 127.0.0.1"
+            )
+        }
+        section.refuseOthers()
+        return AdminSettings(
+            listen: address,
+            token: variables == [fileVariable] ? tokenFromFile(report) : token
+        )
+    }
+
+    private static func tokenFromFile(_ report: ProblemReport) -> Secret? {
+        let path = report.inputs.variable(fileVariable) ?? ""
+        do throws(Mismatch) {
+            let text = try Substitution(environment: [:]).apply(to: "${file:\(path)}")
+            return try Kind<Secret>.secret(bytesMin: AdminToken.bytesMin).parse(text)
+        } catch {
+            report.add(.environment(fileVariable), error.reason)
+            return nil
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Net
+import System
+
+extension GatewayConfiguration {
+    private static let defaultListen = ListenAddress(host: "0.0.0.0", port: 8080)
+
+    /// Reads and checks everything, and throws everything that is wrong.
+    package static func read(
+        _ inputs: ConfigurationInputs
+    ) throws(ConfigurationProblems) -> GatewayConfiguration {
+        let report = ProblemReport(inputs)
+        let document = document(report)
+        // A file that is no YAML says nothing about the settings in it.
+        guard report.problems.isEmpty else { throw report.sorted }
+        let configuration = read(Section(document, path: "", report: report))
+        guard report.problems.isEmpty, let configuration else { throw report.sorted }
+        return configuration
+    }
+
+    private static func document(_ report: ProblemReport) -> YAMLNode? {
+        guard let path = report.inputs.path else { return nil }
+        do {
+            return try YAMLDocument.read(try fileContent(path, bytesMax: YAMLLimits().bytes))
+        } catch let error as YAMLError {
+            report.add(line: error.line, key: "", error.reason)
+        } catch let error as FileProblem {
+            report.add(.whole, "the configuration file \(path) cannot be read: \(error.reason)")
+        } catch {}
+        return nil
+    }
+
+    private static func read(_ file: consuming Section) -> GatewayConfiguration? {
+        let report = file.report
+        let listen = file.value(
+            "listen",
+            .listenAddress,
+            Override(option: "--listen", variable: "SLUICE_LISTEN")
+        )
+        let admin = AdminSettings.read(file.section("admin"))
+        let dataDirectory = file.value(
+            "data_dir",
+            .path,
+            Override(option: "--data-dir", variable: "SLUICE_DATA_DIR")
+        )
+        let queue = QueueSettings.read(file.section("queue"))
+        refuseDevices(file.section("devices"))
+        let destinations = Destination.readAll(file.section("destinations"))
+        let credentials = readCredentials(file.section("credentials"), usedBy: destinations)
+        let log = LogSettings.read(file.section("log"))
+        let limits = LimitSettings.read(file.section("limits"))
+        let drain = file.value("drain_timeout", .duration(.zero ... .seconds(3600)))
+        file.refuseOthers()
+
+        guard !destinations.isEmpty else { return nil }
+        var configuration = GatewayConfiguration(
+            listen: listen ?? defaultListen,
+            admin: admin,
+            dataDirectory: dataDirectory
+                ?? (report.inputs.isSandboxed ? "sluice-data" : "/var/lib/sluice"),
+            queue: queue,
+            destinations: destinations.map(\.destination),
+            credentials: credentials,
+            log: log,
+            limits: limits
+        )
+        if let drain { configuration.drainTimeout = drain }
+        configuration.refuseSharedPort(report)
+        return configuration
+    }
+
+    private static func refuseDevices(_ section: consuming Section) {
+        section.refuseOthers(
+            later: [
+                "keys": "not in this version: every device that reaches the listener may send",
+                "cors": "not in this version: web pages of every origin may send",
+            ]
+        )
+    }
+
+    private func refuseSharedPort(_ report: ProblemReport) {
+        guard listen.port != 0, listen.port == admin.listen.port else { return }
+        report.add(
+            .whole,
+            "listen (\(listen)) and admin.listen (\(admin.listen)) have the same port; "
+                + "give one of them another"
+        )
+    }
+}

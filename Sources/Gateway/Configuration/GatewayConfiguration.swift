@@ -1,0 +1,52 @@
+package import HTTP
+package import Logs
+package import Net
+package import Queue
+package import SLS
+package import System
+
+/// Everything that an operator can set, read and checked once.
+package struct GatewayConfiguration: Sendable, Equatable {
+    package var listen: ListenAddress
+    package var admin: AdminSettings
+    package var dataDirectory: String
+    package var queue = QueueSettings()
+    package var destinations: [Destination]
+    /// By the name that destinations use.
+    package var credentials: [String: Credential]
+    package var log = LogSettings()
+    package var limits = LimitSettings()
+    /// How long a stop may take to finish requests and deliver what is queued.
+    package var drainTimeout: Duration = .seconds(10)
+
+    /// Where batches go whose `Host` names no project of ours.
+    package var defaultDestination: Destination {
+        destinations.first { $0.name == "default" } ?? destinations[0]
+    }
+}
+
+package struct AdminSettings: Sendable, Equatable {
+    package var listen: ListenAddress
+    /// Absent, one is made and kept in the data directory.
+    package var token: Secret?
+}
+
+package struct QueueSettings: Sendable, Equatable {
+    package var bytesMax = 4 << 30
+    package var ageMax: Duration = .seconds(7 * 86_400)
+    package var durability = QueueConfiguration.Durability.full
+    package var freeBytesMin = 256 << 20
+}
+
+package struct LogSettings: Sendable, Equatable {
+    package var level = Journal.Level.info
+    /// Absent, it follows from whether standard error is a terminal.
+    package var format: Journal.Format?
+}
+
+package struct LimitSettings: Sendable, Equatable {
+    package var http = HTTPServer.Limits()
+    package var bodyBytes = 10 << 20
+    package var inflatedBytes = 10 << 20
+    package var json = JSONLimits()
+}

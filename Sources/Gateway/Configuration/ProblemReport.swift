@@ -1,0 +1,35 @@
+/// Collects everything that is wrong while a configuration is read.
+final class ProblemReport {
+    let inputs: ConfigurationInputs
+    let file: String
+    let substitution: Substitution
+    private(set) var problems: [ConfigurationProblem] = []
+
+    init(_ inputs: ConfigurationInputs) {
+        self.inputs = inputs
+        file = inputs.path ?? ""
+        substitution = Substitution(environment: inputs.environment)
+    }
+
+    func add(line: Int, key: String, _ text: String) {
+        add(.file(file, line: line), key: key, text)
+    }
+
+    func add(_ place: ConfigurationProblem.Place, key: String = "", _ text: String) {
+        problems.append(.init(place: place, key: key, text: text))
+    }
+
+    /// By line, and without the repetitions that aliases bring.
+    var sorted: ConfigurationProblems {
+        func line(_ problem: ConfigurationProblem) -> Int {
+            if case .file(_, let line) = problem.place { line } else { 0 }
+        }
+        var seen: Set<ConfigurationProblem> = []
+        return ConfigurationProblems(
+            problems: problems.enumerated()
+                .sorted { (line($0.element), $0.offset) < (line($1.element), $1.offset) }
+                .map(\.element)
+                .filter { seen.insert($0).inserted }
+        )
+    }
+}

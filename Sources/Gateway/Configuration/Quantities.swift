@@ -1,0 +1,57 @@
+/// Sizes as "4GiB", "512KiB", "10MB", "100B" or a plain count of bytes.
+func byteSize(_ text: String) -> Int? {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    guard let number = Int(digits) else { return nil }
+    let scales: [String: Int] = [
+        "": 1, "B": 1,
+        "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+        "KB": 1000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
+    ]
+    guard let scale = scales[String(text.dropFirst(digits.count))] else { return nil }
+    let (size, overflows) = number.multipliedReportingOverflow(by: scale)
+    return overflows ? nil : size
+}
+
+/// Durations as "500ms", "1s", "10m", "2h", "7d" or several of them, as in "1h30m".
+func timeSpan(_ text: String) -> Duration? {
+    let units: [String: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
+    var rest = text[...]
+    var total: Int64 = 0
+    guard !rest.isEmpty else { return nil }
+    while !rest.isEmpty {
+        let digits = rest.prefix { $0.isASCII && $0.isNumber }
+        rest = rest.dropFirst(digits.count)
+        let unit = rest.prefix { $0.isASCII && $0.isLetter }
+        rest = rest.dropFirst(unit.count)
+        guard let number = Int64(digits), let scale = units[String(unit)] else { return nil }
+        let (part, overflows) = number.multipliedReportingOverflow(by: scale)
+        let (sum, sumOverflows) = total.addingReportingOverflow(part)
+        guard !overflows, !sumOverflows else { return nil }
+        total = sum
+    }
+    return .milliseconds(total)
+}
+
+/// A size in the largest unit that divides it: "4GiB", "1500B".
+func sizeText(_ bytes: Int) -> String {
+    for (name, scale) in [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+    where bytes >= scale && bytes % scale == 0 {
+        return "\(bytes / scale)\(name)"
+    }
+    return "\(bytes)B"
+}
+
+/// A duration in the largest unit that divides it: "7d", "1500ms".
+func durationText(_ duration: Duration) -> String {
+    let milliseconds =
+        duration.components.seconds * 1000
+        + duration.components.attoseconds / 1_000_000_000_000_000
+    for (name, scale) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)]
+        as [(
+            String, Int64
+        )]
+    where milliseconds >= scale && milliseconds % scale == 0 {
+        return "\(milliseconds / scale)\(name)"
+    }
+    return "\(milliseconds)ms"
+}

@@ -1,0 +1,129 @@
+/// A group of settings being read: takes what it is asked for, collects what is wrong, and at the
+/// end refuses what nobody asked for.
+struct Section: ~Copyable {
+    let path: String
+    let report: ProblemReport
+    /// Whether the file has it at all.
+    let isInFile: Bool
+    private let line: Int
+    private var entries: [String: YAMLNode.Entry] = [:]
+    /// The keys, in the order of the file.
+    private(set) var names: [String] = []
+    private var known: [String] = []
+
+    /// No node, or a null one, reads as a group with nothing in it.
+    init(_ node: YAMLNode?, path: String, report: ProblemReport) {
+        self.path = path
+        self.report = report
+        isInFile = node != nil
+        line = node?.line ?? 1
+        guard let node, !node.isNull else { return }
+        guard case .mapping(let all) = node.content else {
+            report.add(
+                line: node.line,
+                key: path,
+                "wants a group of settings, got \(node.kindName)"
+            )
+            return
+        }
+        for entry in all {
+            if let first = entries[entry.key] {
+                report.add(
+                    line: entry.line,
+                    key: keyPath(entry.key),
+                    "given twice; first on line \(first.line)"
+                )
+            } else {
+                entries[entry.key] = entry
+                names.append(entry.key)
+            }
+        }
+    }
+
+    func has(_ key: String) -> Bool { entries[key].map { !$0.value.isNull } ?? false }
+
+    func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    /// Where a key stands, or the group when the key is absent.
+    func place(of key: String) -> ConfigurationProblem.Place {
+        .file(report.file, line: entries[key]?.line ?? line)
+    }
+
+    func problem(_ key: String, _ text: String) {
+        report.add(place(of: key), key: keyPath(key), text)
+    }
+
+    /// The setting's value; nil when it is absent, or wrong and reported.
+    mutating func value<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ override: Override = .none
+    ) -> Value? {
+        known.append(key)
+        let fromFile = valueFromFile(key, kind)
+        guard let (place, text) = report.inputs.override(override) else { return fromFile }
+        do throws(Mismatch) {
+            return try kind.parse(text)
+        } catch {
+            report.add(place, error.reason)
+            return nil
+        }
+    }
+
+    /// As `value`, for what must be given; `inSandbox` does instead when a sandbox stands in for SLS.
+    mutating func required<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        variable: String?,
+        inSandbox: Value?
+    ) -> Value? {
+        let override = Override(variable: variable)
+        guard !has(key), report.inputs.override(override) == nil else {
+            return value(key, kind, override)
+        }
+        known.append(key)
+        if report.inputs.isSandboxed, let inSandbox { return inSandbox }
+        if let variable, !isInFile {
+            report.add(.environment(variable), "not set, and a destination needs it")
+        } else {
+            problem(key, "is missing")
+        }
+        return nil
+    }
+
+    mutating func section(_ key: String) -> Section {
+        known.append(key)
+        return Section(entries[key]?.value, path: keyPath(key), report: report)
+    }
+
+    /// Reports every key that was not asked for. Those in `later` mean something, but not to this
+    /// version, and have a sentence of their own.
+    consuming func refuseOthers(later: [String: String] = [:]) {
+        for key in names where !known.contains(key) {
+            if let sentence = later[key] {
+                problem(key, sentence)
+            } else if key == "<<" {
+                problem(key, "merge keys are not supported; use an alias for the whole value")
+            } else if let meant = nearMiss(key, among: known) {
+                problem(key, "unknown key; did you mean \(meant)?")
+            } else if known.isEmpty {
+                problem(key, "unknown key; nothing can be set here")
+            } else {
+                problem(key, "unknown key; known here: \(known.joined(separator: ", "))")
+            }
+        }
+    }
+
+    private func valueFromFile<Value>(_ key: String, _ kind: Kind<Value>) -> Value? {
+        guard let node = entries[key]?.value, !node.isNull else { return nil }
+        do throws(Mismatch) {
+            guard case .scalar(let written, _) = node.content else {
+                throw Mismatch("wants \(kind.wants), got \(node.kindName)")
+            }
+            return try kind.parse(try report.substitution.apply(to: written))
+        } catch {
+            report.add(line: node.line, key: keyPath(key), error.reason)
+            return nil
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import HTTP
+import Logs
+import Queue
+import System
+
+extension QueueSettings {
+    static func read(_ section: consuming Section) -> QueueSettings {
+        var settings = QueueSettings()
+        if let bytes = section.value("max_bytes", .size(1 << 20...1 << 50)) {
+            settings.bytesMax = bytes
+        }
+        if let age = section.value("max_age", .duration(.seconds(60) ... .seconds(86_400 * 365))) {
+            settings.ageMax = age
+        }
+        let durability = Kind<QueueConfiguration.Durability>.choice([
+            "full": .full, "normal": .normal,
+        ])
+        if let choice = section.value("durability", durability) {
+            settings.durability = choice
+        }
+        if let bytes = section.value("min_free_bytes", .size(0...1 << 50)) {
+            settings.freeBytesMin = bytes
+        }
+        section.refuseOthers()
+        return settings
+    }
+}
+
+extension LogSettings {
+    static func read(_ section: consuming Section) -> LogSettings {
+        var settings = LogSettings()
+        let levels = Kind<Journal.Level>.choice(
+            ["debug": .debug, "info": .info, "warning": .warning, "error": .error]
+        )
+        let override = Override(option: "--log-level", variable: "SLUICE_LOG_LEVEL")
+        if let level = section.value("level", levels, override) { settings.level = level }
+        let formats = Kind<Journal.Format?>.choice(["auto": nil, "json": .json, "text": .text])
+        if let format = section.value("format", formats) { settings.format = format }
+        section.refuseOthers()
+        return settings
+    }
+}
+
+extension LimitSettings {
+    private typealias Sizes = [(String, WritableKeyPath<LimitSettings, Int>, ClosedRange<Int>)]
+
+    static func read(_ section: consuming Section) -> LimitSettings {
+        var settings = LimitSettings()
+        let sizes: Sizes = [
+            ("request_line", \.http.requestLineBytes, 256...1 << 20),
+            ("head", \.http.headBytes, 1 << 10...1 << 20),
+            ("body", \.bodyBytes, 1 << 10...1 << 30),
+            ("inflated_body", \.inflatedBytes, 1 << 10...1 << 30),
+            ("bodies_in_flight", \.http.inFlightBodyBytes, 1 << 20...1 << 40),
+        ]
+        for (key, path, range) in sizes {
+            if let size = section.value(key, .size(range)) { settings[keyPath: path] = size }
+        }
+        let counts: Sizes = [
+            ("fields", \.http.headFields, 8...10_000),
+            ("connections", \.http.connections, 1...1_000_000),
+            ("json_depth", \.json.depth, 1...64),
+            ("connections_per_address", \.http.connectionsPerAddress, 1...1_000_000),
+        ]
+        for (key, path, range) in counts {
+            if let count = section.value(key, .count(range)) { settings[keyPath: path] = count }
+        }
+        let timeouts: [(String, WritableKeyPath<LimitSettings, Duration>)] = [
+            ("head_timeout", \.http.headTime),
+            ("body_timeout", \.http.bodyTime),
+            ("idle_timeout", \.http.idleTime),
+            ("write_timeout", \.http.writeTime),
+        ]
+        let range = Duration.milliseconds(100) ... .seconds(3600)
+        for (key, path) in timeouts {
+            if let time = section.value(key, .duration(range)) { settings[keyPath: path] = time }
+        }
+        section.refuseOthers()
+        return settings
+    }
+}

@@ -1,0 +1,171 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct ConfigurationProblemTests {
+    @Test("Everything wrong is said at once, each with file, line, key and remedy")
+    func everything() {
+        let text = """
+            listn: 0.0.0.0:80
+            admin: { listen: "0.0.0.0:9000" }
+            data_dir: [a, b]
+            queue:
+              max_bytes: 4G
+              max_age: soon
+              durability: fulll
+              max_bytes: 1GiB
+            devices: { keys: [] }
+            destinations:
+              app:
+                endpoint: https://my-project.cn-hangzhou.log.aliyuncs.com
+                project: My_Project
+                logstore: app-log
+                credential: defalt
+                region: "${REGION}"
+                tags: { __topic__: x }
+                packet: { logs: 0 }
+              web:
+                endpoint: https://logs.example.com
+                project: my-project
+            credentials:
+              defualt: { from: static, access_key_id: x }
+              other: { from: ecs_role }
+            """
+        #expect(
+            problems(in: text) == """
+                sluice.yaml:1: listn: unknown key; did you mean listen?
+                sluice.yaml:2: admin.listen: 0.0.0.0:9000 can be reached from other machines, so it wants a token of yours: set admin.token, SLUICE_ADMIN_TOKEN or SLUICE_ADMIN_TOKEN_FILE, or listen on 127.0.0.1
+                sluice.yaml:3: data_dir: wants a path, got a list
+                sluice.yaml:5: queue.max_bytes: "4G" is not a size; write one such as 512KiB, 64MiB, 4GiB
+                sluice.yaml:6: queue.max_age: "soon" is not a duration; write one such as 500ms, 10s, 2h, 7d
+                sluice.yaml:7: queue.durability: "fulll" is not one of full, normal; did you mean full?
+                sluice.yaml:8: queue.max_bytes: given twice; first on line 5
+                sluice.yaml:9: devices.keys: not in this version: every device that reaches the listener may send
+                sluice.yaml:12: destinations.app.endpoint: endpoint 'https://my-project.cn-hangzhou.log.aliyuncs.com' begins with a project: write https://cn-hangzhou.log.aliyuncs.com and set project to my-project
+                sluice.yaml:13: destinations.app.project: the project name 'My_Project' is not valid: use 3 to 63 lower-case letters, digits and '-', beginning and ending with a letter or digit
+                sluice.yaml:16: destinations.app.region: the environment has no REGION; set it, or give a default as in ${REGION:-value}
+                sluice.yaml:17: destinations.app.tags.__topic__: this name is reserved by SLS; choose another
+                sluice.yaml:18: destinations.app.packet.logs: 0 is not between 1 and 40960
+                sluice.yaml:20: destinations.web.logstore: is missing
+                sluice.yaml:23: credentials.defualt.access_key_secret: is missing or empty; a static credential needs it
+                sluice.yaml:24: credentials.other.from: ecs_role is not in this version; use environment or static
+                """
+        )
+    }
+
+    @Test(
+        "One mistake, one line",
+        arguments: [
+            (
+                minimal + "limits: 5\n",
+                "sluice.yaml:2: limits: wants a group of settings, got a plain value"
+            ),
+            (
+                minimal + "admin: {token: short}\n",
+                "sluice.yaml:2: admin.token: has 5 characters; give at least 32, for example from: openssl rand -hex 32"
+            ),
+            (
+                minimal + "listen: 127.0.0.1:8081\n",
+                "listen (127.0.0.1:8081) and admin.listen (127.0.0.1:8081) have the same port; give one of them another"
+            ),
+            (
+                minimal + "queue: {max_bytes: 1KiB}\n",
+                "sluice.yaml:2: queue.max_bytes: 1KiB is not between 1MiB and 1024TiB"
+            ),
+            (
+                "destinations:\n  a: {endpoint: cn-hangzhou.log.aliyuncs.com, project: my-p, logstore: \"*\"}\n"
+                    + "  b: {endpoint: cn-hangzhou.log.aliyuncs.com, project: my-p, logstore: \"*\"}\n",
+                "sluice.yaml:3: destinations.b: has the project and logstore of a, so nothing would ever reach it"
+            ),
+            (
+                "destinations: {a: {endpoint: \"http://10.0.0.1\", project: my-p, logstore: ls}}\n",
+                "sluice.yaml:1: destinations.a.signature: signature v4 needs a region, and the endpoint 'http://10.0.0.1' does not show one: set region (for example cn-hangzhou), or use signature v1"
+            ),
+            (
+                "destinations: {a: {endpoint: cn-hangzhou.log.aliyuncs.com, project: my-p, logstore: ls, credential: x}}\n",
+                "sluice.yaml:1: destinations.a.credential: there is no credential named x"
+            ),
+            (
+                "a: [\n",
+                "sluice.yaml:2: not valid YAML: did not find expected node content while parsing a flow node"
+            ),
+        ]
+    )
+    func single(text: String, expected: String) {
+        #expect(problems(in: text) == expected)
+    }
+
+    @Test("Without file and environment it says how to begin")
+    func nothing() {
+        #expect(
+            problems(.init()) == """
+                no destination: describe one in a file given with --config, set SLUICE_ENDPOINT, SLUICE_PROJECT and SLUICE_LOGSTORE, or try without an account: sluice serve --sandbox
+                """
+        )
+    }
+
+    @Test("Half a description in the environment names the other half")
+    func half() {
+        #expect(
+            problems(.init(environment: ["SLUICE_ENDPOINT": "cn-hangzhou.log.aliyuncs.com"])) == """
+                environment: SLUICE_PROJECT: not set, and a destination needs it
+                environment: SLUICE_LOGSTORE: not set, and a destination needs it
+                """
+        )
+    }
+
+    @Test("Missing keys are named with every way to give them")
+    func missingKeys() {
+        let environment = [
+            "SLUICE_ENDPOINT": "cn-hangzhou.log.aliyuncs.com", "SLUICE_PROJECT": "my-project",
+            "SLUICE_LOGSTORE": "app-log", "ALIBABA_CLOUD_ACCESS_KEY_ID": "id",
+        ]
+        #expect(
+            problems(.init(environment: environment))
+                == "the environment has no ALIBABA_CLOUD_ACCESS_KEY_SECRET; set it, describe a "
+                + "credential with from: static, or try without keys: sluice serve --sandbox"
+        )
+    }
+
+    @Test("A wrong option or variable is named as it was given")
+    func overrides() {
+        let inputs = ConfigurationInputs(
+            options: ["--log-level": "loud"],
+            environment: ["SLUICE_LISTEN": "nowhere", "SLUICE_ADMIN_TOKEN": "secret-but-short"],
+            isSandboxed: true
+        )
+        #expect(
+            problems(inputs) == """
+                environment: SLUICE_LISTEN: "nowhere" is no address to listen on: the port is missing; write it like 0.0.0.0:8080, [::1]:8080 or :8080
+                environment: SLUICE_ADMIN_TOKEN: has 16 characters; give at least 32, for example from: openssl rand -hex 32
+                --log-level: "loud" is not one of debug, info, warning, error
+                """
+        )
+    }
+
+    @Test("A file that is not there is named")
+    func noFile() {
+        #expect(
+            problems(.init(file: "/none/sluice.yaml"))
+                == "the configuration file /none/sluice.yaml cannot be read: No such file or directory"
+        )
+    }
+
+    private func problems(in text: String) -> String {
+        let directory = TemporaryDirectory()
+        let keys = [
+            "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
+        ]
+        return problems(.init(file: directory.file("sluice.yaml", text), environment: keys))
+            .replacing("\(directory.path)/", with: "")
+    }
+
+    private func problems(_ inputs: ConfigurationInputs) -> String {
+        do {
+            _ = try GatewayConfiguration.read(inputs)
+            return "nothing is wrong"
+        } catch {
+            return "\(error)"
+        }
+    }
+}

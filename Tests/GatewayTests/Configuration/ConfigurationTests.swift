@@ -1,0 +1,150 @@
+import HTTP
+import Net
+import Queue
+import SLS
+import System
+import Testing
+
+@testable import Gateway
+
+@Suite struct ConfigurationTests {
+    private let keys = [
+        "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
+    ]
+
+    @Test("The design's example is understood, every setting of it")
+    func example() throws {
+        let configuration = try read(
+            """
+            listen: 127.0.0.1:9090
+            admin: { listen: "127.0.0.1:9091", token: "${TOKEN}" }
+            data_dir: /tmp/sluice
+            queue: { max_bytes: 2GiB, max_age: 1d, durability: normal, min_free_bytes: 0 }
+            destinations:
+              app:
+                endpoint: https://cn-hangzhou.log.aliyuncs.com
+                project: my-project
+                logstore: app-log
+                signature: v1
+                compress: zstd
+                packet: { bytes: 512KiB, logs: 100, age: 2s }
+                topic: t
+                tags: { env: prod, zone: a }
+                concurrency: 3
+            credentials:
+              default: { from: environment }
+            log: { level: debug, format: json }
+            limits: { body: 1MiB, idle_timeout: 30s, fields: 50 }
+            drain_timeout: 3s
+            """,
+            keys.merging(["TOKEN": String(repeating: "t", count: 32)]) { $1 }
+        )
+        #expect(configuration.listen.description == "127.0.0.1:9090")
+        #expect(configuration.admin.token?.revealed == String(repeating: "t", count: 32))
+        #expect(configuration.queue.bytesMax == 2 << 30)
+        #expect(configuration.queue.durability == .normal)
+        #expect(configuration.credentials["default"]?.accessKeyID == "id")
+        #expect(configuration.log.level == .debug)
+        #expect(configuration.log.format == .json)
+        #expect(configuration.limits.bodyBytes == 1 << 20)
+        #expect(configuration.limits.http.headFields == 50)
+        #expect(configuration.drainTimeout == .seconds(3))
+        let destination = configuration.defaultDestination
+        #expect(destination.logstore == .named("app-log"))
+        #expect(destination.signature == .v1)
+        #expect(destination.transfer.compression == .zstd)
+        #expect(
+            destination.transfer.packet == .init(rawBytes: 512 << 10, logs: 100, age: .seconds(2))
+        )
+        #expect(destination.transfer.concurrency == 3)
+        #expect(destination.labels.tags.map(\.key) == ["env", "zone"])
+    }
+
+    @Test("The environment alone describes the simple case")
+    func environmentAlone() throws {
+        let configuration = try GatewayConfiguration.read(
+            .init(
+                environment: keys.merging([
+                    "SLUICE_ENDPOINT": "cn-beijing.log.aliyuncs.com",
+                    "SLUICE_PROJECT": "my-project",
+                    "SLUICE_LOGSTORE": "*", "SLUICE_LISTEN": ":1234", "SLUICE_DATA_DIR": "/tmp/x",
+                ]) { $1 }
+            )
+        )
+        #expect(configuration.destinations.map(\.name) == ["default"])
+        #expect(configuration.defaultDestination.logstore == .any)
+        #expect(configuration.listen.description == "0.0.0.0:1234")
+        #expect(configuration.admin.listen.description == "127.0.0.1:8081")
+    }
+
+    @Test("Flag beats environment beats file")
+    func precedence() throws {
+        let directory = TemporaryDirectory()
+        let file = directory.file("s.yaml", minimal + "listen: 127.0.0.1:1\nlog: {level: error}\n")
+        func listen(_ options: [String: String], _ environment: [String: String]) throws -> String {
+            try GatewayConfiguration.read(
+                .init(
+                    file: file,
+                    options: options,
+                    environment: keys.merging(environment) { $1 }
+                )
+            ).listen.description
+        }
+        #expect(try listen([:], [:]) == "127.0.0.1:1")
+        #expect(try listen([:], ["SLUICE_LISTEN": "127.0.0.1:2"]) == "127.0.0.1:2")
+        #expect(
+            try listen(["--listen": "127.0.0.1:3"], ["SLUICE_LISTEN": "127.0.0.1:2"])
+                == "127.0.0.1:3"
+        )
+        #expect(try listen([:], ["SLUICE_LISTEN": ""]) == "127.0.0.1:1")
+    }
+
+    @Test("The environment overrides the default destination of a file")
+    func environmentOverDestination() throws {
+        let configuration = try read(
+            """
+            destinations:
+              one: { endpoint: cn-hangzhou.log.aliyuncs.com, project: proj-one, logstore: a1 }
+              default: { endpoint: cn-hangzhou.log.aliyuncs.com, project: proj-two, logstore: a1 }
+            """,
+            keys.merging(["SLUICE_PROJECT": "proj-three"]) { $1 }
+        )
+        #expect(configuration.destinations.map(\.project) == ["proj-one", "proj-three"])
+        #expect(configuration.defaultDestination.name == "default")
+    }
+
+    @Test("In a sandbox nothing needs to be given")
+    func sandboxed() throws {
+        let configuration = try GatewayConfiguration.read(.init(isSandboxed: true))
+        #expect(configuration.defaultDestination.project == "sandbox")
+        #expect(configuration.defaultDestination.logstore == .any)
+        #expect(configuration.dataDirectory == "sluice-data")
+    }
+
+    @Test("Static credentials come from the file")
+    func staticCredential() throws {
+        let directory = TemporaryDirectory()
+        let secret = directory.file("secret", "hush\n")
+        let configuration = try read(
+            minimal
+                + "credentials: {default: {from: static, access_key_id: me, "
+                + "access_key_secret: \"${file:\(secret)}\", security_token: sts}}\n",
+            [:]
+        )
+        let credential = try #require(configuration.credentials["default"])
+        #expect(credential.accessKeyID == "me")
+        #expect(credential.secret.revealed == "hush")
+        #expect(credential.securityToken?.revealed == "sts")
+    }
+}
+
+let minimal =
+    "destinations: {app: {endpoint: https://cn-hangzhou.log.aliyuncs.com, project: my-project, "
+    + "logstore: app-log}}\n"
+
+func read(_ text: String, _ environment: [String: String]) throws -> GatewayConfiguration {
+    let directory = TemporaryDirectory()
+    return try GatewayConfiguration.read(
+        .init(file: directory.file("sluice.yaml", text), environment: environment)
+    )
+}

@@ -1,0 +1,59 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct QuantityTests {
+    @Test(
+        "Sizes are a number and a unit",
+        arguments: [
+            ("0", 0), ("100", 100), ("100B", 100), ("1KiB", 1024), ("4GiB", 4 << 30),
+            ("10MB", 10_000_000), ("2TiB", 2 << 40),
+        ]
+    )
+    func sizes(text: String, bytes: Int) {
+        #expect(byteSize(text) == bytes)
+    }
+
+    @Test(
+        "What is no size is refused",
+        arguments: ["", "GiB", "4G", "4 GiB", "1.5GiB", "-1", "4gib", "99999999999TiB", "٣KiB"]
+    )
+    func noSize(text: String) {
+        #expect(byteSize(text) == nil)
+    }
+
+    @Test(
+        "Durations are numbers with units",
+        arguments: [
+            ("500ms", Duration.milliseconds(500)), ("1s", .seconds(1)), ("1h30m", .seconds(5400)),
+            ("7d", .seconds(604_800)), ("0s", .zero),
+        ]
+    )
+    func durations(text: String, expected: Duration) {
+        #expect(timeSpan(text) == expected)
+    }
+
+    @Test("What is no duration is refused", arguments: ["", "1", "s", "1.5s", "-1s", "1 s", "1w"])
+    func noDuration(text: String) {
+        #expect(timeSpan(text) == nil)
+    }
+
+    @Test("Sizes and durations are written as people write them")
+    func written() {
+        #expect(sizeText(4 << 30) == "4GiB")
+        #expect(sizeText(1500) == "1500B")
+        #expect(durationText(.seconds(604_800)) == "7d")
+        #expect(durationText(.milliseconds(1500)) == "1500ms")
+    }
+
+    @Test(
+        "A slip of the pen is recognised, another word is not",
+        arguments: [
+            ("max_byte", "max_bytes"), ("maxbytes", "max_bytes"), ("durabilty", "durability"),
+            ("mxa_age", "max_age"), ("banana", nil),
+        ]
+    )
+    func nearMisses(written: String, meant: String?) {
+        #expect(nearMiss(written, among: ["max_bytes", "max_age", "durability"]) == meant)
+    }
+}

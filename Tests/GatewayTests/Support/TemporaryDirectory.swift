@@ -1,0 +1,35 @@
+import Glibc
+
+/// A directory of its own for one test, gone afterwards.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() {
+        var template = Array("/tmp/sluice-gateway-XXXXXX".utf8CString)
+        precondition(mkdtemp(&template) != nil, "no temporary directory")
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { Self.remove(path) }
+
+    func file(_ name: String, _ content: String) -> String {
+        let path = "\(path)/\(name)"
+        let file = fopen(path, "w")
+        fputs(content, file)
+        fclose(file)
+        return path
+    }
+
+    private static func remove(_ path: String) {
+        if let directory = opendir(path) {
+            while let entry = readdir(directory) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                if name != ".", name != ".." { remove("\(path)/\(name)") }
+            }
+            closedir(directory)
+        }
+        Glibc.remove(path)
+    }
+}
