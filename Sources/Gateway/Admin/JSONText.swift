@@ -1,0 +1,82 @@
+import System
+
+/// A JSON document written from front to back, members in the order they are given.
+struct JSONText {
+    private(set) var text = ""
+    private var needsComma = false
+
+    mutating func object(_ members: (inout JSONText) -> Void) {
+        nest("{", "}", members)
+    }
+
+    mutating func array(_ elements: (inout JSONText) -> Void) {
+        nest("[", "]", elements)
+    }
+
+    mutating func object(_ name: String, _ members: (inout JSONText) -> Void) {
+        key(name)
+        object(members)
+    }
+
+    mutating func array(_ name: String, _ elements: (inout JSONText) -> Void) {
+        key(name)
+        array(elements)
+    }
+
+    mutating func member(_ name: String, _ value: String?) {
+        key(name)
+        value.map { element($0) } ?? raw("null")
+    }
+
+    mutating func member(_ name: String, _ value: some FixedWidthInteger) {
+        key(name)
+        raw("\(value)")
+    }
+
+    mutating func member(_ name: String, _ value: Bool) {
+        key(name)
+        raw(value ? "true" : "false")
+    }
+
+    /// Seconds with three decimals, as people read ages.
+    mutating func member(_ name: String, seconds: Duration) {
+        key(name)
+        raw(decimalSeconds(seconds))
+    }
+
+    mutating func element(_ value: String) {
+        raw(jsonQuoted(value))
+    }
+
+    private mutating func key(_ name: String) {
+        separate()
+        text += jsonQuoted(name) + ":"
+        needsComma = false
+    }
+
+    private mutating func raw(_ value: String) {
+        separate()
+        text += value
+        needsComma = true
+    }
+
+    private mutating func nest(_ open: String, _ close: String, _ body: (inout JSONText) -> Void) {
+        separate()
+        text += open
+        needsComma = false
+        body(&self)
+        text += close
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { text += "," }
+    }
+}
+
+/// "12.345"; a negative duration, from a clock that jumped, is nothing.
+func decimalSeconds(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = max(duration, .zero).components
+    let thousandths = attoseconds / 1_000_000_000_000_000
+    return "\(seconds).\(thousandths < 100 ? "0" : "")\(thousandths < 10 ? "0" : "")\(thousandths)"
+}

@@ -1,0 +1,66 @@
+import HTTP
+import Logs
+
+/// Gives the content of a request's body, inflated where it has to be.
+struct BodyReader {
+    let decoder: JSONLogDecoder
+    private let inflater = Inflater()
+    private let limit: InflateLimit
+
+    init(_ limits: LimitSettings) {
+        decoder = JSONLogDecoder(limits: limits.json)
+        limit = InflateLimit(bytes: limits.inflatedBytes)
+    }
+
+    /// The content is valid until the next call, and 64 bytes after its end may be read.
+    func content(
+        of body: UnsafeRawBufferPointer,
+        _ head: RequestHead
+    ) throws(Refusal) -> UnsafeRawBufferPointer {
+        guard let coding = try coding(head) else {
+            guard body.count <= limit.bytes else {
+                throw Refusal(InflateError.tooLarge(limit: limit.bytes))
+            }
+            return body
+        }
+        do throws(InflateError) {
+            return try inflater.inflate(body, coding, rawBytes: try rawBytes(head), limit: limit)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    /// SLS's own header first; web pages and agents use HTTP's.
+    private func coding(_ head: RequestHead) throws(Refusal) -> ContentCoding? {
+        if let name = head.field("x-log-compresstype"), !name.isEmpty, name != "none" {
+            guard let coding = ContentCoding(name: name) else {
+                throw Refusal(
+                    400,
+                    "InvalidCompressType",
+                    "x-log-compresstype \(clipped(name)) is not one of lz4, deflate, gzip, zstd"
+                )
+            }
+            return coding
+        }
+        guard let name = head.field("content-encoding"), !name.isEmpty,
+            name.lowercased() != "identity"
+        else { return nil }
+        guard let coding = ContentCoding(name: name) else {
+            throw Refusal(
+                415,
+                "InvalidCompressType",
+                "Content-Encoding \(clipped(name)) is not one of gzip, deflate, zstd, lz4"
+            )
+        }
+        return coding
+    }
+
+    /// Looked at for compressed bodies only: of uncompressed JSON browsers count UTF-16 units.
+    private func rawBytes(_ head: RequestHead) throws(InflateError) -> Int? {
+        guard let text = head.field("x-log-bodyrawsize") else { return nil }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let size = Int(text) else {
+            throw .corrupt("x-log-bodyrawsize \(clipped(text)) is not a number of bytes")
+        }
+        return size
+    }
+}

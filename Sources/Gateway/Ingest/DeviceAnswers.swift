@@ -1,0 +1,63 @@
+import HTTP
+
+/// The answers to devices. Also used on the queue's thread, after a commit.
+struct DeviceAnswers: Sendable {
+    let counters: IngestCounters
+
+    /// Pages of any origin may send: a beacon cannot carry a key anyway, and who may send is not
+    /// decided by what a browser says about itself.
+    private static let openToPages = (name: "access-control-allow-origin", value: "*")
+
+    func refused(
+        _ refusal: Refusal,
+        _ route: DeviceRoute,
+        isSLSPath: Bool = false
+    ) -> Response {
+        counters.countRefused(route.name, refusal)
+        var fields: [(name: String, value: String)] = []
+        if refusal.status == 405 { fields.append(("allow", route.methodNames)) }
+        if refusal.status == 415 {
+            fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
+        }
+        switch route {
+        case .logs: fields.append(Self.openToPages)
+        case .track:
+            fields.append(Self.openToPages)
+            return ErrorShape.sls.response(refusal, fields: fields)
+        case .serverTime:
+            return ErrorShape.sls.response(refusal, fields: fields)
+        case .health, .server, .unknown: break
+        }
+        return (isSLSPath ? ErrorShape.sls : .plain).response(refusal, fields: fields)
+    }
+
+    func accepted(_ route: DeviceRoute, receipt: [UInt8], count: Int) -> Response {
+        let receipt = String(decoding: receipt, as: UTF8.self)
+        var response = Response(
+            status: 200,
+            fields: [("x-log-requestid", receipt), Self.openToPages]
+        )
+        if case .logs = route {
+            response.fields.append(("content-type", "application/json"))
+            response.body = Array("{\"receipt\":\"\(receipt)\",\"count\":\(count)}\n".utf8)
+        }
+        return response
+    }
+
+    func preflight(_ route: DeviceRoute) -> Response {
+        Response(
+            status: 204,
+            fields: [
+                ("allow", route.methodNames),
+                Self.openToPages,
+                ("access-control-allow-methods", route.methodNames),
+                (
+                    "access-control-allow-headers",
+                    "content-type, content-encoding, x-log-apiversion, x-log-bodyrawsize, "
+                        + "x-log-compresstype"
+                ),
+                ("access-control-max-age", "86400"),
+            ]
+        )
+    }
+}

@@ -1,0 +1,122 @@
+package import HTTP
+import Logs
+package import Queue
+package import System
+
+/// Answers devices. One for each loop thread, with a decoder and an inflater of its own.
+package final class DeviceHandler: RequestHandler {
+    /// What the handlers of all loops share.
+    package struct Shared: Sendable {
+        package let queue: any BatchQueue
+        package let routes: Locked<RoutingTable>
+        package let limits: LimitSettings
+        package let mint: ReceiptMint
+        package let counters: IngestCounters
+
+        package init(
+            queue: any BatchQueue,
+            routes: RoutingTable,
+            limits: LimitSettings = LimitSettings(),
+            counters: IngestCounters = IngestCounters()
+        ) {
+            self.queue = queue
+            self.routes = Locked(routes)
+            self.limits = limits
+            self.mint = ReceiptMint()
+            self.counters = counters
+        }
+    }
+
+    let shared: Shared
+    let answers: DeviceAnswers
+    let reader: BodyReader
+    private var stamp: Stamp
+
+    package init(_ shared: Shared) {
+        self.shared = shared
+        answers = DeviceAnswers(counters: shared.counters)
+        reader = BodyReader(shared.limits)
+        stamp = Stamp(mint: shared.mint)
+    }
+
+    package func admit(_ head: RequestHead) -> Admission {
+        let route = DeviceRoute(head)
+        do throws(Refusal) {
+            guard route != .unknown else { throw .unknownPath }
+            guard route.methods.contains(head.method) else { throw .method(route) }
+            guard head.method == .post else { return .accept(bodyBytesMax: 0) }
+            _ = try target(of: route, head)
+            let admission = shared.queue.admission
+            guard admission == .open else { throw Refusal(admission) }
+            return .accept(bodyBytesMax: shared.limits.bodyBytes)
+        } catch {
+            return .refuse(refused(error, route, head))
+        }
+    }
+
+    package func handle(
+        _ head: RequestHead,
+        body: UnsafeRawBufferPointer,
+        responder: Responder
+    ) {
+        let route = DeviceRoute(head)
+        guard head.method != .options else { return responder.send(answers.preflight(route)) }
+        switch route {
+        case .logs, .track:
+            do throws(Refusal) {
+                try take(head, route, body, responder)
+            } catch {
+                responder.send(refused(error, route, head))
+            }
+        case .health:
+            responder.send(Response(status: 200, contentType: "text/plain", text: "ok\n"))
+        case .serverTime:
+            // What is asked for is in the stamp.
+            responder.send(Response(status: 200))
+        case .server, .unknown:
+            responder.send(refused(.unknownPath, route, head))
+        }
+    }
+
+    package func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+        refused(Refusal(problem), head.map { DeviceRoute($0) } ?? .unknown, head)
+    }
+
+    private func refused(_ refusal: Refusal, _ route: DeviceRoute, _ head: RequestHead?) -> Response
+    {
+        let isSLSPath = head?.pathText.hasPrefix("/logstores/") ?? false
+        return answers.refused(refusal, route, isSLSPath: isSLSPath)
+    }
+
+    package func stamp(_ fields: inout [UInt8]) {
+        stamp.apply(to: &fields)
+    }
+
+    func target(of route: DeviceRoute, _ head: RequestHead) throws(Refusal) -> RoutingTable.Target {
+        let routes = shared.routes.withLock { $0 }
+        let host = head.field("host")
+        let project = head.field("x-log-project")
+        switch route {
+        case .track(let name):
+            let logstore = String(decoding: head.bytes[name], as: UTF8.self)
+            return try routes.target(host: host, project: project, logstore: logstore)
+        case .logs(let tag):
+            return try routes.target(host: host, project: project, tag: try self.tag(tag, head))
+        case .serverTime, .health, .server, .unknown:
+            throw .unknownPath
+        }
+    }
+
+    func tag(_ range: Range<Int>, _ head: RequestHead) throws(Refusal) -> String {
+        guard let tag = percentDecoded(head.bytes[range]), (1...128).contains(tag.utf8.count),
+            tag.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f })
+        else {
+            throw Refusal(
+                400,
+                "ParameterInvalid",
+                "the tag in /logs/{tag} has 1 to 128 bytes of UTF-8 without control characters"
+            )
+        }
+        return tag
+    }
+}

@@ -1,0 +1,60 @@
+import HTTP
+import Logs
+import Queue
+
+// One answer for each reason, as the table of the outer contract has it.
+
+extension Refusal {
+    init(_ admission: QueueAdmission) {
+        let reason =
+            switch admission {
+            case .open: "try again"
+            case .full: "the queue is full; keep the logs and send them again later"
+            case .diskFull: "the disk is full; keep the logs and send them again later"
+            case .failing: "the queue cannot be written; keep the logs and send them again later"
+            case .stopping: "the gateway is stopping; keep the logs and send them again"
+            }
+        self.init(503, "ServerBusy", reason)
+    }
+
+    init(_ error: InflateError) {
+        switch error {
+        case .tooLarge, .suspiciousRatio:
+            self.init(413, "PostBodyTooLarge", error.description)
+        case .corrupt, .sizeMismatch, .sizeMissing:
+            self.init(400, "PostBodyUncompressError", error.description)
+        }
+    }
+
+    init(_ error: LogDecodingError) {
+        self.init(
+            400,
+            "PostBodyInvalid",
+            error.description,
+            position: error.position
+        )
+    }
+
+    /// What the server found before anything was asked of us.
+    init(_ problem: RequestProblem) {
+        let code =
+            switch problem.status {
+            case 408: "RequestTimeout"
+            case 411: "MissingContentLength"
+            case 413: "PostBodyTooLarge"
+            case 503: "ServerBusy"
+            default: "ParameterInvalid"
+            }
+        self.init(problem.status, code, problem.reason)
+    }
+
+    static let unknownPath = Refusal(
+        404,
+        "PathNotExist",
+        "no such path; logs go to POST /logs/{tag} or POST /logstores/{logstore}/track"
+    )
+
+    static func method(_ route: DeviceRoute) -> Refusal {
+        Refusal(405, "InvalidMethod", "this path answers to \(route.methodNames)")
+    }
+}

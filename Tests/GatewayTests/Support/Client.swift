@@ -1,0 +1,105 @@
+import Glibc
+import Net
+import System
+
+/// The smallest HTTP client that shows what really came back.
+struct Client {
+    struct Answer {
+        var status: Int
+        /// In the order they came, names as they were written.
+        var fields: [(name: String, value: String)]
+        var body: [UInt8]
+
+        subscript(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    let address: ListenAddress
+
+    func post(
+        _ path: String,
+        _ body: some Collection<UInt8>,
+        _ fields: KeyValuePairs<String, String> = [:]
+    ) throws -> Answer {
+        try send("POST", path, Array(body), fields)
+    }
+
+    func get(_ path: String, _ fields: KeyValuePairs<String, String> = [:]) throws -> Answer {
+        try send("GET", path, [], fields)
+    }
+
+    func send(
+        _ method: String,
+        _ path: String,
+        _ body: [UInt8] = [],
+        _ fields: KeyValuePairs<String, String> = [:]
+    ) throws -> Answer {
+        var head = "\(method) \(path) HTTP/1.1\r\nconnection: close\r\n"
+        if !fields.contains(where: { $0.key == "host" }) { head += "host: gateway.test\r\n" }
+        if !fields.contains(where: { $0.key == "content-length" }),
+            method == "POST" || !body.isEmpty
+        {
+            head += "content-length: \(body.count)\r\n"
+        }
+        for (name, value) in fields { head += "\(name): \(value)\r\n" }
+        return try exchange(Array((head + "\r\n").utf8) + body)
+    }
+
+    /// Sends bytes as they are, and reads until the server closes.
+    func exchange(_ request: [UInt8]) throws -> Answer {
+        let socket = OwnedDescriptor(
+            taking: try system("socket") { Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) }
+        )
+        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(
+            socket.number,
+            SOL_SOCKET,
+            SO_RCVTIMEO,
+            &patience,
+            socklen_t(MemoryLayout<timeval>.size)
+        )
+        let target = SocketAddress(host: address.host, port: address.port)!
+        _ = try system("connect") {
+            target.withPointer { connect(socket.number, $0, $1) }
+        }
+        var rest = request[...]
+        while !rest.isEmpty {
+            let sent = rest.withUnsafeBytes {
+                Glibc.send(socket.number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
+            // A server that refuses early stops reading; what it said still counts.
+            guard sent > 0 else { break }
+            rest = rest.dropFirst(sent)
+        }
+        var answer: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = recv(socket.number, &chunk, chunk.count, 0)
+            guard count > 0 else { break }
+            answer += chunk[..<count]
+        }
+        return try Answer(parsing: answer)
+    }
+}
+
+extension Client.Answer {
+    struct Unreadable: Error {
+        let bytes: String
+    }
+
+    init(parsing bytes: [UInt8]) throws {
+        guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
+            throw Unreadable(bytes: String(decoding: bytes, as: UTF8.self))
+        }
+        var lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
+            .split(separator: "\r\n")[...]
+        status = Int(lines.removeFirst().split(separator: " ")[1]) ?? 0
+        fields = lines.map { line in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return (
+                String(parts[0]), parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
+            )
+        }
+        body = Array(bytes[end.upperBound...])
+    }
+}

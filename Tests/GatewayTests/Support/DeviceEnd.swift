@@ -1,0 +1,58 @@
+import HTTP
+import Net
+import Queue
+import System
+
+@testable import Gateway
+
+/// The devices' listener over a queue in memory.
+final class DeviceEnd: Sendable {
+    let queue = RecordingQueue()
+    let shared: DeviceHandler.Shared
+    let server: HTTPServer
+
+    init(
+        _ configuration: String = DeviceEnd.twoDestinations,
+        limits: (inout LimitSettings) -> Void = { _ in }
+    ) throws {
+        let configuration = try read(
+            configuration,
+            ["ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret"]
+        )
+        var settings = LimitSettings()
+        limits(&settings)
+        let shared = DeviceHandler.Shared(
+            queue: queue,
+            routes: RoutingTable(configuration),
+            limits: settings
+        )
+        self.shared = shared
+        server = try HTTPServer(
+            .init(
+                listen: ListenAddress(host: "127.0.0.1", port: 0),
+                loops: 1,
+                limits: settings.http,
+                journal: .silent
+            )
+        ) { _ in DeviceHandler(shared) }
+    }
+
+    deinit { server.stop(within: .zero) }
+
+    var client: Client { Client(address: server.address) }
+
+    static let twoDestinations = """
+        destinations:
+          app:
+            endpoint: https://cn-hangzhou.log.aliyuncs.com
+            project: my-project
+            logstore: app-log
+            tags: { env: prod }
+          any:
+            endpoint: https://cn-hangzhou.log.aliyuncs.com
+            project: other-project
+            logstore: "*"
+            topic: given
+            source: here
+        """
+}

@@ -1,0 +1,24 @@
+import Queue
+import System
+
+/// A queue that keeps what it is given in memory and says what it is told to say.
+final class RecordingQueue: BatchQueue {
+    private let batches = Locked<[Batch]>([])
+    private let state = Locked(QueueAdmission.open)
+    /// What `append` answers, which may differ from what was said before the body.
+    let outcome = Locked(AppendOutcome.stored)
+
+    var stored: [Batch] { batches.withLock { $0 } }
+
+    var admission: QueueAdmission { state.withLock { $0 } }
+
+    func say(_ admission: QueueAdmission) {
+        state.withLock { $0 = admission }
+    }
+
+    func append(_ batches: [Batch], whenDurable: @escaping @Sendable (AppendOutcome) -> Void) {
+        let outcome = outcome.withLock { $0 }
+        if outcome == .stored { self.batches.withLock { $0 += batches } }
+        whenDurable(outcome)
+    }
+}

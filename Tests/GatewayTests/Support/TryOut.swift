@@ -1,0 +1,74 @@
+import Net
+import Queue
+import SLS
+import Sandbox
+import System
+
+@testable import Gateway
+
+/// A whole gateway with a sandbox behind it, on ports and a directory of its own.
+final class TryOut: Sendable {
+    static let token = "0123456789abcdef0123456789abcdef"
+
+    let directory = TemporaryDirectory()
+    let sandbox: SandboxPartner
+    let gateway: Gateway
+
+    init(_ change: (inout GatewayConfiguration) -> Void = { _ in }) throws {
+        sandbox = try SandboxPartner(.silent)
+        gateway = try Gateway(
+            try Self.configuration(sandbox, directory, change),
+            journal: .silent
+        )
+    }
+
+    static func configuration(
+        _ sandbox: SandboxPartner,
+        _ directory: TemporaryDirectory,
+        _ change: (inout GatewayConfiguration) -> Void = { _ in }
+    ) throws -> GatewayConfiguration {
+        var configuration = sandbox.redirected(
+            try .read(
+                .init(
+                    options: [
+                        "--listen": "127.0.0.1:0", "--admin-listen": "127.0.0.1:0",
+                        "--data-dir": directory.path + "/data",
+                    ],
+                    environment: ["SLUICE_ADMIN_TOKEN": token],
+                    isSandboxed: true
+                )
+            )
+        )
+        configuration.destinations[0].transfer.packet.age = .milliseconds(10)
+        change(&configuration)
+        return configuration
+    }
+
+    deinit {
+        gateway.stop(within: .zero)
+        sandbox.stop()
+    }
+
+    var devices: Client { Client(address: gateway.deviceAddress) }
+    var admin: Client { Client(address: gateway.adminAddress) }
+
+    func admin(_ path: String) throws -> Client.Answer {
+        try admin.get(path, ["authorization": "Bearer \(Self.token)"])
+    }
+
+    /// Waits until the ledger says that so many logs are delivered.
+    func delivered(_ count: Int64) -> Bool {
+        eventually { gateway.report.queue.ledger.delivered >= count }
+    }
+}
+
+/// Looks again and again, up to 20 seconds.
+func eventually(_ condition: () -> Bool) -> Bool {
+    let deadline = Moment.now + .seconds(20)
+    guard let clock = try? WakeUp() else { return false }
+    while Moment.now < deadline {
+        if condition() { return true }
+        clock.wait(timeout: .milliseconds(10))
+    }
+    return condition()
+}
