@@ -1,0 +1,76 @@
+import Delivery
+import Queue
+import System
+
+extension MetricsPage {
+    mutating func delivery(_ destinations: [GatewayReport.Destination], now: WallTime) {
+        let gauges: KeyValuePairs<String, (String, KeyPath<DestinationStatus, Int>)> = [
+            "sluice_delivery_in_flight": ("Requests to the destination under way.", \.inFlight),
+            "sluice_delivery_waiting_for_retry": (
+                "Packets that wait to be tried again.", \.waitingRetry
+            ),
+            "sluice_delivery_held_packets": (
+                "Packets that cannot be sent as they are.", \.held.packets
+            ),
+        ]
+        for (name, (help, path)) in gauges {
+            family(name, .gauge, help) { $0.add(destinations, path) }
+        }
+        let counters: KeyValuePairs<String, (String, KeyPath<DestinationStatus, Int>)> = [
+            "sluice_delivery_packets_total": ("Packets stored at the destination.", \.sentPackets),
+            "sluice_delivery_logs_total": ("Logs in those packets.", \.sentLogs),
+            "sluice_delivery_raw_bytes_total": ("Those logs before compression.", \.sentRawBytes),
+            "sluice_delivery_wire_bytes_total": (
+                "Those packets as they were sent.", \.sentWireBytes
+            ),
+        ]
+        for (name, (help, path)) in counters {
+            family(name, .counter, help) { $0.add(destinations, path) }
+        }
+        family("sluice_delivery_failures_total", .counter, "Attempts that failed, by kind.") {
+            for each in destinations {
+                for kind in DeliveryFailure.Kind.allCases {
+                    $0.add(
+                        each.delivery.failures[kind] ?? 0,
+                        ["destination": each.name, "kind": kind.rawValue]
+                    )
+                }
+            }
+        }
+        family("sluice_delivery_failing", .gauge, "Whether something keeps logs from arriving.") {
+            for each in destinations {
+                $0.add(each.delivery.trouble != nil, ["destination": each.name])
+            }
+        }
+        family("sluice_delivery_seconds", .histogram, "How long answered requests took.") {
+            for each in destinations {
+                let latency = each.delivery.latency
+                $0.add(
+                    bounds: LatencyHistogram.bounds,
+                    counts: latency.counts,
+                    sum: latency.sum,
+                    ("destination", each.name)
+                )
+            }
+        }
+        family("sluice_queue_oldest_seconds", .gauge, "Age of the oldest log in the queue.") {
+            for each in destinations {
+                let age = each.queue.oldest.map {
+                    Duration.nanoseconds(now.nanoseconds - $0.nanoseconds)
+                }
+                $0.add(seconds: age ?? .zero, ["destination": each.name])
+            }
+        }
+    }
+}
+
+extension MetricsPage.Samples {
+    fileprivate mutating func add(
+        _ destinations: [GatewayReport.Destination],
+        _ path: KeyPath<DestinationStatus, Int>
+    ) {
+        for each in destinations {
+            add(each.delivery[keyPath: path], ["destination": each.name])
+        }
+    }
+}

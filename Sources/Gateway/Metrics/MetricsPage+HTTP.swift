@@ -1,0 +1,78 @@
+import HTTP
+
+extension MetricsPage {
+    typealias HTTPCount = KeyPath<HTTPServer.Counters, Int>
+
+    /// What the servers count, one sample for each listener.
+    mutating func listeners(_ listeners: [GatewayReport.Listener]) {
+        family("sluice_http_responses_total", .counter, "Answers, by the class of their status.") {
+            for listener in listeners {
+                for (index, count) in listener.counters.answersByClass.enumerated().dropFirst() {
+                    $0.add(count, ["listener": listener.name, "class": "\(index + 1)xx"])
+                }
+            }
+        }
+        let counters: KeyValuePairs<String, (String, HTTPCount)> = [
+            "sluice_http_connections_accepted_total": (
+                "Connections accepted.", \.connectionsAccepted
+            ),
+            "sluice_http_connections_broken_total": (
+                "Connections ended by the client in the middle of something.", \.connectionsBroken
+            ),
+            "sluice_http_malformed_total": ("Requests that could not be read.", \.malformed),
+            "sluice_http_too_large_total": ("Requests with a body beyond the limit.", \.tooLarge),
+            "sluice_http_refused_in_flight_total": (
+                "Requests refused because too many body bytes were in flight.", \.refusedInFlight
+            ),
+            "sluice_http_received_bytes_total": ("Bytes read from connections.", \.bytesIn),
+            "sluice_http_sent_bytes_total": ("Bytes written to connections.", \.bytesOut),
+        ]
+        for (name, (help, path)) in counters {
+            family(name, .counter, help) { $0.add(listeners, path) }
+        }
+        family("sluice_http_connections_refused_total", .counter, "Connections turned away.") {
+            for listener in listeners {
+                let counters = listener.counters
+                $0.add(
+                    counters.connectionsRefusedFull,
+                    ["listener": listener.name, "reason": "full"]
+                )
+                $0.add(
+                    counters.connectionsRefusedPerAddress,
+                    ["listener": listener.name, "reason": "address"]
+                )
+            }
+        }
+        family("sluice_http_timeouts_total", .counter, "Connections ended for their slowness.") {
+            let kinds: KeyValuePairs<String, HTTPCount> = [
+                "head": \.headTimeouts, "body": \.bodyTimeouts, "write": \.writeTimeouts,
+                "idle": \.idleTimeouts,
+            ]
+            for listener in listeners {
+                for (kind, path) in kinds {
+                    $0.add(
+                        listener.counters[keyPath: path],
+                        ["listener": listener.name, "kind": kind]
+                    )
+                }
+            }
+        }
+        family("sluice_http_connections", .gauge, "Connections that are open.") {
+            $0.add(listeners, \.connectionsOpen)
+        }
+        family("sluice_http_in_flight_body_bytes", .gauge, "Bodies without an answer yet.") {
+            $0.add(listeners, \.inFlightBodyBytes)
+        }
+    }
+}
+
+extension MetricsPage.Samples {
+    fileprivate mutating func add(
+        _ listeners: [GatewayReport.Listener],
+        _ path: MetricsPage.HTTPCount
+    ) {
+        for listener in listeners {
+            add(listener.counters[keyPath: path], ["listener": listener.name])
+        }
+    }
+}

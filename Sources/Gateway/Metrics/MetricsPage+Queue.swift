@@ -1,0 +1,49 @@
+import Queue
+import System
+
+extension MetricsPage {
+    mutating func queue(_ queue: QueueStatus, now: WallTime) {
+        family("sluice_queue_admission", .gauge, "1 for what the queue says to new batches.") {
+            for admission in QueueAdmission.all {
+                $0.add(queue.admission == admission, ["state": admission.name])
+            }
+        }
+        let gauges: KeyValuePairs<String, (String, KeyPath<QueueStatus, Int>)> = [
+            "sluice_queue_bytes": ("Queued, compressed, with the rows' own cost.", \.bytes),
+            "sluice_queue_max_bytes": ("Where new batches are refused.", \.bytesMax),
+            "sluice_queue_rows": ("Rows in the queue.", \.rows),
+            "sluice_queue_streams": ("Streams with something in the queue.", \.streams),
+            "sluice_queue_packets": ("Packets sealed and not yet delivered.", \.packets),
+            "sluice_queue_waiting_bytes": ("Bytes that wait for a commit.", \.waitingBytes),
+            "sluice_queue_recent_bytes": ("Payloads kept in memory.", \.recentBytes),
+            "sluice_queue_database_bytes": ("The database file.", \.databaseBytes),
+            "sluice_queue_log_bytes": ("The write-ahead log.", \.logBytes),
+            "sluice_queue_disk_free_bytes": ("Free space beside the queue.", \.freeBytes),
+        ]
+        for (name, (help, path)) in gauges {
+            family(name, .gauge, help) { $0.add(queue[keyPath: path]) }
+        }
+        let counters: KeyValuePairs<String, (String, KeyPath<QueueStatus, Int>)> = [
+            "sluice_queue_commits_total": ("Transactions committed.", \.commits),
+            "sluice_queue_checkpoints_total": (
+                "Checkpoints of the write-ahead log.", \.checkpoints
+            ),
+            "sluice_queue_failures_total": ("Transactions that failed.", \.failures),
+            "sluice_queue_salvages_total": ("Damaged databases moved aside.", \.salvages),
+            "sluice_queue_salvaged_logs_total": ("Logs saved from those.", \.salvagedLogs),
+            "sluice_queue_lost_logs_total": ("Logs that could not be saved.", \.lostLogs),
+            "sluice_queue_repaired_logs_total": (
+                "Logs by which ledgers were put right at start.", \.repairedLogs
+            ),
+        ]
+        for (name, (help, path)) in counters {
+            family(name, .counter, help) { $0.add(queue[keyPath: path]) }
+        }
+        family("sluice_queue_commit_seconds_total", .counter, "Time spent in commits.") {
+            $0.add(seconds: queue.commitTime)
+        }
+        family("sluice_queue_commit_seconds_max", .gauge, "The longest commit so far.") {
+            $0.add(seconds: queue.commitTimeMax)
+        }
+    }
+}

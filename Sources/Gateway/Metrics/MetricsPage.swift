@@ -1,0 +1,96 @@
+/// A page in Prometheus' text format: families with their help and type, each followed by all of
+/// its samples, as the format demands.
+struct MetricsPage {
+    enum Kind: String {
+        case counter, gauge, histogram
+    }
+
+    /// The samples of one family.
+    struct Samples {
+        fileprivate let name: String
+        fileprivate var text = ""
+
+        mutating func add(
+            _ value: some FixedWidthInteger,
+            _ labels: KeyValuePairs<String, String> = [:]
+        ) {
+            add(written: "\(value)", labels)
+        }
+
+        mutating func add(seconds: Duration, _ labels: KeyValuePairs<String, String> = [:]) {
+            add(written: decimalSeconds(seconds), labels)
+        }
+
+        mutating func add(_ flag: Bool, _ labels: KeyValuePairs<String, String> = [:]) {
+            add(written: flag ? "1" : "0", labels)
+        }
+
+        /// A histogram of counts that are not summed up yet; the last is what exceeds every bound.
+        mutating func add(
+            bounds: [Double],
+            counts: [Int],
+            sum: Duration,
+            _ label: (name: String, value: String)
+        ) {
+            var total = 0
+            for (bound, count) in zip(bounds.map { "\($0)" } + ["+Inf"], counts) {
+                total += count
+                add(written: "\(total)", [label.name: label.value, "le": bound], suffix: "_bucket")
+            }
+            add(written: decimalSeconds(sum), [label.name: label.value], suffix: "_sum")
+            add(written: "\(total)", [label.name: label.value], suffix: "_count")
+        }
+
+        private mutating func add(
+            written value: String,
+            _ labels: KeyValuePairs<String, String>,
+            suffix: String = ""
+        ) {
+            text += name + suffix
+            if !labels.isEmpty {
+                let pairs = labels.map { "\($0.key)=\"\(escapedLabel($0.value))\"" }
+                text += "{" + pairs.joined(separator: ",") + "}"
+            }
+            text += " \(value)\n"
+        }
+    }
+
+    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private(set) var text = ""
+
+    /// Writes a family; one without samples leaves no trace.
+    mutating func family(
+        _ name: String,
+        _ kind: Kind,
+        _ help: String,
+        _ samples: (inout Samples) -> Void
+    ) {
+        var family = Samples(name: name)
+        samples(&family)
+        guard !family.text.isEmpty else { return }
+        text += "# HELP \(name) \(escapedHelp(help))\n# TYPE \(name) \(kind.rawValue)\n"
+        text += family.text
+    }
+}
+
+private func escapedLabel(_ value: String) -> String {
+    value.reduce(into: "") { text, character in
+        switch character {
+        case "\\": text += "\\\\"
+        case "\"": text += "\\\""
+        case "\n": text += "\\n"
+        default: text.append(character)
+        }
+    }
+}
+
+private func escapedHelp(_ help: String) -> String {
+    help.reduce(into: "") { text, character in
+        switch character {
+        case "\\": text += "\\\\"
+        case "\n": text += "\\n"
+        default: text.append(character)
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package import Delivery
+package import HTTP
+package import Queue
+package import System
+
+/// The state of the whole gateway at one moment: what metrics, the admin API and readiness are made
+/// from.
+package struct GatewayReport: Sendable {
+    package struct Listener: Sendable {
+        package let name: String
+        package let address: String
+        package let counters: HTTPServer.Counters
+    }
+
+    package struct Destination: Sendable {
+        package let name: String
+        package let endpoint: String
+        package let project: String
+        /// "*" for every logstore.
+        package let logstore: String
+        package let queue: QueueStatus.Destination
+        package let delivery: DestinationStatus
+    }
+
+    package let now: WallTime
+    package let uptime: Duration
+    package let isStopping: Bool
+    package let listeners: [Listener]
+    package let queue: QueueStatus
+    package let destinations: [Destination]
+    /// Destinations of earlier configurations that still have something in the ledger.
+    package let strangers: [String: Ledger]
+    package let accepted: [(route: String, counts: IngestCounters.Accepted)]
+    package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]
+    package let process: ProcessFigures
+}

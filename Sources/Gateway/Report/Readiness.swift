@@ -1,0 +1,46 @@
+import Delivery
+import Queue
+
+extension GatewayReport {
+    /// Why no traffic should be sent here; empty when all is well.
+    var reasonsAgainstTraffic: [String] {
+        var reasons: [String] = []
+        if isStopping {
+            reasons.append("the gateway is stopping")
+        } else if let reason = queue.admission.reason {
+            reasons.append(queue.problem.map { "\(reason): \($0)" } ?? reason)
+        }
+        let troubles = destinations.compactMap { destination in
+            destination.delivery.trouble.map { "destination \(destination.name): \($0)" }
+        }
+        // One that works is enough: the others' logs wait in the queue.
+        if troubles.count == destinations.count { reasons += troubles }
+        return reasons
+    }
+}
+
+extension QueueAdmission {
+    /// Why batches are refused; nil when they are taken.
+    var reason: String? {
+        switch self {
+        case .open: nil
+        case .full: "the queue is full"
+        case .diskFull: "the disk is full"
+        case .failing: "the queue cannot be written"
+        case .stopping: "the queue is stopping"
+        }
+    }
+
+    /// For metrics and scripts.
+    var name: String {
+        switch self {
+        case .open: "open"
+        case .full: "full"
+        case .diskFull: "disk_full"
+        case .failing: "failing"
+        case .stopping: "stopping"
+        }
+    }
+
+    static let all: [QueueAdmission] = [.open, .full, .diskFull, .failing, .stopping]
+}

@@ -1,0 +1,57 @@
+import Glibc
+import SLS
+import Testing
+
+@testable import Gateway
+
+@Suite struct AdminTokenTests {
+    private let token = AdminToken(Secret("0123456789abcdef0123456789abcdef"))
+
+    @Test(
+        "Only the whole token is admitted",
+        arguments: [
+            ("Bearer 0123456789abcdef0123456789abcdef", true),
+            ("bearer 0123456789abcdef0123456789abcdef", true),
+            ("Bearer 0123456789abcdef0123456789abcdeg", false),
+            ("Bearer 0123456789abcdef0123456789abcde", false),
+            ("Bearer 0123456789abcdef0123456789abcdef0", false),
+            ("Bearer 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", false),
+            ("Bearer ", false), ("Bearer", false), ("", false),
+            ("Basic 0123456789abcdef0123456789abcdef", false),
+        ]
+    )
+    func admits(header: String, isAdmitted: Bool) {
+        #expect(token.admits(Array(header.utf8)) == isAdmitted)
+    }
+
+    @Test("A token of its own making stays the same, and is its owner's only")
+    func file() throws {
+        let directory = TemporaryDirectory()
+        let file = TokenFile(dataDirectory: directory.path)
+        let first = try file.token()
+        #expect(first.revealed.utf8.count == 64)
+        #expect(try file.token() == first)
+        var status = stat()
+        #expect(stat(file.path, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test("A token file that others can read is refused with the remedy")
+    func readableByOthers() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file("admin-token", String(repeating: "a", count: 64))
+        chmod(path, 0o644)
+        let error = #expect(throws: StartProblem.self) {
+            try TokenFile(dataDirectory: directory.path).token()
+        }
+        #expect(error?.description.contains("chmod 600") == true)
+    }
+
+    @Test("A directory that cannot be written is named")
+    func unwritable() {
+        let error = #expect(throws: StartProblem.self) {
+            try TokenFile(dataDirectory: "/none/such").token()
+        }
+        #expect(error?.description.contains("/none/such/admin-token") == true)
+    }
+}
