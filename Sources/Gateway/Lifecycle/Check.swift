@@ -1,0 +1,60 @@
+import Net
+import SLS
+import System
+
+/// `sluice check`: reads the configuration, and says what it comes to or what is wrong.
+package struct Check: Sendable {
+    private let inputs: ConfigurationInputs
+
+    package init(_ inputs: ConfigurationInputs) {
+        self.inputs = inputs
+    }
+
+    package func run() -> CInt {
+        do throws(ConfigurationProblems) {
+            Terminal.say(Self.summary(try .read(inputs)))
+            return ExitCode.fine
+        } catch {
+            Terminal.complain(error.description)
+            return ExitCode.wrong
+        }
+    }
+
+    static func summary(_ configuration: GatewayConfiguration) -> String {
+        let queue = configuration.queue
+        let token = configuration.admin.token == nil ? "a token of its own making" : "your token"
+        var lines = [
+            "configuration is fine",
+            "  devices      \(configuration.listen)",
+            "  admin        \(configuration.admin.listen), with \(token)",
+            "  queue        \(configuration.dataDirectory), up to \(sizeText(queue.bytesMax)) or "
+                + "\(durationText(queue.ageMax)), durability \(queue.durability)",
+        ]
+        for destination in configuration.destinations {
+            let logstore =
+                switch destination.logstore {
+                case .named(let name): name
+                case .any: "any logstore"
+                }
+            let isDefault = destination.name == configuration.defaultDestination.name
+            lines.append(
+                "  destination  \(destination.name)\(isDefault ? " (default)" : ""): "
+                    + "\(destination.project)/\(logstore) at \(destination.endpoint), "
+                    + "signature \(destination.signature), key \(key(of: destination, configuration))"
+            )
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// Enough of an AccessKey's id to recognise it.
+    private static func key(
+        of destination: Destination,
+        _ configuration: GatewayConfiguration
+    ) -> String {
+        guard let credential = configuration.credentials[destination.credential] else {
+            return "none"
+        }
+        let id = credential.accessKeyID
+        return id.count > 8 ? "\(id.prefix(4))…\(id.suffix(4))" : "\(id.prefix(2))…"
+    }
+}

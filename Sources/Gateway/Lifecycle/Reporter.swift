@@ -1,0 +1,95 @@
+import Delivery
+import HTTP
+import Net
+import Queue
+import SLS
+import Synchronization
+import System
+
+/// Looks at all parts of a running gateway and puts together what they say.
+final class Reporter: Sendable {
+    struct Parts: Sendable {
+        let configuration: GatewayConfiguration
+        let store: LogStore
+        let forwarder: Forwarder
+        let counters: IngestCounters
+    }
+
+    private let parts: Parts
+    private let start = Moment.now
+    private let servers = Locked<[(name: String, server: HTTPServer)]>([])
+    private let stopping = Atomic<Bool>(false)
+
+    init(_ parts: Parts) {
+        self.parts = parts
+    }
+
+    func add(_ server: HTTPServer, as name: String) {
+        servers.withLock { $0.append((name, server)) }
+    }
+
+    /// From now on the gateway is not ready, so that balancers look elsewhere.
+    func markStopping() {
+        stopping.store(true, ordering: .relaxed)
+    }
+
+    /// Lets go of the servers, whose handlers hold on to this.
+    func forgetServers() {
+        servers.withLock { $0 = [] }
+    }
+
+    var report: GatewayReport {
+        let queue = parts.store.status
+        let delivery = parts.forwarder.status
+        let configured = Set(parts.configuration.destinations.map(\.name))
+        let servers = servers.withLock { $0 }
+        return GatewayReport(
+            now: .now,
+            uptime: .now - start,
+            isStopping: stopping.load(ordering: .relaxed),
+            listeners: servers.map {
+                .init(
+                    name: $0.name,
+                    address: $0.server.address.description,
+                    counters: $0.server.counters
+                )
+            },
+            queue: queue,
+            // The forwarder keeps the order that it was given.
+            destinations: zip(parts.configuration.destinations, delivery).map { settings, status in
+                .init(
+                    settings,
+                    queue: queue.destinations[settings.name] ?? .init(),
+                    delivery: status
+                )
+            },
+            strangers: queue.destinations.filter { !configured.contains($0.key) }
+                .mapValues(\.ledger),
+            accepted: parts.counters.accepted,
+            refused: parts.counters.refused,
+            process: .now
+        )
+    }
+}
+
+extension GatewayReport.Destination {
+    init(
+        _ destination: Destination,
+        queue: QueueStatus.Destination,
+        delivery: DestinationStatus
+    ) {
+        let logstore =
+            switch destination.logstore {
+            case .named(let name): name
+            case .any: "*"
+            }
+        self.init(
+            name: destination.name,
+            endpoint: destination.endpoint.description,
+            project: destination.project,
+            logstore: logstore,
+            queue: queue,
+            delivery: delivery
+        )
+    }
+}

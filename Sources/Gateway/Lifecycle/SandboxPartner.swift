@@ -1,0 +1,90 @@
+import Net
+import SLS
+import Sandbox
+import System
+
+/// A sandbox in the same process, which takes the place of SLS for a gateway.
+final class SandboxPartner: Sendable {
+    private static let credentialName = "sandbox"
+
+    private let server: SandboxServer
+    private let key: Credential
+
+    init(_ journal: Journal) throws(StartProblem) {
+        key = Credential(
+            accessKeyID: "sandbox-" + hex(randomBytes(6)),
+            secret: Secret(hex(randomBytes(16)))
+        )
+        do {
+            server = try SandboxServer(
+                SandboxConfiguration(
+                    listen: ListenAddress(host: "127.0.0.1", port: 0),
+                    keys: [key]
+                ),
+                journal: journal
+            )
+        } catch {
+            throw StartProblem("the sandbox cannot start: \(error)")
+        }
+    }
+
+    var address: ListenAddress { server.address }
+
+    func stop() {
+        server.stop()
+    }
+
+    /// The configuration with every destination pointing here; projects, logstores and the rest stay.
+    func redirected(_ configuration: GatewayConfiguration) -> GatewayConfiguration {
+        var redirected = configuration
+        redirected.credentials[Self.credentialName] = key
+        for index in redirected.destinations.indices {
+            let region = redirected.destinations[index].region
+            // The name has room for the project in front, which curl resolves to loopback by itself.
+            if let endpoint = try? Endpoint(parsing: "http://localhost:\(address.port)") {
+                redirected.destinations[index].region =
+                    region ?? redirected.destinations[index].endpoint.region ?? "sandbox"
+                redirected.destinations[index].endpoint = endpoint
+            }
+            redirected.destinations[index].credential = Self.credentialName
+        }
+        return redirected
+    }
+
+    /// What to do with it, for a person who sees it for the first time.
+    func welcome(_ gateway: Gateway) -> String {
+        let configuration = gateway.configuration.withLock { $0 }
+        let devices = reachable(gateway.deviceAddress)
+        let destination = configuration.defaultDestination
+        let logstore =
+            switch destination.logstore {
+            case .named(let name): name
+            case .any: "hello"
+            }
+        let token = gateway.tokenFile.map { "$(cat \($0))" } ?? "$SLUICE_ADMIN_TOKEN"
+        return """
+
+            Sluice \(Version.current) with a sandbox in place of SLS: nothing leaves this machine.
+
+              Send a log        curl -d '{"level":"info","msg":"hello"}' http://\(devices)/logs/hello
+              See it arrive     curl 'http://\(address)/logs?logstore=\(logstore)'
+              or in a browser   http://\(address)/
+              How it is doing   curl -H "Authorization: Bearer \(token)" http://\(reachable(gateway.adminAddress))/admin/status
+
+              Other ways in     POST http://\(devices)/logs/{tag}                     JSON: one log, an array, or a log a line
+                                POST http://\(devices)/logstores/{logstore}/track     SLS web tracking
+              The queue is in   \(configuration.dataDirectory)
+              Stop              Ctrl-C
+
+            """
+    }
+
+    /// An address that a person on this machine can use.
+    private func reachable(_ address: ListenAddress) -> ListenAddress {
+        switch address.host {
+        case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: address.port)
+        case "::": ListenAddress(host: "::1", port: address.port)
+        default: address
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import CSystem
+import Glibc
+import Net
+import System
+
+/// `sluice serve`: from the configuration to the end of the process.
+package struct Service: Sendable {
+
+    private let inputs: ConfigurationInputs
+
+    package init(_ inputs: ConfigurationInputs) {
+        self.inputs = inputs
+    }
+
+    /// Runs until a signal asks to stop, and returns the exit code.
+    package func run() -> CInt {
+        Signals.prepare()
+        // Keys are in memory.
+        sluice_forbid_dumps()
+        // Threads of ours pass buffers on to each other; with an arena for each, memory that one freed
+        // would lie idle while another asks for more.
+        sluice_limit_arenas(4)
+        let configuration: GatewayConfiguration
+        do throws(ConfigurationProblems) {
+            configuration = try .read(inputs)
+        } catch {
+            Terminal.complain(error.description)
+            return ExitCode.wrong
+        }
+        let journal = Journal(level: configuration.log.level, format: configuration.log.format)
+        do throws(StartProblem) {
+            try serve(configuration, journal)
+            return ExitCode.fine
+        } catch {
+            Terminal.complain("sluice: \(error)")
+            return ExitCode.failed
+        }
+    }
+
+    private func serve(
+        _ configuration: GatewayConfiguration,
+        _ journal: Journal
+    ) throws(StartProblem) {
+        let inbox: Mailbox<Signal>
+        let wakeUp: WakeUp
+        do throws(SystemError) {
+            let wake = try WakeUp()
+            wakeUp = wake
+            inbox = Mailbox { wake.signal() }
+            try Signals.listen { [inbox] signal in inbox.post(signal) }
+        } catch {
+            throw StartProblem("cannot listen to signals: \(error)")
+        }
+        let partner = inputs.isSandboxed ? try SandboxPartner(journal) : nil
+        let gateway = try Gateway(
+            partner?.redirected(configuration) ?? configuration,
+            journal: journal
+        )
+        journal.info(
+            "sluice is ready",
+            [
+                "version": Version.current, "devices": gateway.deviceAddress.description,
+                "admin": gateway.adminAddress.description, "data_dir": configuration.dataDirectory,
+            ]
+        )
+        if let path = gateway.tokenFile {
+            journal.info("the admin token is kept in a file", ["path": path])
+        }
+        if let partner { Terminal.say(partner.welcome(gateway)) }
+        wait: while true {
+            wakeUp.wait()
+            for signal in inbox.takeAll() {
+                switch signal {
+                case .stop: break wait
+                case .reload: reload(gateway, partner, journal)
+                }
+            }
+        }
+        let patience = gateway.configuration.withLock(\.drainTimeout)
+        journal.info(
+            "stopping, a second signal ends it at once",
+            ["seconds": patience.components.seconds]
+        )
+        gateway.stop(within: patience)
+        partner?.stop()
+    }
+
+    private func reload(_ gateway: Gateway, _ partner: SandboxPartner?, _ journal: Journal) {
+        do throws(ConfigurationProblems) {
+            let new = try GatewayConfiguration.read(inputs)
+            gateway.reload(partner?.redirected(new) ?? new)
+        } catch {
+            for problem in error.problems {
+                journal.error("the new configuration is refused", ["problem": problem.description])
+            }
+            journal.error("the gateway goes on with the configuration it has")
+        }
+    }
+}

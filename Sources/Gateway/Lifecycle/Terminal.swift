@@ -1,0 +1,31 @@
+import Glibc
+
+/// Text for the person who typed the command.
+package enum Terminal {
+    package static func say(_ text: String) {
+        put(text + "\n", to: 1)
+    }
+
+    package static func complain(_ text: String) {
+        put(text + "\n", to: 2)
+    }
+
+    private static func put(_ text: String, to descriptor: CInt) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if written < 0, errno == EINTR { continue }
+            // A closed pipe has nobody to tell.
+            guard written > 0 else { return }
+            bytes = bytes.dropFirst(written)
+        }
+    }
+}
+
+/// What a command ends with.
+package enum ExitCode {
+    package static let fine: CInt = 0
+    package static let failed: CInt = 1
+    /// Wrong usage or configuration.
+    package static let wrong: CInt = 2
+}

@@ -1,0 +1,84 @@
+import Net
+import Queue
+import SLS
+import System
+import Testing
+
+@testable import Gateway
+
+@Suite(.timeLimit(.minutes(1))) struct ReloadTests {
+    private func configuration(
+        _ more: String = "",
+        topic: String = "a",
+        project: String = "my-project"
+    )
+        throws -> GatewayConfiguration
+    {
+        try read(
+            """
+            destinations:
+              app:
+                endpoint: https://cn-hangzhou.log.aliyuncs.com
+                project: \(project)
+                logstore: app-log
+                topic: \(topic)
+            \(more)
+            """,
+            ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+        )
+    }
+
+    @Test("Each difference is named, and whether it waits for a restart")
+    func changes() throws {
+        let before = try configuration()
+        #expect(before.changes(to: before) == [])
+        let after = try configuration(
+            "log: {level: debug, format: json}\nlisten: 127.0.0.1:9\nqueue: {max_bytes: 1GiB}",
+            topic: "b",
+            project: "other-project"
+        )
+        #expect(
+            before.changes(to: after) == [
+                .init(key: "listen", isImmediate: false),
+                .init(key: "queue", isImmediate: false),
+                .init(key: "log.format", isImmediate: false),
+                .init(key: "log.level", isImmediate: true),
+                .init(key: "destinations.app (topic, source, tags)", isImmediate: true),
+                .init(key: "destinations.app", isImmediate: false),
+            ]
+        )
+    }
+
+    @Test("A reload changes level, key, token and labels while the gateway runs")
+    func reload() throws {
+        let journal = Journal(level: .info, format: .json) { _ in }
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let gateway = try Gateway(
+            try TryOut.configuration(sandbox, directory),
+            journal: journal
+        )
+        defer { gateway.stop(within: .zero) }
+        let token = String(repeating: "n", count: 32)
+        gateway.reload(
+            try TryOut.configuration(sandbox, directory) {
+                $0.log.level = .debug
+                $0.admin.token = Secret(token)
+                $0.destinations[0].labels.topic = "renamed"
+                $0.listen = ListenAddress(host: "127.0.0.1", port: 1)
+            }
+        )
+        #expect(journal.level == .debug)
+        let admin = Client(address: gateway.adminAddress)
+        #expect(try admin.get("/metrics", ["authorization": "Bearer \(token)"]).status == 200)
+        #expect(
+            try admin.get("/metrics", ["authorization": "Bearer \(TryOut.token)"]).status == 401
+        )
+        let devices = Client(address: gateway.deviceAddress)
+        #expect(try devices.post("/logs/hello", #"{"a":1}"#.utf8).status == 200)
+        #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
+        let arrived = try Client(address: sandbox.address).get("/logs?logstore=hello").text
+        #expect(arrived.contains(#""__topic__":"renamed""#), "\(arrived)")
+    }
+}
