@@ -1,4 +1,42 @@
+import Gateway
+import Glibc
+
+/// The command: arguments in, exit code out.
 @main
 struct Sluice {
-    static func main() {}
+    static func main() {
+        exit(run(Array(CommandLine.arguments.dropFirst())))
+    }
+
+    private static func run(_ words: [String]) -> CInt {
+        do throws(UsageError) {
+            guard let word = words.first else {
+                Terminal.say(Help.overview)
+                return ExitCode.fine
+            }
+            if Help.isWanted(word) { return help(nil) }
+            if word == "--version" || word == "version" {
+                Terminal.say("sluice \(Version.current)")
+                return ExitCode.fine
+            }
+            if word == "help" { return try help(about: words.dropFirst()) }
+            let command = try Command(named: word)
+            let arguments = try Arguments(Array(words.dropFirst()), of: command)
+            if arguments.wantsHelp { return help(command) }
+            return command.run(arguments)
+        } catch {
+            Terminal.complain(error.text)
+            return ExitCode.wrong
+        }
+    }
+
+    private static func help(about words: ArraySlice<String>) throws(UsageError) -> CInt {
+        guard let word = words.first else { return help(nil) }
+        return help(try Command(named: word))
+    }
+
+    private static func help(_ command: Command?) -> CInt {
+        Terminal.say(command.map { Help.of($0) } ?? Help.overview)
+        return ExitCode.fine
+    }
 }

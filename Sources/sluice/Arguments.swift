@@ -1,0 +1,39 @@
+/// The options that follow a command, read against those it has.
+struct Arguments {
+    private(set) var values: [String: String] = [:]
+    private(set) var flags: Set<String> = []
+    private(set) var wantsHelp = false
+
+    init(_ words: [String], of command: Command) throws(UsageError) {
+        let hint = "sluice help \(command.rawValue)"
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            if Help.isWanted(word) {
+                wantsHelp = true
+                continue
+            }
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            guard word.hasPrefix("-") else {
+                throw UsageError("sluice \(command.rawValue): unexpected \(word)", hint: hint)
+            }
+            guard let option = command.options.first(where: { $0.key == name }) else {
+                let names = command.options.map(\.key)
+                throw UsageError.unknown("option", name, among: names, hint: hint)
+            }
+            guard values[name] == nil, flags.insert(name).inserted || option.value != nil else {
+                throw UsageError("\(name) is given twice", hint: hint)
+            }
+            guard let placeholder = option.value else {
+                guard parts.count == 1 else {
+                    throw UsageError("\(name) takes no value", hint: hint)
+                }
+                continue
+            }
+            flags.remove(name)
+            guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst(), !value.isEmpty
+            else { throw UsageError("\(name) needs a value: \(name) \(placeholder)", hint: hint) }
+            values[name] = value
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Gateway
+
+/// What `sluice help` says.
+enum Help {
+    static func isWanted(_ word: String) -> Bool {
+        word == "--help" || word == "-h"
+    }
+
+    static let overview = """
+        Sluice \(Version.current): takes logs from devices without keys, keeps them on disk, and forwards
+        them signed to Alibaba Cloud Simple Log Service.
+
+        Usage: sluice COMMAND [OPTIONS]
+
+          serve      run the gateway
+          check      read the configuration and say what is wrong with it
+          sandbox    run a look-alike of SLS to send to
+          help       tell more about a command
+          --version  print the version
+
+        To see it work without an account: sluice serve --sandbox
+        """
+
+    static func of(_ command: Command) -> String {
+        switch command {
+        case .serve: serve
+        case .check: check
+        case .sandbox: sandbox
+        }
+    }
+
+    private static let settings = """
+          --config FILE           the YAML file with the settings       SLUICE_CONFIG
+          --listen ADDRESS        for devices, 0.0.0.0:8080             SLUICE_LISTEN
+          --admin-listen ADDRESS  for operators, 127.0.0.1:8081         SLUICE_ADMIN_LISTEN
+          --data-dir DIR          where the queue lives                 SLUICE_DATA_DIR
+          --log-level LEVEL       debug, info, warning or error         SLUICE_LOG_LEVEL
+        """
+
+    private static let serve = """
+        Usage: sluice serve [OPTIONS]
+
+        Runs the gateway until SIGTERM or SIGINT, which delivers what it can in drain_timeout and keeps
+        the rest; a second signal ends it at once. SIGHUP reads the configuration again.
+
+        \(settings)
+          --sandbox               send to a sandbox inside this process instead of SLS
+
+        An option beats its environment variable, which beats the file. Without a file, SLUICE_ENDPOINT,
+        SLUICE_PROJECT and SLUICE_LOGSTORE describe the destination, and ALIBABA_CLOUD_ACCESS_KEY_ID,
+        ALIBABA_CLOUD_ACCESS_KEY_SECRET and ALIBABA_CLOUD_SECURITY_TOKEN the key.
+
+        Exit code: 0 stopped as asked, 1 failed, 2 wrong usage or configuration.
+        """
+
+    private static let check = """
+        Usage: sluice check [OPTIONS]
+
+        Reads the configuration as `serve` would, and prints what it comes to, or everything that is
+        wrong with it.
+
+        \(settings)
+          --sandbox               as for serve --sandbox, which needs no keys
+
+        Exit code: 0 fine, 2 something is wrong.
+        """
+
+    private static let sandbox = """
+        Usage: sluice sandbox [OPTIONS]
+
+        Runs a look-alike of SLS: it checks signatures, digests, sizes and limits as SLS documents them,
+        and shows what arrived.
+
+          --listen ADDRESS   127.0.0.1:8082
+          --storage FILE     keep the logs in a file; without it, in memory
+
+        The key that may send is ALIBABA_CLOUD_ACCESS_KEY_ID with ALIBABA_CLOUD_ACCESS_KEY_SECRET from
+        the environment; without them one is made and printed.
+        """
+}

@@ -1,0 +1,100 @@
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct UsageTests {
+    @Test("The version is one line", arguments: ["--version", "version"])
+    func version(word: String) throws {
+        let outcome = try Sluice([word]).finished()
+        #expect(outcome.exitCode == 0)
+        #expect(outcome.output == "sluice 0.1.0\n")
+    }
+
+    @Test(
+        "Help is there for all and for each",
+        arguments: [
+            ["help"], [], ["--help"], ["help", "serve"], ["serve", "--help"], ["help", "check"],
+            ["sandbox", "-h"],
+        ]
+    )
+    func help(words: [String]) throws {
+        let outcome = try Sluice(words).finished()
+        #expect(outcome.exitCode == 0)
+        #expect(outcome.output.contains("Usage: sluice "))
+        #expect(outcome.errors.isEmpty)
+    }
+
+    @Test(
+        "A wrong word is answered in one line with a hint",
+        arguments: [
+            (["serv"], "unknown command serv, did you mean serve? (see: sluice help)\n"),
+            (["help", "nonsense"], "unknown command nonsense (see: sluice help)\n"),
+            (
+                ["serve", "--sandbx"],
+                "unknown option --sandbx, did you mean --sandbox? (see: sluice help serve)\n"
+            ),
+            (
+                ["serve", "--config"],
+                "--config needs a value: --config FILE (see: sluice help serve)\n"
+            ),
+            (
+                ["serve", "--config", "a", "--config=b"],
+                "--config is given twice (see: sluice help serve)\n"
+            ),
+            (["serve", "--sandbox=yes"], "--sandbox takes no value (see: sluice help serve)\n"),
+            (
+                ["serve", "--sandbox", "--sandbox"],
+                "--sandbox is given twice (see: sluice help serve)\n"
+            ),
+            (
+                ["check", "file.yaml"],
+                "sluice check: unexpected file.yaml (see: sluice help check)\n"
+            ),
+        ]
+    )
+    func wrong(words: [String], complaint: String) throws {
+        let outcome = try Sluice(words).finished()
+        #expect(outcome.exitCode == 2)
+        #expect(outcome.errors == complaint)
+        #expect(outcome.output.isEmpty)
+    }
+
+    @Test("check sums up what is fine, and shows no key")
+    func checkFine() throws {
+        let outcome = try Sluice(
+            ["check", "--data-dir", "/tmp/sluice-check"],
+            environment: [
+                "SLUICE_ENDPOINT": "cn-hangzhou.log.aliyuncs.com", "SLUICE_PROJECT": "my-project",
+                "SLUICE_LOGSTORE": "app-log", "ALIBABA_CLOUD_ACCESS_KEY_ID": "LTAI5tExampleKey",
+                "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "do-not-show-me",
+            ]
+        ).finished()
+        #expect(outcome.exitCode == 0)
+        #expect(
+            outcome.output == """
+                configuration is fine
+                  devices      0.0.0.0:8080
+                  admin        127.0.0.1:8081, with a token of its own making
+                  queue        /tmp/sluice-check, up to 4GiB or 7d, durability full
+                  destination  default (default): my-project/app-log at \
+                https://cn-hangzhou.log.aliyuncs.com, signature v4, key LTAI…eKey
+
+                """
+        )
+    }
+
+    @Test("check tells everything that is wrong and ends with 2")
+    func checkWrong() throws {
+        let words = ["check", "--listen", "nowhere", "--log-level", "loud", "--sandbox"]
+        let outcome = try Sluice(words).finished()
+        #expect(outcome.exitCode == 2)
+        #expect(outcome.errors.split(separator: "\n").count == 2)
+        #expect(outcome.errors.contains("--listen: "))
+        #expect(outcome.errors.contains("--log-level: "))
+    }
+
+    @Test("serve without anything says how to begin and ends with 2")
+    func serveWithNothing() throws {
+        let outcome = try Sluice(["serve"]).finished()
+        #expect(outcome.exitCode == 2)
+        #expect(outcome.errors.contains("sluice serve --sandbox"))
+    }
+}
