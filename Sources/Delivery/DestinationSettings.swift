@@ -69,15 +69,16 @@ extension DestinationSettings {
         if !(1...256).contains(concurrency) {
             note("concurrency", "concurrency is \(concurrency); use 1 to 256")
         }
-        if !(concurrency...4096).contains(leases) {
+        if leases < concurrency || leases > 4096 {
             note("leases", "leases is \(leases); use at least the concurrency, and at most 4096")
         }
         let timeouts = [
             ("connect_timeout", connectTimeout), ("send_timeout", sendTimeout),
             ("stall_timeout", stallTimeout),
         ]
-        for (name, timeout) in timeouts where !(.seconds(1) ... .seconds(3600)).contains(timeout) {
-            note(name, "\(name) is \(timeout); use 1 second to 1 hour")
+        for (name, timeout) in timeouts
+        where !(.milliseconds(100) ... .seconds(3600)).contains(timeout) {
+            note(name, "\(name) is \(timeout); use 100 milliseconds to 1 hour")
         }
         return problems
     }

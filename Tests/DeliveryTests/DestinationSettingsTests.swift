@@ -36,6 +36,15 @@ import Testing
         #expect(error?.description.contains("destination app: the project name") == true)
     }
 
+    @Test("Settings far out of their bounds are told too, not trapped on")
+    func extremes() throws {
+        var settings = try Samples.destination(port: 80)
+        settings.concurrency = .max
+        settings.leases = .min
+        settings.stallTimeout = .seconds(-1)
+        #expect(settings.problems.map(\.setting) == ["concurrency", "leases", "stall_timeout"])
+    }
+
     @Test("Two destinations need two names")
     func names() throws {
         let settings = try Samples.destination(port: 80)

