@@ -5,8 +5,6 @@ import System
 extension EventLoop {
     /// Reads of one turn; a client that sends faster than it is served must let others in.
     private static let readsPerTurn = 16
-    /// Answers to pipelined requests are sent together, up to this size.
-    private static let outgoingMax = 64 << 10
     /// A client that is told to go may still send so much before it is cut off.
     private static let lingeredMax = 1 << 20
 
@@ -118,54 +116,6 @@ extension EventLoop {
         return min(body.declaredBytes ?? .max, max(16 << 10, live * 2))
     }
 
-    private func flushIfNeeded(_ connection: Connection) -> Bool {
-        guard connection.hasOutput || outgoing.count > Self.outgoingMax else { return true }
-        return flush(connection)
-    }
-
-    /// Sends what there is to send. False if something is left, or the connection was lost.
-    private func flush(_ connection: Connection) -> Bool {
-        guard !connection.isClosed else { return false }
-        guard connection.hasOutput || !outgoing.isEmpty else { return true }
-        if !connection.hasOutput {
-            // The loop's array is lent to the connection and comes back when all of it was sent.
-            swap(&outgoing, &connection.output)
-            connection.outputSent = 0
-        } else {
-            connection.output += outgoing
-            outgoing.removeAll(keepingCapacity: true)
-        }
-        do throws(SystemError) {
-            while connection.hasOutput, connection.mayWrite {
-                let outcome = try connection.output.withUnsafeBufferPointer {
-                    bytes throws(SystemError) in
-                    try connection.socket.send(
-                        UnsafeRawBufferPointer(bytes)[from: connection.outputSent]
-                    )
-                }
-                switch outcome {
-                case .wouldBlock: connection.mayWrite = false
-                case .done(let count):
-                    connection.outputSent += count
-                    connection.mustRearm = true
-                    tally.bytesOut.add(count)
-                }
-            }
-        } catch {
-            tally.broken.add()
-            close(connection)
-            return false
-        }
-        guard !connection.hasOutput else { return false }
-        if connection.output.capacity <= Self.outgoingMax * 2 {
-            swap(&outgoing, &connection.output)
-        }
-        outgoing.removeAll(keepingCapacity: true)
-        connection.output = []
-        connection.outputSent = 0
-        return true
-    }
-
     /// Ends a turn: the connection keeps only the memory that it needs, and its timer fits its phase.
     private func settle(_ connection: Connection) {
         guard !connection.isClosed else {
@@ -194,11 +144,5 @@ extension EventLoop {
             connection.keepsAlive = false
             if connection.isIdle { connection.phase = .finishing }
         }
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate subscript(from start: Int) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: self[start...])
     }
 }
