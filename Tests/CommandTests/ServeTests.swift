@@ -91,6 +91,39 @@ import Testing
         #expect(first.finished().exitCode == 0)
     }
 
+    @Test("A second signal ends a stop that takes long, with 1; what was taken stays")
+    func secondSignal() throws {
+        let place = try Workplace()
+        let file = place.path + "/sluice.yaml"
+        // Nobody listens on port 1, so the log cannot leave.
+        try """
+        listen: 127.0.0.1:0
+        admin: { listen: "127.0.0.1:0" }
+        data_dir: data
+        drain_timeout: 50s
+        log: { format: json }
+        destinations:
+          app: { endpoint: "http://localhost:1", project: my-project, logstore: ls, region: here }
+        credentials:
+          default: { from: static, access_key_id: id, access_key_secret: hush-hush }
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        let sluice = try Sluice(["serve", "--config", file], in: place.path)
+        let ready = try #require(sluice.complaint(containing: "sluice is ready"))
+        let address = try #require(
+            ready.firstRange(of: "\"devices\":\"").map {
+                ready[$0.upperBound...].prefix { $0 != "\"" }
+            }
+        )
+        let url = try #require(URL(string: "http://\(address)/logs/x"))
+        #expect(try post(url, #"{"a":1}"#) == 200)
+        sluice.signal(SIGTERM)
+        _ = try #require(sluice.complaint(containing: "stopping"))
+        sluice.signal(SIGTERM)
+        let outcome = sluice.finished()
+        #expect(outcome.exitCode == 1)
+        #expect(!outcome.errors.contains("hush-hush"))
+    }
+
     private func post(_ url: URL, _ body: String) throws -> Int {
         var request = URLRequest(url: url, timeoutInterval: 20)
         request.httpMethod = "POST"

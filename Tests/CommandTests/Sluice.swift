@@ -45,15 +45,23 @@ struct Sluice {
 
     /// Reads what it prints until a line contains the text; nil when it ends before.
     func line(containing text: String) -> String? {
+        Self.line(containing: text, in: output)
+    }
+
+    /// As `line`, on standard error.
+    func complaint(containing text: String) -> String? {
+        Self.line(containing: text, in: errors)
+    }
+
+    private static func line(containing text: String, in pipe: Pipe) -> String? {
         var read = Data()
         while true {
-            let more = output.fileHandleForReading.availableData
+            let more = pipe.fileHandleForReading.availableData
             guard !more.isEmpty else { return nil }
             read += more
-            let lines = String(decoding: read, as: UTF8.self).split(separator: "\n")
-            if let line = lines.first(where: { $0.contains(text) }), lines.last != line {
-                return String(line)
-            }
+            let end = read.lastIndex(of: UInt8(ascii: "\n")) ?? read.startIndex
+            let lines = String(decoding: read[..<end], as: UTF8.self).split(separator: "\n")
+            if let line = lines.first(where: { $0.contains(text) }) { return String(line) }
         }
     }
 

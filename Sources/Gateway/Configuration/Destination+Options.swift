@@ -41,7 +41,7 @@ extension Destination.Transfer {
         let timeouts: Kind<Duration> = .duration(.seconds(1) ... .seconds(3600))
         if let time = section.value("connect_timeout", timeouts) { transfer.connectTimeout = time }
         if let time = section.value("send_timeout", timeouts) { transfer.sendTimeout = time }
-        transfer.certificateFile = section.value("ca_file", .path)
+        transfer.certificateFile = section.value("ca_file", .readableFile)
         return transfer
     }
 

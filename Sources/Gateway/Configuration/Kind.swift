@@ -34,6 +34,20 @@ extension Kind<String> {
     }
 }
 
+extension Kind<String> {
+    /// A file that is there and can be read, so that the mistake shows now and not at the first send.
+    static var readableFile: Kind {
+        Kind(wants: "the path of a file") { text throws(Mismatch) in
+            do throws(FileProblem) {
+                _ = try fileContent(text, bytesMax: 16 << 20)
+                return text
+            } catch {
+                throw Mismatch("\(text) cannot be read: \(error.reason)")
+            }
+        }
+    }
+}
+
 extension Kind<Int> {
     static func size(_ range: ClosedRange<Int>) -> Kind {
         Kind(wants: "a size such as 64MiB") { text throws(Mismatch) in

@@ -75,6 +75,20 @@ extension LimitSettings {
         for (key, path) in timeouts {
             if let time = section.value(key, .duration(range)) { settings[keyPath: path] = time }
         }
+        if settings.http.inFlightBodyBytes < settings.bodyBytes {
+            section.problem(
+                section.has("bodies_in_flight") ? "bodies_in_flight" : "body",
+                "bodies_in_flight (\(sizeText(settings.http.inFlightBodyBytes))) has no room for one "
+                    + "body (\(sizeText(settings.bodyBytes))); raise it or lower body"
+            )
+        }
+        if settings.http.headBytes < settings.http.requestLineBytes {
+            section.problem(
+                section.has("head") ? "head" : "request_line",
+                "head (\(sizeText(settings.http.headBytes))) includes the request line "
+                    + "(\(sizeText(settings.http.requestLineBytes))); raise it or lower request_line"
+            )
+        }
         section.refuseOthers()
         return settings
     }

@@ -30,6 +30,11 @@ struct BodyReader {
         }
     }
 
+    /// To be called when the content has been read: an idle handler does not keep a large body's memory.
+    func forget() {
+        inflater.shrink()
+    }
+
     /// SLS's own header first; web pages and agents use HTTP's.
     private func coding(_ head: RequestHead) throws(Refusal) -> ContentCoding? {
         if let name = head.field("x-log-compresstype"), !name.isEmpty, name != "none" {

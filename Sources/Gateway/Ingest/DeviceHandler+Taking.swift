@@ -12,6 +12,7 @@ extension DeviceHandler {
         _ responder: Responder
     ) throws(Refusal) {
         let target = try target(of: route, head)
+        defer { reader.forget() }
         let content = try reader.content(of: body, head)
         let (logs, trailer) = try read(content, route, head, target.labels)
         let (answers, counters, bodyBytes) = (answers, shared.counters, content.count)

@@ -95,9 +95,21 @@ package final class Gateway: Sendable {
         adminAddress = adminServer.address
         reporter.add(deviceServer, as: "devices")
         reporter.add(adminServer, as: "admin")
+        warnOfStrangers()
     }
 
     package var report: GatewayReport { reporter.report }
+
+    /// Logs for a destination that is no longer described would wait unseen.
+    private func warnOfStrangers() {
+        for (name, ledger) in report.strangers where ledger.queued > 0 {
+            journal.warning(
+                "logs wait for a destination that is not in the configuration; describe it again to "
+                    + "deliver them",
+                ["destination": name, "queued": ledger.queued]
+            )
+        }
+    }
 
     private static func start<Part, Failure: Error & CustomStringConvertible>(
         _ part: () throws(Failure) -> Part

@@ -1,3 +1,4 @@
+import SLS
 import Testing
 
 @testable import Gateway
@@ -86,6 +87,14 @@ import Testing
                 "sluice.yaml:1: destinations.a.credential: there is no credential named x"
             ),
             (
+                minimal + "limits: {body: 100MiB}\n",
+                "sluice.yaml:2: limits.body: bodies_in_flight (64MiB) has no room for one body (100MiB); raise it or lower body"
+            ),
+            (
+                "destinations: {a: {endpoint: cn-hangzhou.log.aliyuncs.com, project: my-p, logstore: ls, ca_file: /none.pem}}\n",
+                "sluice.yaml:1: destinations.a.ca_file: /none.pem cannot be read: No such file or directory"
+            ),
+            (
                 "a: [\n",
                 "sluice.yaml:2: not valid YAML: did not find expected node content while parsing a flow node"
             ),
@@ -140,6 +149,24 @@ import Testing
                 environment: SLUICE_ADMIN_TOKEN: has 16 characters; give at least 32, for example from: openssl rand -hex 32
                 --log-level: "loud" is not one of debug, info, warning, error
                 """
+        )
+    }
+
+    @Test("A token may come from a file, but not twice")
+    func tokenFile() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file("token", String(repeating: "t", count: 40) + "\n")
+        var inputs = ConfigurationInputs(
+            options: ["--admin-listen": "0.0.0.0:8081"],
+            environment: ["SLUICE_ADMIN_TOKEN_FILE": path],
+            isSandboxed: true
+        )
+        let token = try GatewayConfiguration.read(inputs).admin.token
+        #expect(token == Secret(String(repeating: "t", count: 40)))
+        inputs.environment["SLUICE_ADMIN_TOKEN"] = String(repeating: "u", count: 40)
+        #expect(
+            problems(inputs)
+                == "environment: SLUICE_ADMIN_TOKEN_FILE: SLUICE_ADMIN_TOKEN is set too; set one of them"
         )
     }
 

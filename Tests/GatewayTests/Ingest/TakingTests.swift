@@ -82,7 +82,10 @@ import Testing
     )
     func compressed(header: String) throws {
         let end = try DeviceEnd()
-        let json = Array(#"{"__logs__":[{"k":"vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv"}]}"#.utf8)
+        let json = Array(
+            #"{"__logs__":[{"__time__":1736843400,"k":"vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv"}]}"#
+                .utf8
+        )
         let bodies: KeyValuePairs<String, [UInt8]> = [
             "lz4": LZ4.compress(json), "deflate": Deflate.compress(json),
             "zstd": Zstd.compress(json),
