@@ -1,0 +1,54 @@
+import Foundation
+import System
+import Testing
+
+/// Promise 1 under the worst treatment: SIGKILL, again and again, under load.
+@Suite(.timeLimit(.minutes(3)))
+struct KillTests {
+    @Test("Every answered log arrives although the gateway is killed again and again")
+    func killedAgainAndAgain() throws {
+        let scratch = ScratchDirectory()
+        let sandbox = try RunningSandbox()
+        let file = try scratch.write(
+            sandbox.configuration(dataDirectory: "\(scratch.path)/data"),
+            to: "sluice.yaml"
+        )
+        let posters = try Posters(count: 3)
+        // Where in the gateway's work the kill falls differs from run to run; this tells it again.
+        var random = SystemRandomNumberGenerator()
+        let answersBeforeKill = (0..<8).map { _ in Int.random(in: 1...120, using: &random) }
+
+        for answers in answersBeforeKill {
+            let gateway = try Program(
+                ["serve", "--config", file],
+                environment: RunningSandbox.keys
+            )
+            let listeners = try #require(gateway.listeners(), "\(gateway.errorLines)")
+            posters.post(to: listeners.devices)
+            posters.waitForAnswers(answers)
+            gateway.kill(SIGKILL)
+            _ = gateway.exitCode()
+        }
+        posters.stop()
+
+        // Started once more it delivers what is left, and ends when it is asked to.
+        let last = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
+        _ = try #require(last.listeners(), "\(last.errorLines)")
+        last.kill(SIGTERM)
+        let complaints = last.complaints()
+        #expect(last.exitCode() == 0)
+
+        let answered = posters.answered
+        let received = sandbox.received(field: "number")
+        let missing = answered.subtracting(received)
+        #expect(
+            missing.isEmpty,
+            "killed after \(answersBeforeKill) answers, \(missing.count) lost: \(complaints)"
+        )
+        #expect(answered.count > 8)
+        print(
+            "8 kills: \(answered.count) logs answered with 200, \(Set(received).count) arrived,",
+            "\(received.count - Set(received).count) of them twice"
+        )
+    }
+}
