@@ -47,8 +47,9 @@ enum Help {
           --sandbox               send to a sandbox inside this process instead of SLS
 
         An option beats its environment variable, which beats the file. Without a file, SLUICE_ENDPOINT,
-        SLUICE_PROJECT and SLUICE_LOGSTORE describe the destination, and ALIBABA_CLOUD_ACCESS_KEY_ID,
-        ALIBABA_CLOUD_ACCESS_KEY_SECRET and ALIBABA_CLOUD_SECURITY_TOKEN the key.
+        SLUICE_PROJECT, SLUICE_LOGSTORE and SLUICE_REGION describe the destination, and
+        ALIBABA_CLOUD_ACCESS_KEY_ID, ALIBABA_CLOUD_ACCESS_KEY_SECRET and ALIBABA_CLOUD_SECURITY_TOKEN
+        the key. SLUICE_ADMIN_TOKEN or SLUICE_ADMIN_TOKEN_FILE give the admin token.
 
         Exit code: 0 stopped as asked, 1 failed, 2 wrong usage or configuration.
         """

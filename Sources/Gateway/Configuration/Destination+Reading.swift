@@ -65,8 +65,9 @@ extension Destination {
         let credential = section.value("credential", .text(upTo: 64)) ?? "default"
         let signatures: Kind<SignatureVersion> = .choice(["v1": .v1, "v4": .v4])
         let signature = section.value("signature", signatures)
-        let region = section.value("region", .name(.region))
-        let isRegionSettled = region != nil || !section.has("region")
+        let override = Override(variable: isDefault ? "SLUICE_REGION" : nil)
+        let isRegionGiven = section.has("region") || section.report.inputs.override(override) != nil
+        let givenRegion = section.value("region", .name(.region), override)
         let labels = Labels.read(&section)
         let transfer = Transfer.read(&section)
         let path = section.path
@@ -74,6 +75,8 @@ extension Destination {
         let report = section.report
         section.refuseOthers()
         guard let endpoint, let project, let logstore else { return nil }
+        // Only a look-alike of SLS lives on this machine, and that has no region.
+        let region = givenRegion ?? (endpoint.isLoopback ? "local" : nil)
         let destination = Destination(
             name: name,
             endpoint: endpoint,
@@ -85,7 +88,7 @@ extension Destination {
             labels: labels,
             transfer: transfer
         )
-        if isRegionSettled, !report.inputs.isSandboxed {
+        if !isRegionGiven || givenRegion != nil, !report.inputs.isSandboxed {
             do throws(EndpointError) {
                 _ = try SigningMethod(destination.signature, region: region, endpoint: endpoint)
             } catch {

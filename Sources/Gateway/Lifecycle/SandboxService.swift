@@ -61,19 +61,21 @@ package struct SandboxService: Sendable {
         // A key made for a sandbox opens nothing else; one that was given is not repeated.
         let keys =
             isGiven
-            ? "    the key is the one in ALIBABA_CLOUD_ACCESS_KEY_ID and ..._SECRET"
+            ? "with the keys that this sandbox was given"
             : """
-                export ALIBABA_CLOUD_ACCESS_KEY_ID=\(key.accessKeyID)
-                export ALIBABA_CLOUD_ACCESS_KEY_SECRET=\(key.secret.revealed)
+            export ALIBABA_CLOUD_ACCESS_KEY_ID=\(key.accessKeyID)
+              export ALIBABA_CLOUD_ACCESS_KEY_SECRET=\(key.secret.revealed)
             """
         return """
 
-            The sandbox takes every valid project and logstore. To send to it:
+            A sandbox that takes every valid project and logstore. To send to it:
 
-              export SLUICE_ENDPOINT=http://localhost:\(address.port)
-            \(keys)
+              export SLUICE_ENDPOINT=http://localhost:\(address.port) SLUICE_PROJECT=demo SLUICE_LOGSTORE='*'
+              \(keys)
+              sluice serve
 
-              See what arrives  curl 'http://\(address)/logs?logstore=NAME' or open http://\(address)/
+              See what arrives  curl 'http://\(address)/logs?logstore=NAME'
+              or in a browser   http://\(address)/
 
             """
     }

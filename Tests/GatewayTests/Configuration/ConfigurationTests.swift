@@ -77,6 +77,23 @@ import Testing
         #expect(configuration.admin.listen.description == "127.0.0.1:8081")
     }
 
+    @Test("A look-alike on this machine needs no region; elsewhere the environment can give it")
+    func region() throws {
+        func region(_ more: [String: String]) throws -> String? {
+            let simple = ["SLUICE_PROJECT": "my-project", "SLUICE_LOGSTORE": "*"]
+            let environment = keys.merging(simple) { $1 }.merging(more) { $1 }
+            return try GatewayConfiguration.read(.init(environment: environment))
+                .defaultDestination.region
+        }
+        #expect(try region(["SLUICE_ENDPOINT": "http://localhost:8082"]) == "local")
+        #expect(
+            try region([
+                "SLUICE_ENDPOINT": "https://log-global.aliyuncs.com",
+                "SLUICE_REGION": "cn-hangzhou",
+            ]) == "cn-hangzhou"
+        )
+    }
+
     @Test("Flag beats environment beats file")
     func precedence() throws {
         let directory = TemporaryDirectory()
