@@ -9,7 +9,7 @@ struct Answer: Sendable {
         /// When the fault of this number is removed.
         case whenReleased(Int)
         /// When so many logs match, or after this time with those that do.
-        case whenStored(Int, LogQuery, within: Duration)
+        case whenStored(LogWait, within: Duration)
     }
 
     var response: Response

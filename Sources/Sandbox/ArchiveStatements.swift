@@ -45,6 +45,8 @@ struct ArchiveStatements {
         try database.run("PRAGMA locking_mode = EXCLUSIVE")
         // A crash of the process loses nothing, a power cut may: it is a place to look at logs.
         try database.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
+        // Debian's SQLite overwrites what is deleted, which makes dropping as dear as storing.
+        try database.run("PRAGMA secure_delete = OFF")
         let statement = try database.prepare("PRAGMA user_version")
         _ = try statement.step()
         let version = statement.integer(0)

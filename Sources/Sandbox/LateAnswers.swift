@@ -4,17 +4,28 @@ import System
 /// Answers that are not given at once: delayed or held by a fault, or waiting for logs to arrive.
 final class LateAnswers: Sendable {
     private struct Entry: Sendable {
+        let number: Int
         let response: Response
         let responder: Responder
+        /// When it is given at the latest; nil for one that is held.
         var due: Moment?
         var holder: Int?
-        var waits: (count: Int, query: LogQuery)?
+        var wait: LogWait?
     }
 
     private struct State {
         var entries: [Entry] = []
+        var lastNumber = 0
+        /// Something may have arrived that is waited for.
         var hasNews = false
         var isStopped = false
+
+        /// Removes those that are meant, and gives them.
+        mutating func take(_ isMeant: (Entry) -> Bool) -> [Entry] {
+            let taken = entries.filter(isMeant)
+            if !taken.isEmpty { entries.removeAll(where: isMeant) }
+            return taken
+        }
     }
 
     /// Looking whether what is waited for has come costs a query, so it is not done for each write.
@@ -31,23 +42,29 @@ final class LateAnswers: Sendable {
 
     /// Gives the answer now, or keeps it for later. When too many are kept it is given now.
     func deliver(_ answer: Answer, to responder: Responder) {
-        var entry = Entry(response: answer.response, responder: responder)
-        switch answer.delivery {
-        case .now: return responder.send(answer.response)
-        case .after(let delay): entry.due = .now + delay
-        case .whenReleased(let fault): entry.holder = fault
-        case .whenStored(let count, let query, let time):
-            entry.due = .now + time
-            entry.waits = (count, query)
-        }
-        let isKept = state.withLock { [entry] state in
-            guard !state.isStopped, state.entries.count < capacity else { return false }
+        let isKept = state.withLock { state in
+            guard
+                answer.delivery != .now, !state.isStopped, state.entries.count < capacity
+            else { return false }
+            state.lastNumber += 1
+            var entry = Entry(
+                number: state.lastNumber,
+                response: answer.response,
+                responder: responder
+            )
+            switch answer.delivery {
+            case .now: break
+            case .after(let delay): entry.due = .now + delay
+            case .whenReleased(let fault): entry.holder = fault
+            case .whenStored(let wait, let time):
+                entry.due = .now + time
+                entry.wait = wait
+                state.hasNews = true
+            }
             state.entries.append(entry)
-            state.hasNews = true
             return true
         }
-        guard isKept else { return responder.send(answer.response) }
-        wakeUp.signal()
+        if isKept { wakeUp.signal() } else { responder.send(answer.response) }
     }
 
     /// Lets go what this fault holds.
@@ -63,9 +80,11 @@ final class LateAnswers: Sendable {
     /// Logs have arrived.
     func noteStored() {
         let isAwaited = state.withLock { state in
-            let isAwaited = state.entries.contains { $0.waits != nil }
-            if isAwaited { state.hasNews = true }
-            return isAwaited
+            guard !state.hasNews, state.entries.contains(where: { $0.wait != nil }) else {
+                return false
+            }
+            state.hasNews = true
+            return true
         }
         if isAwaited { wakeUp.signal() }
     }
@@ -76,18 +95,18 @@ final class LateAnswers: Sendable {
         wakeUp.signal()
     }
 
-    /// The work of its thread: gives each answer in its time, until `stop`.
+    // MARK: - The thread
+
+    /// Gives each answer in its time, until `stop`.
     func run(for sandbox: Sandbox) {
         var lookedAt = Moment(nanoseconds: 0)
         while true {
             let (due, isStopped) = takeDue(at: .now)
-            for entry in due { entry.responder.send(response(of: entry, sandbox)) }
+            for entry in due { give(entry, sandbox) }
             if isStopped { return }
             if Moment.now >= lookedAt + Self.pause, takeNews() {
                 lookedAt = .now
-                for entry in takeFulfilled(sandbox) {
-                    entry.responder.send(response(of: entry, sandbox))
-                }
+                for entry in takeFulfilled(sandbox) { give(entry, sandbox) }
             }
             wakeUp.wait(timeout: timeToNext(lookedAt))
         }
@@ -95,15 +114,9 @@ final class LateAnswers: Sendable {
 
     private func takeDue(at moment: Moment) -> (due: [Entry], isStopped: Bool) {
         state.withLock { state in
-            func isDue(_ entry: Entry) -> Bool {
-                state.isStopped || entry.due.map { $0 <= moment } ?? false
-            }
-            let due = state.entries.filter(isDue)
-            if !due.isEmpty {
-                let rest = state.entries.filter { !isDue($0) }
-                state.entries = rest
-            }
-            return (due, state.isStopped)
+            let isStopped = state.isStopped
+            let due = state.take { isStopped || $0.due.map { $0 <= moment } ?? false }
+            return (due, isStopped)
         }
     }
 
@@ -115,31 +128,33 @@ final class LateAnswers: Sendable {
     }
 
     private func takeFulfilled(_ sandbox: Sandbox) -> [Entry] {
-        let waiting = state.withLock { $0.entries.compactMap(\.waits) }
-        // An unreadable archive ends the waiting too: the answer then says so.
-        let fulfilled = waiting.filter { (try? sandbox.has($0.count, $0.query)) ?? true }
-        guard !fulfilled.isEmpty else { return [] }
+        var looked: [Int: LogWait] = [:]
+        for entry in state.withLock({ $0.entries }) {
+            guard var wait = entry.wait else { continue }
+            // What cannot be read is no reason to give up: the time is bounded anyway.
+            try? wait.look(in: sandbox)
+            looked[entry.number] = wait
+        }
         return state.withLock { state in
-            func isFulfilled(_ entry: Entry) -> Bool {
-                guard let waits = entry.waits else { return false }
-                return fulfilled.contains { $0.count == waits.count && $0.query == waits.query }
+            for index in state.entries.indices {
+                guard let wait = looked[state.entries[index].number] else { continue }
+                state.entries[index].wait = wait
             }
-            let taken = state.entries.filter(isFulfilled)
-            let rest = state.entries.filter { !isFulfilled($0) }
-            state.entries = rest
-            return taken
+            return state.take { $0.wait?.isOver ?? false }
         }
     }
 
-    private func response(of entry: Entry, _ sandbox: Sandbox) -> Response {
-        guard let query = entry.waits?.query else { return entry.response }
+    private func give(_ entry: Entry, _ sandbox: Sandbox) {
+        guard let query = entry.wait?.query else { return entry.responder.send(entry.response) }
         do {
-            return try sandbox.lines(query).response
+            entry.responder.send(try sandbox.lines(query).response)
         } catch {
-            return Response(
-                status: error.status,
-                contentType: "application/json",
-                text: String(decoding: error.body, as: UTF8.self)
+            entry.responder.send(
+                Response(
+                    status: error.status,
+                    fields: [("content-type", "application/json")],
+                    body: error.body
+                )
             )
         }
     }

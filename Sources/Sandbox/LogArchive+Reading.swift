@@ -2,31 +2,44 @@ import System
 
 /// Logs as they were found, one JSON object a line.
 struct LogLines: Sendable {
+    /// Ends an answer before its time when it grows beyond this.
+    fileprivate static let bytesMax = 32 * 1024 * 1024
+
     var text = JSONText()
     var count = 0
     /// The cursor behind the last of them.
-    var cursor: Int64 = 0
+    var cursor: Int64
     /// There may be more behind the cursor.
     var isCut = false
 }
 
 extension LogArchive {
-    /// Ends an answer before its time when it grows beyond this.
-    private static let answerBytesMax = 32 * 1024 * 1024
+    /// The logs to look through for this query, in portions: who looks through a million must not
+    /// keep the writers waiting all the time.
+    func slices(_ query: LogQuery) -> [ClosedRange<Int64>] {
+        let first = max(query.after, lastLog - Int64(size.logs)) + 1
+        let starts = stride(from: first, through: lastLog, by: Self.sliceLogs)
+        let slices = starts.map { $0...min($0 + Int64(Self.sliceLogs) - 1, lastLog) }
+        return query.newest ? slices.reversed() : slices
+    }
 
-    /// The logs that match, as SLS shows them.
-    func lines(_ query: LogQuery) throws(DatabaseError) -> LogLines {
+    private static var sliceLogs: Int { 10_000 }
+
+    /// Adds the logs that match, as SLS shows them.
+    func collect(
+        _ query: LogQuery,
+        within slice: ClosedRange<Int64>,
+        into lines: inout LogLines
+    ) throws(DatabaseError) {
         let statement = try matching(
             query,
+            within: slice,
             "log.id, log.place, log.time, log.ns, log.fields, request.topic, request.source, "
                 + "request.tags, request.project, request.logstore, request.request_id, "
-                + "request.received",
-            limit: query.limit + 1
+                + "request.received"
         )
-        var lines = LogLines()
-        lines.cursor = query.after
         while try statement.step() {
-            guard lines.count < query.limit, lines.text.bytes.count < Self.answerBytesMax else {
+            guard lines.count < query.limit, lines.text.bytes.count < LogLines.bytesMax else {
                 lines.isCut = true
                 break
             }
@@ -35,28 +48,26 @@ extension LogArchive {
             lines.cursor = max(lines.cursor, statement.integer(0))
         }
         statement.reset()
-        return lines
     }
 
-    /// Whether so many logs match.
-    func has(_ count: Int, _ query: LogQuery) throws(DatabaseError) -> Bool {
-        guard count <= size.logs else { return false }
-        let statement = try matching(query, "1", limit: count)
+    /// How many logs match.
+    func count(_ query: LogQuery, within slice: ClosedRange<Int64>) throws(DatabaseError) -> Int {
+        let statement = try matching(query, within: slice, "1")
         var found = 0
         while try statement.step() { found += 1 }
-        return found >= count
+        return found
     }
 
     func matching(
         _ query: LogQuery,
-        _ columns: String,
-        limit: Int
+        within slice: ClosedRange<Int64>,
+        _ columns: String
     ) throws(DatabaseError) -> Statement {
-        let (condition, values) = query.condition
+        let (condition, values) = query.condition(within: slice)
         // CROSS JOIN keeps the order of the tables, so that rows come in the order of the logs.
         let statement = try database.prepare(
             "SELECT \(columns) FROM log CROSS JOIN request ON request.id = log.request "
-                + "WHERE \(condition) ORDER BY log.id \(query.newest ? "DESC" : "") LIMIT \(limit)"
+                + "WHERE \(condition) ORDER BY log.id \(query.newest ? "DESC" : "")"
         )
         for (index, value) in values.enumerated() { statement.bind(Int32(index), value) }
         return statement

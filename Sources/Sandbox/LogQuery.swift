@@ -13,9 +13,10 @@ struct LogQuery: Equatable, Sendable {
     /// Adds what the sandbox knows beyond what SLS shows.
     var details = false
 
-    /// The condition in SQL and what to bind to it, in order.
-    var condition: (sql: String, values: [String]) {
-        var terms = ["log.id > \(after)"]
+    /// Among the logs from the first to the last of these numbers: the condition in SQL and what to
+    /// bind to it, in order.
+    func condition(within slice: ClosedRange<Int64>) -> (sql: String, values: [String]) {
+        var terms = ["log.id BETWEEN \(slice.lowerBound) AND \(slice.upperBound)"]
         var values: [String] = []
         for (column, value) in [("project", project), ("logstore", logstore), ("topic", topic)] {
             guard let value else { continue }

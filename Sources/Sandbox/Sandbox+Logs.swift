@@ -6,20 +6,21 @@ extension Sandbox {
         let query = try LogQuery(request)
         let wait = try request.whole("wait_s", in: 0...60) ?? 0
         let least = try request.whole("min", in: 1...1_000_000) ?? 1
-        guard wait > 0, try !has(least, query) else { return try lines(query) }
+        guard wait > 0 else { return try lines(query) }
         // What is found is read when the time has come.
         return Answer(
             response: Response(status: 200),
-            delivery: .whenStored(least, query, within: .seconds(wait))
+            delivery: .whenStored(LogWait(count: least, query: query), within: .seconds(wait))
         )
     }
 
-    func has(_ count: Int, _ query: LogQuery) throws(Refusal) -> Bool {
-        try reading { archive throws(DatabaseError) in try archive.has(count, query) }
-    }
-
+    /// The logs that match, with the cursor to go on from.
     func lines(_ query: LogQuery) throws(Refusal) -> Answer {
-        let lines = try reading { archive throws(DatabaseError) in try archive.lines(query) }
+        var lines = LogLines(cursor: query.after)
+        try look(query) { archive, slice throws(DatabaseError) in
+            try archive.collect(query, within: slice, into: &lines)
+            return !lines.isCut
+        }
         var answer = Answer.text("application/x-ndjson", lines.text.bytes)
         answer.response.fields.append(("x-sandbox-count", "\(lines.count)"))
         answer.response.fields.append(("x-sandbox-cursor", "\(lines.cursor)"))
@@ -27,11 +28,19 @@ extension Sandbox {
         return answer
     }
 
-    func reading<Result: Sendable>(
-        _ body: (borrowing LogArchive) throws(DatabaseError) -> Result
-    ) throws(Refusal) -> Result {
+    /// Looks through the logs of a query portion by portion, as long as the body says true; others
+    /// may use the archive in between.
+    func look(
+        _ query: LogQuery,
+        _ body: (borrowing LogArchive, ClosedRange<Int64>) throws(DatabaseError) -> Bool
+    ) throws(Refusal) {
         do throws(DatabaseError) {
-            return try state.withLock { state throws(DatabaseError) in try body(state.archive) }
+            for slice in state.withLock({ $0.archive.slices(query) }) {
+                let goesOn = try state.withLock { state throws(DatabaseError) in
+                    try body(state.archive, slice)
+                }
+                guard goesOn else { return }
+            }
         } catch {
             throw Refusal(500, "InternalServerError", "The sandbox cannot read: \(error)")
         }

@@ -8,7 +8,12 @@ extension Sandbox {
     func page(_ request: ReceivedRequest) throws(Refusal) -> Answer {
         var query = try LogQuery(request)
         query.limit = Self.logsShown
-        let logs = try reading { [query] archive throws(DatabaseError) in try archive.newest(query)
+        query.newest = true
+        let wanted = query
+        var logs: [ShownLog] = []
+        try look(wanted) { archive, slice throws(DatabaseError) in
+            try archive.collect(wanted, within: slice, into: &logs)
+            return logs.count < wanted.limit
         }
         let page = state.withLock { state in
             LogsPage(

@@ -46,7 +46,7 @@ package struct SandboxConfiguration: Sendable {
 
         /// Beyond these the oldest requests are dropped, with their logs, and counted.
         package var storedLogsMax = 1_000_000
-        package var storedBytesMax = 512 * 1024 * 1024
+        package var storedBytesMax = 256 * 1024 * 1024
         /// Lanes whose last sequence id is remembered.
         package var lanesMax = 65_536
         package var faultsMax = 100

@@ -20,6 +20,7 @@ package final class SandboxServer: Sendable {
             journal: journal
         )
         // Forwarders and tests come from one address, and in numbers.
+        settings.limits.connections = 4096
         settings.limits.connectionsPerAddress = settings.limits.connections
         settings.limits.inFlightBodyBytes = 256 << 20
         server = try HTTPServer(settings) { _ in SandboxHandler(sandbox) }

@@ -2,7 +2,6 @@ import System
 
 /// One log as the page shows it.
 struct ShownLog: Sendable {
-    let cursor: Int64
     let time: WallTime
     let project: String
     let logstore: String
@@ -13,33 +12,33 @@ struct ShownLog: Sendable {
 }
 
 extension LogArchive {
-    /// The newest logs that match, newest first.
-    func newest(_ query: LogQuery) throws(DatabaseError) -> [ShownLog] {
-        var query = query
-        query.newest = true
+    /// Adds logs that match, newest first, as long as fewer than the limit are there.
+    func collect(
+        _ query: LogQuery,
+        within slice: ClosedRange<Int64>,
+        into logs: inout [ShownLog]
+    ) throws(DatabaseError) {
         let statement = try matching(
             query,
-            "log.id, log.time, log.ns, request.project, request.logstore, request.topic, "
-                + "request.source, log.fields, request.tags",
-            limit: query.limit
+            within: slice,
+            "log.time, log.ns, request.project, request.logstore, request.topic, "
+                + "request.source, log.fields, request.tags"
         )
-        var logs: [ShownLog] = []
-        while try statement.step() {
-            let nanoseconds = statement.integer(1) * 1_000_000_000 + statement.integer(2)
+        while logs.count < query.limit, try statement.step() {
+            let nanoseconds = statement.integer(0) * 1_000_000_000 + statement.integer(1)
             logs.append(
                 ShownLog(
-                    cursor: statement.integer(0),
                     time: WallTime(nanoseconds: nanoseconds),
-                    project: statement.text(3),
-                    logstore: statement.text(4),
-                    topic: statement.text(5),
-                    source: statement.text(6),
-                    members: Self.members(of: statement.text(7))
-                        + Self.members(of: "{" + statement.text(8) + "}")
+                    project: statement.text(2),
+                    logstore: statement.text(3),
+                    topic: statement.text(4),
+                    source: statement.text(5),
+                    members: Self.members(of: statement.text(6))
+                        + Self.members(of: "{" + statement.text(7) + "}")
                 )
             )
         }
-        return logs
+        statement.reset()
     }
 
     private static func members(of json: String) -> [(name: String, value: String)] {

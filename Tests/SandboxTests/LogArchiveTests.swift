@@ -87,6 +87,27 @@ import Testing
     }
 
     @Test
+    func `A look through many logs is complete and in order`() throws {
+        let sandbox = try Sandbox.forTests { $0.limits.storedLogsMax = 24_000 }
+        try fill(sandbox, 0..<9, logs: 3000)
+        let all = try sandbox.control("GET", "/logs", query: "limit=100000")
+        #expect(numbers(all) == Array(3000..<27_000))
+        let newest = try sandbox.control("GET", "/logs", query: "limit=100000&order=newest")
+        #expect(numbers(newest) == Array(3000..<27_000).reversed())
+        let rare = try sandbox.control("GET", "/logs", query: "contains=999&after=9000&limit=3")
+        #expect(numbers(rare) == [9990, 9991, 9992])
+        var wait = LogWait(count: 24_000, query: LogQuery())
+        try wait.look(in: sandbox)
+        #expect(wait.isOver)
+        wait = LogWait(count: 24_001, query: LogQuery())
+        try wait.look(in: sandbox)
+        #expect(!wait.isOver)
+        try fill(sandbox, 9..<10, logs: 1)
+        try wait.look(in: sandbox)
+        #expect(wait.isOver)
+    }
+
+    @Test
     func `Clearing forgets the logs and not the place in the stream`() throws {
         let sandbox = try Sandbox.forTests()
         try fill(sandbox, 0..<1)
