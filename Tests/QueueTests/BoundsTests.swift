@@ -1,0 +1,163 @@
+import Logs
+import Synchronization
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct BoundsTests {
+    let directory = TemporaryDirectory()
+
+    @Test("A full queue refuses, and takes again what was refused once something left")
+    func bytes() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.bytesMax = 20_000
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        var stored = 0
+        var outcome = AppendOutcome.stored
+        while true {
+            outcome = store.store(Batch(stream: .named("a"), logs: logs([stored], filling: 500)))
+            guard outcome == .stored else { break }
+            stored += 1
+        }
+        #expect(outcome == .refused(.full))
+        #expect(store.admission == .full)
+        #expect(store.status.bytes <= 20_000)
+        #expect(store.status.ledger.accepted == Int64(stored))
+
+        store.flush("app")
+        store.acknowledge(consumer.packets(1)[0])
+        store.wait { $0.admission == .open }
+        #expect(store.store(Batch(stream: .named("a"), logs: logs([stored]))) == .stored)
+    }
+
+    @Test("Batches of one call are stored all or none")
+    func allOrNone() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.bytesMax = 20_000
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let small = Batch(stream: .named("a"), logs: logs(0..<1))
+        let large = Batch(stream: .named("b"), logs: logs(1..<2, filling: 30_000))
+        #expect(store.store(small, large) == .refused(.full))
+        #expect(store.status.ledger.accepted == 0)
+        #expect(store.store(small) == .stored)
+    }
+
+    @Test("Too many different streams are refused, empty ones do not count")
+    func streams() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.streamsMax = 5
+        configuration.tuning.idleStreams = 2
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        for round in 0..<4 {
+            for name in 0..<5 {
+                let batch = Batch(stream: .named("\(round)-\(name)"), logs: logs([name]))
+                #expect(store.store(batch) == .stored)
+            }
+            let one = Batch(stream: .named("one more"), logs: logs([9]))
+            #expect(store.store(one) == .refused(.full))
+            store.flush("app")
+            for packet in consumer.packets(5) { store.acknowledge(packet) }
+            store.wait { $0.rows == 0 }
+        }
+        #expect(store.status.streams == 0)
+    }
+
+    @Test("More than may wait for a commit is refused")
+    func waiting() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.tuning.waitingBytesMax = 10_000
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let answers = Awaited<AppendOutcome>()
+        // The first answer holds the queue's thread until everything else was posted.
+        let posted = Awaited<Void>()
+        store.append([Batch(stream: .named("a"), logs: logs([0]))]) { _ in _ = posted.take(1) }
+        for number in 0..<20 {
+            let batch = Batch(stream: .named("a"), logs: logs([number], filling: 1000))
+            store.append([batch]) { answers.put($0) }
+        }
+        posted.put(())
+        let outcomes = answers.take(20)
+        #expect(outcomes.contains(.stored))
+        #expect(outcomes.contains(.refused(.full)))
+        store.wait { $0.waitingBytes == 0 }
+    }
+
+    @Test("A file system with less free space than asked for is full")
+    func freeSpace() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.freeBytesMin = .max
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        #expect(store.admission == .diskFull)
+        let batch = Batch(stream: .named("a"), logs: logs([1]))
+        #expect(store.store(batch) == .refused(.diskFull))
+    }
+
+    @Test("What was posted before the end is stored, what comes later is refused")
+    func closing() throws {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        let answers = Awaited<AppendOutcome>()
+        for number in 0..<100 {
+            store.append([Batch(stream: .named("a"), logs: logs([number]))]) { answers.put($0) }
+        }
+        store.close()
+        #expect(answers.take(100).allSatisfy { $0 == .stored })
+        #expect(store.admission == .stopping)
+        let batch = Batch(stream: .named("a"), logs: logs([1]))
+        #expect(store.store(batch) == .refused(.stopping))
+        #expect(directory.names == ["queue.db", "sluice.lock"])
+
+        let again = try LogStore(.small(directory.path), journal: .silent)
+        defer { again.close() }
+        #expect(again.status.ledger.queued == 100)
+    }
+
+    @Test("Every call gets one answer while the queue is closed by another thread")
+    func closingRace() throws {
+        for _ in 0..<20 {
+            let store = try LogStore(.small(directory.path), journal: .silent)
+            let answers = Awaited<AppendOutcome>()
+            let poster = try Worker("poster") {
+                for number in 0..<200 {
+                    let batch = Batch(stream: .named("a"), logs: logs([number]))
+                    store.append([batch]) { answers.put($0) }
+                }
+            }
+            store.close()
+            poster.join()
+            #expect(answers.take(200).allSatisfy { $0 == .stored || $0 == .refused(.stopping) })
+            #expect(answers.count == 0)
+        }
+    }
+
+    @Test("Logs that wait longer than allowed expire; sealed packets do not")
+    func expiry() throws {
+        let time = Locked(WallTime(seconds: 1_700_000_000))
+        let clock = QueueClock { time.withLock { $0 } }
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.ageMax = .seconds(60)
+        let store = try LogStore(configuration, journal: .silent, clock: clock)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        store.flush("app")
+        let sealed = consumer.packets(1)[0]
+        _ = store.store(Batch(stream: .named("a"), logs: logs(10..<30)))
+        time.withLock { $0 = WallTime(seconds: $0.seconds + 50) }
+        _ = store.store(Batch(stream: .named("a"), logs: logs(30..<35)))
+        time.withLock { $0 = WallTime(seconds: $0.seconds + 20) }
+        store.wait { $0.ledger.expired == 20 }
+        #expect(store.status.ledger.queued == 15)
+        #expect(store.status.ledger.isClosed)
+        #expect(try store.contents(of: sealed) == Array(0..<10))
+        store.flush("app")
+        #expect(try consumer.packets(1).map(store.contents) == [Array(30..<35)])
+    }
+}

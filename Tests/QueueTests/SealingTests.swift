@@ -1,0 +1,147 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct SealingTests {
+    let directory = TemporaryDirectory()
+
+    private func open(_ limits: PacketLimits) throws -> LogStore {
+        try LogStore(.small(directory.path, packets: limits), journal: .silent)
+    }
+
+    @Test("A stream that reaches its size is sealed; the rest waits")
+    func size() throws {
+        let store = try open(PacketLimits(rawBytes: 1000, logs: 4096, age: .seconds(3600)))
+        defer { store.close() }
+        let consumer = Consumer(store)
+        for start in 0..<30 {
+            _ = store.store(Batch(stream: .named("a"), logs: logs(start..<start + 1, filling: 90)))
+        }
+        let packets = consumer.packets(2)
+        #expect(packets.allSatisfy { $0.rawBytes <= 1000 && $0.rawBytes > 900 })
+        #expect(
+            try store.contents(of: packets[0]) + store.contents(of: packets[1]) == Array(0..<20)
+        )
+        store.request(5, for: "app")
+        #expect(store.status.ledger.queued == 30)
+        #expect(consumer.waiting == 0)
+    }
+
+    @Test("A stream that reaches its number of logs is sealed")
+    func count() throws {
+        let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600)))
+        defer { store.close() }
+        let consumer = Consumer(store)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<250)))
+        let packets = consumer.packets(2)
+        #expect(packets.map(\.logCount) == [100, 100])
+        store.flush("app")
+        store.request(1, for: "app")
+        #expect(try consumer.next().map(store.contents) == [Array(200..<250)])
+    }
+
+    @Test("A stream is sealed when its oldest log has waited long enough")
+    func age() throws {
+        let store = try open(PacketLimits(age: .milliseconds(30)))
+        defer { store.close() }
+        let consumer = Consumer(store)
+        let start = Moment.now
+        store.request(1, for: "app")
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<3)))
+        _ = store.store(Batch(stream: .named("a"), logs: logs(3..<5)))
+        #expect(try consumer.next().map(store.contents) == [Array(0..<5)])
+        #expect(Moment.now - start >= .milliseconds(30))
+    }
+
+    @Test("What ripens while nobody asks waits, and packets are full when somebody does")
+    func gathering() throws {
+        let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 50, age: .milliseconds(1)))
+        defer { store.close() }
+        for start in stride(from: 0, to: 100, by: 10) {
+            _ = store.store(Batch(stream: .named("a"), logs: logs(start..<start + 10)))
+        }
+        let consumer = Consumer(store)
+        #expect(store.status.packets == 0)
+        #expect(consumer.packets(2).map(\.logCount) == [50, 50])
+    }
+
+    @Test("No more packets are handed over than were asked for, and only of that destination")
+    func demand() throws {
+        let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 10, age: .seconds(3600)))
+        defer { store.close() }
+        let consumer = Consumer(store)
+        _ = store.store(
+            Batch(stream: .named("a"), logs: logs(0..<50)),
+            Batch(stream: .named("a", destination: "other"), logs: logs(50..<100))
+        )
+        #expect(consumer.packets(3).allSatisfy { $0.stream.destination == "app" })
+        _ = store.store(Batch(stream: .named("b"), logs: logs(100..<101)))
+        #expect(consumer.waiting == 0)
+        #expect(store.status.destinations["app"]?.packets == 3)
+        #expect(consumer.packets(1, of: "other")[0].stream.destination == "other")
+    }
+
+    @Test("Streams take turns")
+    func turns() throws {
+        let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 10, age: .seconds(3600)))
+        defer { store.close() }
+        let consumer = Consumer(store)
+        _ = store.store(
+            Batch(stream: .named("loud"), logs: logs(0..<100)),
+            Batch(stream: .named("quiet"), logs: logs(100..<120))
+        )
+        let topics = consumer.packets(4).map(\.stream.trailer.topic)
+        #expect(topics == ["loud", "quiet", "loud", "quiet"])
+    }
+
+    @Test("Packets of a stream count up under one prefix, as SLS's own do")
+    func packIDs() throws {
+        let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 1, age: .seconds(3600)))
+        defer { store.close() }
+        let consumer = Consumer(store)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<11)))
+        let ids = consumer.packets(11).map(\.packID)
+        let prefix = try #require(ids.first).prefix(16)
+        #expect(prefix.allSatisfy { "0123456789ABCDEF".contains($0) })
+        #expect(ids[9...] == ["\(prefix)-A", "\(prefix)-B"])
+    }
+
+    @Test("A log larger than a packet may be goes alone")
+    func largeLog() throws {
+        let store = try open(PacketLimits(rawBytes: 1000, logs: 4096, age: .seconds(3600)))
+        defer { store.close() }
+        let consumer = Consumer(store)
+        let mixed = logs([1], filling: 10).bytes + logs([2], filling: 5000).bytes
+        _ = store.store(
+            Batch(
+                stream: .named("a"),
+                logs: EncodedLogs(bytes: mixed + logs([3], filling: 10).bytes, count: 3)
+            )
+        )
+        store.flush("app")
+        #expect(try consumer.packets(3).map(store.contents) == [[1], [2], [3]])
+    }
+
+    @Test("Batches of one commit share rows, those of other streams between them do not matter")
+    func sharedRows() throws {
+        let store = try open(PacketLimits())
+        defer { store.close() }
+        let batches = (0..<20).map { index in
+            Batch(stream: .named(index % 2 == 0 ? "even" : "odd"), logs: logs([index]))
+        }
+        let answer = Awaited<AppendOutcome>()
+        store.append(batches) { answer.put($0) }
+        #expect(answer.take(1) == [.stored])
+        #expect(store.status.rows == 2)
+        let consumer = Consumer(store)
+        store.flush("app")
+        let contents = try Set(consumer.packets(2).map(store.contents))
+        #expect(
+            contents == [
+                Array(stride(from: 0, to: 20, by: 2)), Array(stride(from: 1, to: 20, by: 2)),
+            ]
+        )
+    }
+}
