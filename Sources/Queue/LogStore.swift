@@ -119,8 +119,13 @@ extension LogStore: PacketSource {
 
     package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
         if let recent = packet.recent { return recent }
-        return try door.reader.withLock { reader throws(QueueError) in
-            try reader.blocks(of: packet)
+        do throws(QueueError) {
+            return try door.reader.withLock { reader throws(QueueError) in
+                try reader.blocks(of: packet)
+            }
+        } catch {
+            if error.kind == .corrupt { door.post(.unreadable(packet.number)) }
+            throw error
         }
     }
 

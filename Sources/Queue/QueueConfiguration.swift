@@ -64,7 +64,7 @@ package struct QueueTuning: Sendable {
     /// Free pages that the database keeps for the next burst.
     package var spareBytes = 32 << 20
     /// Free pages given back in one step.
-    package var givenBackBytes = 1 << 20
+    package var givenBackBytes = 4 << 20
     /// Empty streams that keep their pack id prefix, in case more logs of theirs arrive.
     package var idleStreams = 4096
     /// First pause after a failed write; doubles up to `retryMax`.

@@ -28,7 +28,7 @@ struct DataDirectory {
         guard access(path, W_OK | X_OK) == 0 else { throw problem("cannot be written", errno) }
     }
 
-    private func problem(_ what: String, _ code: CInt) -> QueueError {
+    func problem(_ what: String, _ code: CInt) -> QueueError {
         let remedy =
             switch code {
             case EROFS: "mount it writable or set data_dir to another place"

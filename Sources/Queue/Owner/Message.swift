@@ -5,6 +5,8 @@ enum Message: Sendable {
     case request(Int, destination: String)
     case acknowledge(Int64)
     case flush(String)
+    /// Delivery could not read this packet.
+    case unreadable(Int64)
     case stop
 }
 

@@ -33,6 +33,7 @@ extension QueueOwner {
             journal.error("queue cannot be written", ["reason": problem])
         }
         self.problem = problem
+        if error.kind == .corrupt { damage = error }
         counts.failures += 1
         store?.database.rollBack()
         store = nil
@@ -62,23 +63,36 @@ extension QueueOwner {
         journal.info("queue is written again")
     }
 
-    /// Opens the database and lets the reader use it.
+    /// Opens the database, or what can be saved of a damaged one, and lets the reader use it.
     func open() throws(QueueError) {
+        try directory.settleSalvage()
         try directory.createDatabaseFile()
+        if let damage {
+            try salvage(because: damage)
+            self.damage = nil
+        }
         do throws(SQLiteError) {
-            let (store, recovery) = try OpenStore.open(
-                directory.database,
-                configuration,
-                now: clock.now,
-                handed: handed
-            )
-            report(recovery)
-            self.store = store
+            try recover()
         } catch {
-            throw QueueError(error, path: directory.database)
+            guard error.kind == .corrupt else { throw QueueError(error, path: directory.database) }
+            damage = error
+            return try open()
         }
         try directory.sync()
         door.reader.withLock { $0.allow() }
+    }
+
+    private func recover() throws(SQLiteError) {
+        let (store, recovery) = try OpenStore.open(
+            directory.database,
+            configuration,
+            now: clock.now,
+            handed: handed
+        )
+        // What a salvage could not save will not be acknowledged.
+        handed.formIntersection(store.packets.keys)
+        report(recovery)
+        self.store = store
     }
 
     private func report(_ recovery: Recovery) {

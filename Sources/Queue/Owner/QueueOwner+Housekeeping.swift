@@ -2,33 +2,46 @@ import System
 
 extension QueueOwner {
     /// What nobody waits for: it runs after the answers.
-    func keepHouse() {
+    func keepHouse(isQuiet: Bool) {
         reopen()
         guard let store else { return }
-        let time = Moment.now
-        let isDue = nextHousekeeping <= time
-        if isDue {
-            nextHousekeeping = time + configuration.tuning.housekeeping
-            disk.refresh(time)
-        }
         do throws(SQLiteError) {
-            if store.logBytes >= configuration.tuning.checkpointBytes {
-                try store.database.connection.checkpoint(.passive)
-                counts.checkpoints += 1
+            let time = Moment.now
+            if nextHousekeeping <= time {
+                nextHousekeeping = time + configuration.tuning.housekeeping
+                try lookAround(store, time)
+            } else if isQuiet, store.hasSpareSpace {
+                try store.giveBack()
+                try store.commit()
             }
-            guard isDue else { return }
-            for (destination, logs) in try store.expire() {
-                journal.warning(
-                    "logs expired: they waited longer than max_age",
-                    ["destination": destination, "logs": logs]
-                )
-            }
-            try store.giveBack()
-            try store.commit()
-            oldest = store.oldestByDestination()
-            publish()
+            if store.logBytes >= configuration.tuning.checkpointBytes { try checkpoint(store) }
         } catch {
             failed(error)
         }
+    }
+
+    /// Once in a while: free space, age, spare pages, the status that walks all streams.
+    private func lookAround(_ store: OpenStore, _ time: Moment) throws(SQLiteError) {
+        let wasIdle = counts.commits == commitsBefore
+        disk.refresh(time)
+        let expired = try store.expire()
+        try store.giveBack()
+        try store.commit()
+        for (destination, logs) in expired {
+            journal.warning(
+                "logs expired: they waited longer than max_age",
+                ["destination": destination, "logs": logs]
+            )
+        }
+        // With the log empty the next start has nothing to replay, and a shorter file becomes so.
+        if wasIdle, store.logBytes > 0 { try checkpoint(store) }
+        commitsBefore = counts.commits
+        oldest = store.oldestByDestination()
+        publish()
+    }
+
+    private func checkpoint(_ store: OpenStore) throws(SQLiteError) {
+        try store.database.connection.checkpoint(.passive)
+        counts.checkpoints += 1
     }
 }

@@ -27,9 +27,10 @@ extension QueueOwner {
     func publish() {
         let admission = admission
         door.setAdmission(admission)
+        let isClosed = store == nil
         door.status.withLock { status in
             status.admission = admission
-            status.problem = problem
+            status.problem = isClosed ? problem : nil
             status.bytesMax = configuration.bytesMax
             status.freeBytes = disk.freeBytes
             status.commits = counts.commits

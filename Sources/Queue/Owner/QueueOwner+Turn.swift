@@ -7,6 +7,7 @@ extension QueueOwner {
         var taken: [(append: Append, outcome: AppendOutcome)] = []
         do throws(SQLiteError) {
             for number in acknowledged { try store.acknowledge(number) }
+            for number in unreadable { try mend(number, in: store) }
             try take(&taken, into: store)
             try store.writeStaged()
             for name in flushes { store.flush(name) }
@@ -45,6 +46,16 @@ extension QueueOwner {
         }
     }
 
+    private func mend(_ number: Int64, in store: OpenStore) throws(SQLiteError) {
+        let lost = try store.mend(number)
+        guard lost > 0 else { return }
+        counts.lostLogs += lost
+        journal.error(
+            "logs changed on the disk and are discarded",
+            ["packet": number, "logs": lost]
+        )
+    }
+
     private func commit(_ store: OpenStore) throws(SQLiteError) {
         guard store.database.isWriting else { return }
         let start = Moment.now
@@ -59,7 +70,9 @@ extension QueueOwner {
     /// The transaction is durable: what was asked for is done.
     private func settle(_ sealed: [SealedPacket]) {
         handed.subtract(acknowledged)
+        handed.subtract(unreadable)
         acknowledged.removeAll(keepingCapacity: true)
+        unreadable.removeAll(keepingCapacity: true)
         flushes.removeAll(keepingCapacity: true)
         for packet in sealed {
             handed.insert(packet.number)

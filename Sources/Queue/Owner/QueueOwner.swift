@@ -16,11 +16,15 @@ final class QueueOwner {
     var disk: DiskSpace
     var retry: RetryPause
     var problem: QueueError?
+    /// What was found wrong with the database: the next attempt to open it begins with a salvage.
+    var damage: SQLiteError?
+    var nextSalvage = Moment(nanoseconds: 0)
     var counts = QueueCounts()
 
     // Asked for and not done yet.
     var appends = Fifo<Append>()
     var acknowledged: [Int64] = []
+    var unreadable: [Int64] = []
     var flushes: [String] = []
     var demand: [String: Int] = [:]
     var receiver: (@Sendable ([SealedPacket]) -> Void)?
@@ -31,6 +35,8 @@ final class QueueOwner {
     var lastCommit = Moment(nanoseconds: 0)
     /// As last looked up, for the status.
     var oldest: [String: WallTime] = [:]
+    /// Commits at the last housekeeping.
+    var commitsBefore = 0
     var nextHousekeeping = Moment(nanoseconds: 0)
 
     /// Opens and recovers the queue, or says why it cannot be.
@@ -56,34 +62,38 @@ final class QueueOwner {
 
     func run() {
         while true {
-            takeMessages()
+            let hasNews = takeMessages()
             turn()
             if isStopping, appends.isEmpty { break }
-            keepHouse()
+            keepHouse(isQuiet: !hasNews)
             if appends.isEmpty { wait() }
         }
         shutDown()
     }
 
-    private func takeMessages() {
-        for message in door.mailbox.takeAll() {
+    private func takeMessages() -> Bool {
+        let messages = door.mailbox.takeAll()
+        for message in messages {
             switch message {
             case .append(let append): appends.append(append)
             case .deliver(let receiver): self.receiver = receiver
             case .request(let count, let name): demand[name, default: 0] += count
             case .acknowledge(let number): acknowledged.append(number)
+            case .unreadable(let number): unreadable.append(number)
             case .flush(let name): flushes.append(name)
             case .stop: isStopping = true
             }
         }
+        return !messages.isEmpty
     }
 
     private func wait() {
         var pause = nextHousekeeping - .now
-        if store == nil {
+        if let store {
+            if let due = nextDue() { pause = min(pause, due - clock.now()) }
+            if store.hasSpareSpace { pause = min(pause, Self.givingBackPause) }
+        } else {
             pause = min(pause, retry.next - .now)
-        } else if let due = nextDue() {
-            pause = min(pause, due - clock.now())
         }
         door.wake.wait(timeout: pause)
         // Under load the next commit lets a little gather: rows become larger and syncs fewer. A batch
@@ -93,6 +103,9 @@ final class QueueOwner {
             door.wake.wait(timeout: linger)
         }
     }
+
+    /// Between two steps of giving space back.
+    private static let givingBackPause = Duration.milliseconds(20)
 
     /// When the next stream comes of age that somebody asks for.
     private func nextDue() -> WallTime? {
@@ -104,14 +117,12 @@ final class QueueOwner {
     }
 
     private func shutDown() {
-        if let store {
-            do {
-                try store.database.connection.checkpoint(.truncate)
-            } catch {
-                journal.warning("queue closed without a checkpoint", ["reason": error])
-            }
-        }
         door.reader.withLock { $0.close() }
+        do throws(SQLiteError) {
+            try store?.database.connection.finish()
+        } catch {
+            journal.warning("queue closed without a checkpoint", ["reason": error])
+        }
         store = nil
         door.close()
         publish()

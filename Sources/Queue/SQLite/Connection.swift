@@ -46,6 +46,14 @@ final class Connection {
         sqlite3_close_v2(handle)
     }
 
+    /// Lets a database be read whose file is shorter than it should be; otherwise SQLite refuses all of it.
+    /// Nothing is written to it.
+    func tolerateDamage() throws(SQLiteError) {
+        try execute("PRAGMA query_only = ON")
+        _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
+        _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
+    }
+
     /// Counts the log's pages after each commit. It takes the place of SQLite's automatic checkpoint,
     /// which uses the same hook. The connection must stay where it is while it is open.
     func watchLog() {
@@ -94,6 +102,14 @@ final class Connection {
 }
 
 // MARK: - Checkpoints
+
+extension Connection {
+    /// Moves the whole log into the database; the log is removed when the connection closes.
+    func finish() throws(SQLiteError) {
+        try checkpoint(.truncate)
+        _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+    }
+}
 
 extension Connection {
     enum Checkpoint {

@@ -14,6 +14,20 @@ struct IdentifierSupply {
         self.reserved = reserved
     }
 
+    /// The highest number that may be in use.
+    static func highest(_ connection: Connection) throws(SQLiteError) -> Int64 {
+        try connection.integer(
+            """
+            SELECT max(
+                coalesce((SELECT value FROM settings WHERE name = '\(setting)'), 0),
+                coalesce((SELECT max(id) FROM streams), 0),
+                coalesce((SELECT max(id) FROM rows), 0),
+                coalesce((SELECT max(number) FROM packets), 0)
+            )
+            """
+        )
+    }
+
     /// The number given out last.
     var last: Int64 { next - 1 }
 

@@ -10,9 +10,7 @@ extension OpenStore {
         guard removed == packet.rowCount else {
             throw SQLiteError.damage("packet \(number) has \(removed) rows, not \(packet.rowCount)")
         }
-        packets[number] = nil
-        stream.packetCount -= 1
-        stream.destination.packetCount -= 1
+        leave(packet)
         bytes -= packet.bytes
         rows -= packet.rowCount
         let logs = Int64(packet.record.logs)

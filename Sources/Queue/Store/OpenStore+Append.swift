@@ -23,14 +23,14 @@ extension OpenStore {
     private func stream(_ key: StreamKey) throws(SQLiteError) -> QueuedStream {
         if let known = streams[key] { return known }
         try database.write()
-        let new = QueuedStream(
+        let record = StreamRecord(
             id: try ids.take(database),
             key: key,
-            destination: destination(key.destination),
             packPrefix: hex(randomBytes(8), upper: true),
             nextPack: 1
         )
-        try database.add(new)
+        try database.add(record)
+        let new = QueuedStream(record, destination(key.destination))
         streams[key] = new
         return new
     }

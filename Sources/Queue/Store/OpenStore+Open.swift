@@ -1,14 +1,31 @@
 import System
 
 extension OpenStore {
-    /// Opens the database, brings it to this version and reads what the owner must know.
-    /// Of the packets, delivery holds those `handed` already; the others are handed over first.
+    /// Opens the database, brings it to this version and reads what the owner must know. Of the packets,
+    /// delivery holds those `handed` already; the others are handed over first.
     static func open(
         _ path: String,
         _ configuration: QueueConfiguration,
         now: @escaping @Sendable () -> WallTime,
         handed: Set<Int64>
     ) throws(SQLiteError) -> (OpenStore, Recovery) {
+        let (connection, isNew) = try connect(path, configuration)
+        let database: QueueDatabase
+        do throws(SQLiteError) {
+            database = try QueueDatabase(connection, path: path)
+        } catch {
+            // Our own statements do not fit its tables.
+            throw error.kind == .full || isNew ? error : .damage("\(error)")
+        }
+        let store = OpenStore(database, configuration, now: now)
+        return (store, try store.recover(handed: handed))
+    }
+
+    /// Opens or creates a database of this version.
+    static func connect(
+        _ path: String,
+        _ configuration: QueueConfiguration
+    ) throws(SQLiteError) -> (connection: Connection, isNew: Bool) {
         let connection = try Connection(path, .readWrite)
         let version = Int(try connection.integer("PRAGMA user_version"))
         guard version <= Schema.migrations.count else { throw .newerSchema(version) }
@@ -19,8 +36,6 @@ extension OpenStore {
         }
         try Pragmas.owner(connection, configuration.durability, configuration.tuning)
         try Schema.migrate(connection, from: version)
-        let database = try QueueDatabase(connection, path: path)
-        let store = OpenStore(database, configuration, now: now)
-        return (store, try store.recover(handed: handed))
+        return (connection, version == 0)
     }
 }

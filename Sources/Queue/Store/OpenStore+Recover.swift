@@ -1,4 +1,3 @@
-import Logs
 import System
 
 /// What start-up found, for the journal and the status.
@@ -18,19 +17,12 @@ extension OpenStore {
     func recover(handed: Set<Int64>) throws(SQLiteError) -> Recovery {
         try checkSize()
         var byID: [Int64: QueuedStream] = [:]
-        let reserved = try database.highestIdentifier()
-        ids = IdentifierSupply(after: reserved)
-        try database.eachLedger { name, ledger in destination(name).ledger = ledger }
-        try database.eachStream { id, key, prefix, nextPack in
-            let stream = QueuedStream(
-                id: id,
-                key: key,
-                destination: destination(key.destination),
-                packPrefix: prefix,
-                nextPack: nextPack
-            )
-            byID[id] = stream
-            streams[key] = stream
+        ids = IdentifierSupply(after: try IdentifierSupply.highest(database.connection))
+        for (name, ledger) in try database.ledgers() { destination(name).ledger = ledger }
+        for record in try database.streams() {
+            let stream = QueuedStream(record, destination(record.key.destination))
+            byID[record.id] = stream
+            streams[record.key] = stream
         }
         var queued: [String: Int64] = [:]
         try recoverPackets(byID, handed: handed)
@@ -57,7 +49,7 @@ extension OpenStore {
         _ byID: [Int64: QueuedStream],
         handed: Set<Int64>
     ) throws(SQLiteError) {
-        for record in try database.allPackets() {
+        for record in try database.packets() {
             guard let stream = byID[record.stream] else {
                 throw .damage("packet \(record.number) has no stream")
             }
@@ -71,9 +63,7 @@ extension OpenStore {
                 rowCount: sums.rows,
                 bytes: sums.size + sums.rows * Self.rowOverhead
             )
-            packets[record.number] = packet
-            stream.packetCount += 1
-            stream.destination.packetCount += 1
+            enter(packet)
             stream.sealedThrough = max(stream.sealedThrough, record.rows.upperBound)
             rows += packet.rowCount
             bytes += packet.bytes

@@ -26,59 +26,62 @@ extension OpenStore {
     /// Seals the stream's next packet: as many waiting rows as the limits allow, one at least.
     private func seal(_ stream: QueuedStream, _ time: WallTime) throws(SQLiteError) -> SealedPacket
     {
-        let limits = stream.destination.limits
-        var rows: [Int64] = []
-        var logs = 0
-        var raw = 0
-        var size = 0
-        var oldest = time
+        var cut = PacketCut(stream.destination.limits)
         var next: RowRecord?
         try database.rows(of: stream.id, after: stream.sealedThrough) { row in
-            guard
-                rows.isEmpty || raw + row.raw <= limits.rawBytes && logs + row.logs <= limits.logs
-            else {
+            guard cut.take(row) else {
                 next = row
                 return false
             }
-            rows.append(row.id)
-            logs += row.logs
-            raw += row.raw
-            size += row.size
-            oldest = min(oldest, row.received)
             return true
         }
-        guard let first = rows.first, let last = rows.last else {
-            throw SQLiteError.damage("waiting rows of stream \(stream.id) are gone")
-        }
-        let record = PacketRecord(
-            number: try ids.take(database),
-            stream: stream.id,
-            rows: first...last,
-            logs: logs,
-            raw: raw,
-            oldest: oldest,
-            pack: stream.nextPack
-        )
-        stream.nextPack += 1
+        guard
+            let record = cut.record(
+                number: try ids.take(database),
+                stream: stream.id,
+                pack: stream.nextPack
+            )
+        else { throw SQLiteError.damage("waiting rows of stream \(stream.id) are gone") }
+        let packet = try enter(record, cut, stream)
+        stream.sealedThrough = record.rows.upperBound
+        stream.waitingRows -= cut.rows.count
+        stream.waitingLogs -= cut.logs
+        stream.waitingRaw -= cut.raw
+        if let next { stream.oldest = min(next.received, time) }
+        return SealedPacket(packet, recent: recent.take(cut.rows))
+    }
+
+    /// Writes down a packet of the stream and counts it.
+    @discardableResult
+    func enter(
+        _ record: PacketRecord,
+        _ cut: PacketCut,
+        _ stream: QueuedStream
+    ) throws(SQLiteError) -> QueuedPacket {
         try database.write()
         try database.add(record)
-        try database.savePack(of: stream)
-
-        stream.sealedThrough = last
-        stream.waitingRows -= rows.count
-        stream.waitingLogs -= logs
-        stream.waitingRaw -= raw
-        if let next { stream.oldest = min(next.received, time) }
-        stream.packetCount += 1
-        stream.destination.packetCount += 1
+        stream.nextPack += 1
+        try database.savePack(of: stream.id, next: stream.nextPack)
         let packet = QueuedPacket(
             record: record,
             stream: stream,
-            rowCount: rows.count,
-            bytes: size + rows.count * Self.rowOverhead
+            rowCount: cut.rows.count,
+            bytes: cut.size + cut.rows.count * Self.rowOverhead
         )
-        packets[record.number] = packet
-        return SealedPacket(packet, recent: recent.take(rows))
+        enter(packet)
+        return packet
+    }
+
+    func enter(_ packet: QueuedPacket) {
+        packets[packet.record.number] = packet
+        packet.stream.packetCount += 1
+        packet.stream.destination.packetCount += 1
+    }
+
+    func leave(_ packet: QueuedPacket) {
+        packets[packet.record.number] = nil
+        packet.stream.packetCount -= 1
+        packet.stream.destination.packetCount -= 1
     }
 
     /// Lets everything that waits for the destination be sealed as it is.

@@ -7,13 +7,14 @@ extension OpenStore {
     /// Gives free pages back to the file system, a bounded number at a time, but for some that the next
     /// burst will want. The file becomes shorter with the next checkpoint.
     func giveBack() throws(SQLiteError) {
-        let pageBytes = configuration.tuning.pageBytes
-        let free = try database.freePages() * pageBytes
-        databaseBytes = try database.pages() * pageBytes
-        let spare = max(configuration.tuning.spareBytes, databaseBytes / 4)
-        guard free > spare else { return }
+        let tuning = configuration.tuning
+        databaseBytes = try database.pages() * tuning.pageBytes
+        let free = try database.freePages() * tuning.pageBytes
+        let excess = free - tuning.spareBytes
+        hasSpareSpace = excess > tuning.givenBackBytes
+        guard excess > 0 else { return }
         try database.write()
-        try database.vacuum(min(free - spare, configuration.tuning.givenBackBytes) / pageBytes)
+        try database.vacuum(min(excess, tuning.givenBackBytes) / tuning.pageBytes)
     }
 }
 

@@ -25,6 +25,9 @@ final class OpenStore {
     /// The file's size when it was last looked at.
     var databaseBytes = 0
 
+    /// Free pages wait to be given back.
+    var hasSpareSpace = false
+
     /// Streams with batches of the transaction at hand, and their bytes at most.
     var touched: [QueuedStream] = []
     var stagedBytes = 0
@@ -77,7 +80,7 @@ final class OpenStore {
             oldest.isResting = false
             guard oldest.isEmpty else { continue }
             try database.write()
-            try database.remove(oldest)
+            try database.removeStream(oldest.id)
             streams[oldest.key] = nil
         }
     }

@@ -1,7 +1,4 @@
-import Logs
-import System
-
-/// The questions of a start. They read tables and index, never a payload's pages.
+/// The questions of a start, which never touch a payload's pages, and of a repair, which do.
 extension QueueDatabase {
     struct Sums {
         var rows = 0
@@ -10,67 +7,40 @@ extension QueueDatabase {
         var size = 0
     }
 
-    func highestIdentifier() throws(SQLiteError) -> Int64 {
-        try connection.integer(
-            """
-            SELECT max(
-                coalesce((SELECT value FROM settings WHERE name = '\(IdentifierSupply.setting)'), 0),
-                coalesce((SELECT max(id) FROM streams), 0),
-                coalesce((SELECT max(id) FROM rows), 0),
-                coalesce((SELECT max(number) FROM packets), 0)
-            )
-            """
-        )
-    }
-
-    func eachLedger(_ visit: (String, Ledger) -> Void) throws(SQLiteError) {
+    func ledgers() throws(SQLiteError) -> [String: Ledger] {
         let all = try connection.prepare("SELECT * FROM ledger")
-        while try all.step() {
-            var ledger = Ledger()
-            ledger.accepted = all.integer(1)
-            ledger.delivered = all.integer(2)
-            ledger.queued = all.integer(3)
-            ledger.dead = all.integer(4)
-            ledger.expired = all.integer(5)
-            ledger.discarded = all.integer(6)
-            visit(all.text(0), ledger)
-        }
+        var ledgers: [String: Ledger] = [:]
+        while try all.step() { ledgers[all.text(0)] = Ledger(all) }
+        return ledgers
     }
 
-    func eachStream(
-        _ visit: (_ id: Int64, _ key: StreamKey, _ prefix: String, _ nextPack: Int64) -> Void
-    ) throws(SQLiteError) {
+    func streams() throws(SQLiteError) -> [StreamRecord] {
         let all = try connection.prepare("SELECT * FROM streams")
-        while try all.step() {
-            let key = StreamKey(
-                destination: all.text(1),
-                logstore: all.text(2),
-                trailer: GroupTrailer(bytes: all.bytes(3))
-            )
-            visit(all.integer(0), key, all.text(4), all.integer(5))
-        }
+        var records: [StreamRecord] = []
+        while try all.step() { records.append(StreamRecord(all)) }
+        return records
     }
 
     /// In the order in which they were sealed.
-    func allPackets() throws(SQLiteError) -> [PacketRecord] {
+    func packets() throws(SQLiteError) -> [PacketRecord] {
         let all = try connection.prepare("SELECT * FROM packets ORDER BY number")
         var records: [PacketRecord] = []
         while try all.step() {
-            let first = all.integer(2)
-            guard first <= all.integer(3) else { throw .damage("a packet ends before it begins") }
-            records.append(
-                PacketRecord(
-                    number: all.integer(0),
-                    stream: all.integer(1),
-                    rows: first...all.integer(3),
-                    logs: Int(all.integer(4)),
-                    raw: Int(all.integer(5)),
-                    oldest: WallTime(nanoseconds: all.integer(6)),
-                    pack: all.integer(7)
-                )
-            )
+            guard let record = PacketRecord(all) else { throw .damage("a packet ends too early") }
+            records.append(record)
         }
         return records
+    }
+
+    /// A packet's rows with their payloads.
+    func storedRows(of packet: PacketRecord) throws(SQLiteError) -> [StoredRow] {
+        let all = try connection.prepare(StoredRow.query)
+        all.bind(1, packet.stream)
+        all.bind(2, packet.rows.lowerBound)
+        all.bind(3, packet.rows.upperBound)
+        var rows: [StoredRow] = []
+        while try all.step() { rows.append(StoredRow(all)) }
+        return rows
     }
 
     /// The ids of the streams that have rows, each found with one step in the index.

@@ -102,27 +102,8 @@ extension QueueDatabase {
 
 // MARK: - What the rows of the tables mean
 
-/// Everything about a row but its payload.
-struct RowRecord {
-    let id: Int64
-    let logs: Int
-    let raw: Int
-    let size: Int
-    let received: WallTime
-}
-
-struct PacketRecord {
-    let number: Int64
-    let stream: Int64
-    let rows: ClosedRange<Int64>
-    let logs: Int
-    let raw: Int
-    let oldest: WallTime
-    let pack: Int64
-}
-
 extension QueueDatabase {
-    func add(_ stream: QueuedStream) throws(SQLiteError) {
+    func add(_ stream: StreamRecord) throws(SQLiteError) {
         addStream.bind(1, stream.id)
         addStream.bind(2, stream.key.destination)
         addStream.bind(3, stream.key.logstore)
@@ -132,8 +113,8 @@ extension QueueDatabase {
         try addStream.run()
     }
 
-    func remove(_ stream: QueuedStream) throws(SQLiteError) {
-        removeStream.bind(1, stream.id)
+    func removeStream(_ id: Int64) throws(SQLiteError) {
+        removeStream.bind(1, id)
         try removeStream.run()
     }
 
@@ -196,9 +177,9 @@ extension QueueDatabase {
         try removePacket.run()
     }
 
-    func savePack(of stream: QueuedStream) throws(SQLiteError) {
-        advancePack.bind(1, stream.id)
-        advancePack.bind(2, stream.nextPack)
+    func savePack(of stream: Int64, next pack: Int64) throws(SQLiteError) {
+        advancePack.bind(1, stream)
+        advancePack.bind(2, pack)
         try advancePack.run()
     }
 

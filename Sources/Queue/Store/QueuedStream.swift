@@ -31,18 +31,12 @@ final class QueuedStream {
     /// Batches of the transaction at hand, not yet made into rows.
     var staged: [EncodedLogs] = []
 
-    init(
-        id: Int64,
-        key: StreamKey,
-        destination: QueuedDestination,
-        packPrefix: String,
-        nextPack: Int64
-    ) {
-        self.id = id
-        self.key = key
+    init(_ record: StreamRecord, _ destination: QueuedDestination) {
+        id = record.id
+        key = record.key
+        packPrefix = record.packPrefix
+        nextPack = record.nextPack
         self.destination = destination
-        self.packPrefix = packPrefix
-        self.nextPack = nextPack
     }
 
     var isEmpty: Bool { waitingRows == 0 && packetCount == 0 && staged.isEmpty }

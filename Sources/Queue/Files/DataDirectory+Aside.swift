@@ -1,0 +1,59 @@
+import Glibc
+import System
+
+// A damaged database is replaced so that a crash at any point loses neither the old files nor what was
+// saved of them: while `queue.db` exists it is the truth; once it is gone, `queue.salvage.db` is complete.
+extension DataDirectory {
+    /// Where the new database grows while the old one is still in place.
+    var salvage: String { path + "/queue.salvage.db" }
+
+    private static let companions = ["", "-wal"]
+
+    /// Gives the database's files a second name that stays. Returns it.
+    func linkAside(_ time: WallTime) throws(QueueError) -> String {
+        let stamp = time.rfc3339.filter { $0.isNumber }.prefix(14)
+        var aside = "\(path)/queue.corrupt-\(stamp).db"
+        var attempt = 1
+        while access(aside, F_OK) == 0 {
+            attempt += 1
+            aside = "\(path)/queue.corrupt-\(stamp)-\(attempt).db"
+        }
+        for suffix in Self.companions
+        where link(database + suffix, aside + suffix) != 0 && errno != ENOENT {
+            throw problem("cannot keep a damaged queue.db under another name", errno)
+        }
+        try sync()
+        return aside
+    }
+
+    /// Puts the saved database in the place of the damaged one. Also finishes what a crash interrupted.
+    func replaceDamaged() throws(QueueError) {
+        unlink(database)
+        try sync()
+        // The old log must never meet the new database.
+        for suffix in ["-wal", "-shm"] { unlink(database + suffix) }
+        guard rename(salvage, database) == 0 else {
+            throw problem("cannot hold a new queue.db", errno)
+        }
+        try sync()
+    }
+
+    /// Looks for what a crash during a salvage left behind.
+    func settleSalvage() throws(QueueError) {
+        guard access(salvage, F_OK) == 0 else { return }
+        if access(database, F_OK) == 0 {
+            removeSalvage()
+        } else {
+            try replaceDamaged()
+        }
+    }
+
+    /// The index of a log is built anew by whoever opens it.
+    func removeIndex(of database: String) {
+        unlink(database + "-shm")
+    }
+
+    func removeSalvage() {
+        for suffix in ["", "-wal", "-shm"] { unlink(salvage + suffix) }
+    }
+}

@@ -1,0 +1,50 @@
+import System
+
+extension OpenStore {
+    /// Looks at a packet that delivery could not read. Rows whose payload is not what was stored are
+    /// removed and counted as discarded; what is left of the packet goes out as a new one, since its content
+    /// is another. Returns how many logs are lost.
+    func mend(_ number: Int64) throws(SQLiteError) -> Int {
+        guard let packet = packets[number] else { return 0 }
+        var broken: [RowRecord] = []
+        var remainder = PacketCut(PacketLimits(rawBytes: .max, logs: .max))
+        for row in try database.storedRows(of: packet.record) {
+            if row.isIntact {
+                _ = remainder.take(row.record)
+            } else {
+                broken.append(row.record)
+            }
+        }
+        guard broken.count + remainder.rows.count == packet.rowCount else {
+            throw .damage("packet \(number) lacks rows")
+        }
+        guard !broken.isEmpty else {
+            packet.stream.destination.sealedBefore.append(number)
+            return 0
+        }
+        try database.write()
+        try database.removePacket(number)
+        leave(packet)
+        for row in broken {
+            try database.removeRows(of: packet.stream.id, row.id...row.id)
+            bytes -= row.size + Self.rowOverhead
+            rows -= 1
+        }
+        let lost = packet.record.logs - remainder.logs
+        packet.stream.destination.change { ledger in
+            ledger.discarded += Int64(lost)
+            ledger.queued -= Int64(lost)
+        }
+        let new = remainder.record(
+            number: try ids.take(database),
+            stream: packet.stream.id,
+            pack: packet.stream.nextPack
+        )
+        if let new {
+            try enter(new, remainder, packet.stream)
+            packet.stream.destination.sealedBefore.append(new.number)
+        }
+        try rest(packet.stream)
+        return lost
+    }
+}

@@ -1,0 +1,178 @@
+import CSQLite
+import Glibc
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct RecoveryTests {
+    let directory = TemporaryDirectory()
+
+    /// Runs SQL on a database nobody has open.
+    private func tamper(_ directory: TemporaryDirectory, _ sql: String) throws {
+        let connection = try Connection(directory.path + "/queue.db", .readWrite)
+        try connection.execute(sql)
+    }
+
+    @Test("What a crash leaves on disk is resumed: packets first, then what waited")
+    func crash() throws {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        store.flush("app")
+        let delivered = consumer.packets(1)[0]
+        _ = store.store(Batch(stream: .named("a"), logs: logs(10..<20)))
+        store.flush("app")
+        let sealed = consumer.packets(1)[0]
+        store.acknowledge(delivered)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(20..<30)))
+        store.wait { $0.ledger.delivered == 10 }
+
+        let copy = directory.copy()
+        let crashed = try LogStore(.small(copy.path), journal: .silent)
+        defer { crashed.close() }
+        #expect(crashed.status.ledger == store.status.ledger)
+        #expect(crashed.status.bytes == store.status.bytes)
+        let heir = Consumer(crashed)
+        let again = heir.packets(1)[0]
+        #expect(again.packID == sealed.packID)
+        #expect(try crashed.contents(of: again) == Array(10..<20))
+        crashed.flush("app")
+        #expect(try heir.packets(1).map(crashed.contents) == [Array(20..<30)])
+    }
+
+    @Test("Numbers and pack ids go on after everything was delivered and the gateway restarted")
+    func numbersGoOn() throws {
+        var seen: [SealedPacket] = []
+        for round in 0..<3 {
+            let store = try LogStore(.small(directory.path), journal: .silent)
+            defer { store.close() }
+            let consumer = Consumer(store)
+            _ = store.store(Batch(stream: .named("a"), logs: logs([round])))
+            store.flush("app")
+            let packet = consumer.packets(1)[0]
+            store.acknowledge(packet)
+            seen.append(packet)
+        }
+        #expect(seen.map(\.number) == seen.map(\.number).sorted())
+        #expect(Set(seen.map(\.number)).count == 3)
+        #expect(Set(seen.map(\.packID)).count == 3)
+    }
+
+    @Test(
+        "A ledger that does not agree with the rows is put right, and the difference shows",
+        arguments: [(7, 10, 0), (15, 10, 5)]
+    )
+    func ledger(counted: Int, accepted: Int, discarded: Int) throws {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        store.close()
+        try tamper(directory, "UPDATE ledger SET queued = \(counted), accepted = \(counted)")
+        let lines = Awaited<[UInt8]>()
+        let journal = Journal(level: .info, format: .json) { lines.put($0) }
+        let again = try LogStore(.small(directory.path), journal: journal)
+        defer { again.close() }
+        let ledger = again.status.ledger
+        #expect(ledger.queued == 10)
+        #expect(ledger.discarded == Int64(discarded))
+        #expect(ledger.accepted == Int64(max(counted, accepted)))
+        #expect(ledger.isClosed)
+        #expect(again.status.repairedLogs == abs(counted - 10))
+        #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains("ledger did not agree"))
+    }
+
+    @Test("A database of a newer Sluice is refused and left as it is")
+    func newerSchema() throws {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        store.close()
+        try tamper(directory, "PRAGMA user_version = 99")
+        let error = #expect(throws: QueueError.self) {
+            try LogStore(.small(directory.path), journal: .silent)
+        }
+        #expect(error?.kind == .newerSchema)
+        #expect(error?.description.contains("schema 99") == true)
+        try tamper(directory, "PRAGMA user_version = 1")
+        let again = try LogStore(.small(directory.path), journal: .silent)
+        #expect(again.status.ledger.queued == 10)
+        again.close()
+    }
+
+    @Test("A second process, or a second store, is refused with the holder's id")
+    func secondStore() throws {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        let error = #expect(throws: QueueError.self) {
+            try LogStore(.small(directory.path), journal: .silent)
+        }
+        #expect(error?.kind == .inUse)
+        #expect(error?.description.contains("process \(getpid())") == true)
+        #expect(error?.description.contains(directory.path) == true)
+        store.close()
+        try LogStore(.small(directory.path), journal: .silent).close()
+    }
+
+    @Test("The directory is created, and only its owner may read what is in it")
+    func permissions() throws {
+        let path = directory.path + "/deep/er"
+        let store = try LogStore(.small(path), journal: .silent)
+        defer { store.close() }
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        var about = stat()
+        #expect(stat(path, &about) == 0 && about.st_mode & 0o777 == 0o700)
+        for name in ["queue.db", "queue.db-wal", "sluice.lock"] {
+            #expect(stat(path + "/" + name, &about) == 0 && about.st_mode & 0o777 == 0o600)
+        }
+    }
+
+    @Test("A path that is not a directory, or below one that is not, is refused with its name")
+    func notADirectory() throws {
+        writeFile(directory.path + "/file", [])
+        for path in [directory.path + "/file", directory.path + "/file/below"] {
+            let error = #expect(throws: QueueError.self) {
+                try LogStore(.small(path), journal: .silent)
+            }
+            #expect(error?.kind == .directory)
+            #expect(error?.description.contains(path) == true)
+        }
+    }
+
+    @Test("A directory that cannot be written is refused", .enabled(if: getuid() != 0))
+    func unwritable() throws {
+        chmod(directory.path, 0o500)
+        defer { chmod(directory.path, 0o700) }
+        let error = #expect(throws: QueueError.self) {
+            try LogStore(.small(directory.path), journal: .silent)
+        }
+        #expect(error?.kind == .directory)
+    }
+
+    @Test("The space of an outage is given back")
+    func space() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.tuning.checkpointBytes = 1 << 20
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        for number in 0..<200 {
+            let noise = EncodedLogs(
+                bytes: [0x0A, 0x80, 0x80, 0x04] + randomBytes(1 << 16),
+                count: 1
+            )
+            let batch = Batch(stream: .named("\(number % 3)"), logs: noise)
+            #expect(store.store(batch) == .stored)
+        }
+        store.wait { $0.databaseBytes > 10 << 20 }
+        store.flush("app")
+        store.request(100, for: "app")
+        var taken = 0
+        while taken < 200 {
+            let packet = consumer.next()[0]
+            taken += packet.logCount
+            store.acknowledge(packet)
+        }
+        store.wait { $0.databaseBytes < 1 << 20 }
+        while fileSize(directory.path + "/queue.db") ?? 0 > 1 << 20 { usleep(1000) }
+    }
+}

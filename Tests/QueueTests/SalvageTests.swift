@@ -1,0 +1,210 @@
+import Glibc
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct SalvageTests {
+    let directory = TemporaryDirectory()
+
+    private var database: String { directory.path + "/queue.db" }
+
+    /// A queue of 200 rows in two streams, with three packets sealed, closed in good order.
+    private func fill() throws -> (packets: [SealedPacket], ledger: Ledger) {
+        let limits = PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
+        let store = try LogStore(.small(directory.path, packets: limits), journal: .silent)
+        defer { store.close() }
+        for row in 0..<200 {
+            let numbers = row * 10..<row * 10 + 10
+            let batch = Batch(
+                stream: .named(row % 2 == 0 ? "even" : "odd"),
+                logs: logs(numbers, filling: 700)
+            )
+            #expect(store.store(batch) == .stored)
+        }
+        let consumer = Consumer(store)
+        let packets = consumer.packets(4)
+        store.acknowledge(packets[0])
+        store.wait { $0.ledger.delivered == 100 }
+        return (Array(packets[1...]), store.status.ledger)
+    }
+
+    /// Takes everything out that can be read; returns the numbers of all logs.
+    private func drain(_ store: LogStore) -> [Int] {
+        let consumer = Consumer(store)
+        store.request(1000, for: "app")
+        var found: [Int] = []
+        while store.status.ledger.queued > 0 {
+            // Again each time: a store that was opened anew in between has forgotten it.
+            store.flush("app")
+            guard consumer.waiting > 0, let packet = consumer.next().first else {
+                usleep(500)
+                continue
+            }
+            guard let contents = contents(of: packet, in: store) else { continue }
+            found += contents
+            store.acknowledge(packet)
+        }
+        return found
+    }
+
+    /// Nil when the packet is void.
+    private func contents(of packet: SealedPacket, in store: LogStore) -> [Int]? {
+        while true {
+            do throws(QueueError) {
+                let blocks = try store.blocks(of: packet)
+                return try? numbers(blocks)
+            } catch {
+                if error.kind == .corrupt { return nil }
+                // Closed for a repair.
+                usleep(500)
+            }
+        }
+    }
+
+    @Test("Flipped bytes anywhere cost no more than what they hit, and every log is accounted for")
+    func flippedBytes() throws {
+        let (_, ledger) = try fill()
+        let intact = readFile(database)
+        var generator = SeededGenerator(seed: 7)
+        for round in 0..<30 {
+            var bytes = intact
+            // The first page decides whether it is a database at all; that is another test.
+            for _ in 0...(round % 6) {
+                let place = Int.random(in: 8192..<bytes.count, using: &generator)
+                let length = Int.random(in: 1...4000, using: &generator)
+                for index in place..<min(bytes.count, place + length) {
+                    bytes[index] = UInt8.random(in: 0...255, using: &generator)
+                }
+            }
+            let copy = TemporaryDirectory()
+            writeFile(copy.path + "/queue.db", bytes)
+            let store = try LogStore(.small(copy.path), journal: .silent)
+            defer { store.close() }
+            #expect(store.status.ledger.isClosed)
+            let found = drain(store)
+            let after = store.status.ledger
+            #expect(after.isClosed)
+            #expect(Set(found).count == found.count)
+            // Only a ledger that was hit itself begins anew.
+            if after.accepted == ledger.accepted {
+                #expect(after.delivered <= ledger.delivered + Int64(found.count))
+            } else {
+                #expect(after.accepted == Int64(found.count) + after.discarded)
+            }
+        }
+    }
+
+    @Test("A file that was cut off is salvaged up to the cut", arguments: [0.2, 0.5, 0.9, 0.999])
+    func truncated(part: Double) throws {
+        let (_, ledger) = try fill()
+        let bytes = readFile(database)
+        writeFile(database, Array(bytes.prefix(Int(Double(bytes.count) * part))))
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        #expect(store.status.salvages == 1)
+        #expect(directory.names.contains { $0.hasPrefix("queue.corrupt-") })
+        #expect(!directory.names.contains { $0.hasPrefix("queue.salvage") })
+        #expect(store.status.ledger.isClosed)
+        #expect(store.status.ledger.accepted == ledger.accepted || part < 0.5)
+        let batch = Batch(stream: .named("a"), logs: logs([1]))
+        #expect(store.store(batch) == .stored)
+    }
+
+    @Test("A file that is no database is moved aside, and the gateway starts")
+    func notADatabase() throws {
+        _ = try fill()
+        let rubbish = [UInt8](repeating: 0x55, count: 100_000)
+        writeFile(database, rubbish)
+        let lines = Awaited<[UInt8]>()
+        let journal = Journal(level: .info, format: .json) { lines.put($0) }
+        let store = try LogStore(.small(directory.path), journal: journal)
+        defer { store.close() }
+        #expect(store.status.ledger.accepted == 0)
+        #expect(store.status.salvages == 1)
+        let kept = try #require(directory.names.first { $0.hasPrefix("queue.corrupt-") })
+        #expect(readFile(directory.path + "/" + kept) == rubbish)
+        #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains(kept))
+    }
+
+    @Test("A packet that lost a row goes out under a new id, the others as they were")
+    func packetsAfterDamage() throws {
+        let (sealed, ledger) = try fill()
+        // The row is gone from the index as well, so the start finds out.
+        let connection = try Connection(database, .readWrite)
+        try connection.execute("DELETE FROM rows WHERE id = \(sealed[0].rows.lowerBound)")
+        try connection.finish()
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        #expect(store.status.salvages == 1)
+        #expect(store.status.lostLogs == 10)
+        #expect(store.status.ledger.discarded == ledger.discarded + 10)
+        #expect(store.status.ledger.isClosed)
+        let packets = Consumer(store).packets(3)
+        #expect(packets[..<2].map(\.packID) == sealed[1...].map(\.packID))
+        #expect(packets[..<2].map(\.number) == sealed[1...].map(\.number))
+        #expect(!sealed.map(\.packID).contains(packets[2].packID))
+        #expect(packets[2].stream == sealed[0].stream)
+        #expect(try store.contents(of: packets[2]).count == 90)
+    }
+
+    @Test("A payload that changed on the disk is found when it is read, and only its row is lost")
+    func changedPayload() throws {
+        let (sealed, ledger) = try fill()
+        let connection = try Connection(database, .readWrite)
+        try connection.execute(
+            "UPDATE rows SET payload = zeroblob(size) WHERE id = \(sealed[1].rows.lowerBound)"
+        )
+        try connection.finish()
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        let packets = consumer.packets(3)
+        #expect(try store.contents(of: packets[0]).count == 100)
+        #expect(try store.contents(of: packets[2]).count == 100)
+        let error = #expect(throws: QueueError.self) { try store.blocks(of: packets[1]) }
+        #expect(error?.kind == .corrupt)
+        let mended = consumer.packets(1)[0]
+        #expect(mended.packID != packets[1].packID)
+        #expect(try store.contents(of: mended).count == 90)
+        #expect(store.status.ledger.discarded == ledger.discarded + 10)
+        #expect(store.status.lostLogs == 10)
+        store.acknowledge(packets[1])
+        store.acknowledge(mended)
+        store.wait { $0.ledger.delivered == ledger.delivered + 90 }
+        #expect(store.status.ledger.isClosed)
+    }
+
+    @Test("A salvage that a crash interrupted begins again, one that was complete is finished")
+    func interrupted() throws {
+        let (_, ledger) = try fill()
+        writeFile(directory.path + "/queue.salvage.db", [1, 2, 3])
+        do {
+            let store = try LogStore(.small(directory.path), journal: .silent)
+            defer { store.close() }
+            #expect(store.status.ledger == ledger)
+            #expect(!directory.names.contains("queue.salvage.db"))
+        }
+        rename(database, directory.path + "/queue.salvage.db")
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        #expect(store.status.ledger == ledger)
+        #expect(!directory.names.contains("queue.salvage.db"))
+    }
+}
+
+/// SplitMix64: the same numbers each time.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}
