@@ -41,8 +41,9 @@ struct Substitution {
             fallback = reference[mark.upperBound...]
         }
         guard isName(name) else {
+            // What stands there may be a secret in the wrong place, so it is not repeated.
             throw Mismatch(
-                "${\(reference)} is not understood; write ${NAME}, ${NAME:-default} or ${file:/path}"
+                "what ${...} holds is not understood; write ${NAME}, ${NAME:-default} or ${file:/path}"
             )
         }
         if let value = environment[String(name)], !(value.isEmpty && fallback != nil) {

@@ -30,7 +30,7 @@ import Testing
             ("${NAME", "${ is never closed; write $${ for the two characters themselves"),
             (
                 "${a-b}",
-                "${a-b} is not understood; write ${NAME}, ${NAME:-default} or ${file:/path}"
+                "what ${...} holds is not understood; write ${NAME}, ${NAME:-default} or ${file:/path}"
             ),
             ("${file:/none/x}", "${file:/none/x} cannot be read: No such file or directory"),
             ("${file:/}", "${file:/} cannot be read: Is a directory"),

@@ -13,9 +13,13 @@ final class TemporaryDirectory: Sendable {
     deinit { Self.remove(path) }
 
     func file(_ name: String, _ content: String) -> String {
+        file(name, Array(content.utf8))
+    }
+
+    func file(_ name: String, _ content: [UInt8]) -> String {
         let path = "\(path)/\(name)"
         let file = fopen(path, "w")
-        fputs(content, file)
+        fwrite(content, 1, content.count, file)
         fclose(file)
         return path
     }

@@ -1,0 +1,67 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct ConfigurationMutationTests {
+    private static let text = """
+        listen: 127.0.0.1:9090
+        admin: &a { listen: "127.0.0.1:9091", token: "${TOKEN:-0123456789abcdef0123456789abcdef}" }
+        queue: { max_bytes: 2GiB, max_age: 1d, durability: normal }
+        destinations:
+          app:
+            endpoint: https://cn-hangzhou.log.aliyuncs.com
+            project: my-project
+            logstore: "*"
+            packet: { bytes: 512KiB, logs: 100, age: 2s }
+            tags: { env: prod, zone: [a, b], more: *a }
+        credentials:
+          default: { from: static, access_key_id: x, access_key_secret: "${file:/none}" }
+
+        """
+
+    /// The same sequence for the same seed, so that a failure can be repeated.
+    private struct Dice: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            // SplitMix64.
+            state &+= 0x9e37_79b9_7f4a_7c15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    @Test(
+        "Whatever a file holds, it is read or refused with a line",
+        arguments: 0..<20 as Range<UInt64>
+    )
+    func mutated(seed: UInt64) throws {
+        var dice = Dice(state: seed)
+        let directory = TemporaryDirectory()
+        for _ in 0..<50 {
+            var bytes = Array(Self.text.utf8)
+            for _ in 0..<Int.random(in: 1...6, using: &dice) {
+                let place = Int.random(in: bytes.indices, using: &dice)
+                switch Int.random(in: 0..<4, using: &dice) {
+                case 0: bytes[place] = .random(in: 0...255, using: &dice)
+                case 1: bytes.remove(at: place)
+                case 2:
+                    bytes.insert(
+                        "{}[]:*&!|>'\"%@`#-? \n\t$".utf8.randomElement(using: &dice)!,
+                        at: place
+                    )
+                default: bytes.append(contentsOf: bytes[..<place])
+                }
+            }
+            let path = directory.file("sluice.yaml", bytes)
+            do {
+                _ = try GatewayConfiguration.read(.init(file: path, environment: [:]))
+            } catch {
+                #expect(!error.problems.isEmpty)
+                #expect(!error.description.contains("0123456789abcdef"))
+            }
+        }
+    }
+}
