@@ -1,25 +1,24 @@
 /// The names of the log that is being written, to notice one that comes twice.
 ///
 /// A filter of 64 bits answers for nearly all fields of usual logs. When it cannot, up to 64 names are
-/// compared by their sums; beyond that they go into a hash table whose function nobody outside can
-/// predict, so that a hostile body costs no more than a long one.
+/// compared by their sums; beyond that a dictionary, whose hash function nobody outside can predict,
+/// keeps the cost of a hostile body that of a long one.
 struct FieldNames: ~Copyable {
     private static let listed = 64
 
     private var filter: UInt64 = 0
     private var count = 0
-    /// For each name: its sum, and where its field starts in the memory.
-    private var sums: UnsafeMutablePointer<UInt64>
-    private var contents: UnsafeMutablePointer<Int>
-    private var capacity = Self.listed
-    /// Indexes of names plus one; empty up to 64 names.
-    private var table: [UInt32] = []
+    /// For each listed name: its sum, and where its field starts in the memory.
+    private let sums: UnsafeMutablePointer<UInt64>
+    private let contents: UnsafeMutablePointer<Int>
+    /// All names of a log that has more, and where their fields start.
+    private var many: [[UInt8]: Int] = [:]
     /// Whether a field was replaced by a later one.
     private(set) var hasReplaced = false
 
     init() {
-        sums = .allocate(capacity: capacity)
-        contents = .allocate(capacity: capacity)
+        sums = .allocate(capacity: Self.listed)
+        contents = .allocate(capacity: Self.listed)
     }
 
     deinit {
@@ -30,13 +29,13 @@ struct FieldNames: ~Copyable {
     @inline(__always)
     mutating func startLog() {
         filter = 0
-        count = 0
         hasReplaced = false
-        if !table.isEmpty { table = [] }
+        if count == Self.listed { many = [:] }
+        count = 0
     }
 
-    /// Takes the name of a field just written, and marks an earlier field of that name as replaced by
-    /// overwriting its tag with zero.
+    /// Takes the name of a field just written. An earlier field of that name is marked as replaced: its
+    /// tag becomes zero.
     @inline(__always)
     mutating func add(
         _ key: UnsafeMutablePointer<UInt8>,
@@ -63,101 +62,41 @@ struct FieldNames: ~Copyable {
         _ content: Int,
         _ memory: UnsafeMutablePointer<UInt8>
     ) {
-        filter |= 1 &<< (sum &>> 58)
-        if count >= Self.listed {
-            if table.isEmpty { buildTable(1024, memory) }
-            let slot = slot(of: key, hash: Self.hash(key), memory)
-            if table[slot] > 0 { return replace(Int(table[slot]) - 1, with: content, memory) }
-            append(Self.hash(key), content)
-            table[slot] = UInt32(count)
-            if count > table.count / 2 { buildTable(table.count * 2, memory) }
+        guard count < Self.listed else { return addToMany(key, content, memory) }
+        for index in 0..<count where sums[index] == sum {
+            guard key.elementsEqual(Self.key(of: contents[index], memory)) else { continue }
+            memory[contents[index]] = 0
+            contents[index] = content
+            hasReplaced = true
             return
         }
-        for index in 0..<count where sums[index] == sum {
-            if isSame(key, as: index, memory) { return replace(index, with: content, memory) }
-        }
-        append(sum, content)
-    }
-
-    private mutating func append(_ sum: UInt64, _ content: Int) {
-        if count == capacity { grow() }
+        filter |= 1 &<< (sum &>> 58)
         sums[count] = sum
         contents[count] = content
         count += 1
     }
 
-    private mutating func grow() {
-        let (oldSums, oldContents) = (sums, contents)
-        capacity *= 2
-        sums = .allocate(capacity: capacity)
-        contents = .allocate(capacity: capacity)
-        sums.initialize(from: oldSums, count: count)
-        contents.initialize(from: oldContents, count: count)
-        oldSums.deallocate()
-        oldContents.deallocate()
-    }
-
-    mutating func shrink() {
-        startLog()
-        guard capacity > 4096 else { return }
-        capacity = Self.listed
-        sums.deallocate()
-        contents.deallocate()
-        sums = .allocate(capacity: capacity)
-        contents = .allocate(capacity: capacity)
-    }
-
-    private mutating func replace(
-        _ index: Int,
-        with content: Int,
+    private mutating func addToMany(
+        _ key: UnsafeBufferPointer<UInt8>,
+        _ content: Int,
         _ memory: UnsafeMutablePointer<UInt8>
     ) {
-        memory[contents[index]] = 0
-        contents[index] = content
+        if many.isEmpty {
+            for content in UnsafeBufferPointer(start: contents, count: count) {
+                many[Array(Self.key(of: content, memory))] = content
+            }
+        }
+        guard let earlier = many.updateValue(content, forKey: Array(key)) else { return }
+        memory[earlier] = 0
         hasReplaced = true
     }
 
-    private mutating func buildTable(_ size: Int, _ memory: UnsafeMutablePointer<UInt8>) {
-        let isFirst = table.isEmpty
-        table = Array(repeating: 0, count: size)
-        for index in 0..<count {
-            if isFirst { sums[index] = Self.hash(key(of: index, memory)) }
-            var slot = Int(truncatingIfNeeded: sums[index]) & (size - 1)
-            while table[slot] > 0 { slot = (slot + 1) & (size - 1) }
-            table[slot] = UInt32(index + 1)
-        }
-    }
-
-    /// The slot that has this name, or the empty one where it belongs.
-    private func slot(
-        of key: UnsafeBufferPointer<UInt8>,
-        hash: UInt64,
-        _ memory: UnsafeMutablePointer<UInt8>
-    ) -> Int {
-        var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
-        while table[slot] > 0 {
-            let index = Int(table[slot]) - 1
-            if sums[index] == hash && isSame(key, as: index, memory) { break }
-            slot = (slot + 1) & (table.count - 1)
-        }
-        return slot
-    }
-
-    private func isSame(
-        _ key: UnsafeBufferPointer<UInt8>,
-        as index: Int,
-        _ memory: UnsafeMutablePointer<UInt8>
-    ) -> Bool {
-        let other = self.key(of: index, memory)
-        return other.count == key.count && key.elementsEqual(other)
-    }
-
     /// A name as it stands in its field: behind the field's tag and length, and its own.
-    private func key(
-        of index: Int,
+    private static func key(
+        of content: Int,
         _ memory: UnsafeMutablePointer<UInt8>
     ) -> UnsafeBufferPointer<UInt8> {
-        var place = UnsafePointer(memory + contents[index] + 1)
+        var place = UnsafePointer(memory + content + 1)
         _ = Varint.read(&place)
         place += 1
         let count = Varint.read(&place)
@@ -180,12 +119,5 @@ struct FieldNames: ~Copyable {
         word ^= UInt64(truncatingIfNeeded: count)
         word = (word ^ (word &>> 32)) &* 0xD6E8_FEB8_6659_FD93
         return (word ^ (word &>> 32)) &* 0xD6E8_FEB8_6659_FD93
-    }
-
-    /// SipHash with a key of this process.
-    private static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
-        var hasher = Hasher()
-        hasher.combine(bytes: UnsafeRawBufferPointer(key))
-        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 }

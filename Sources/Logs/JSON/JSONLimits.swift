@@ -1,3 +1,5 @@
+import System
+
 /// What a JSON body may contain. SLS's own limits where it has them: a log beyond them would make SLS
 /// refuse the whole packet it travels in.
 package struct JSONLimits: Sendable, Equatable {
@@ -15,5 +17,34 @@ package struct JSONLimits: Sendable, Equatable {
     package var tags = 128
     package var tagsBytes = 32 << 10
 
+    /// Logs that claim another time than these get their arrival as time and keep theirs as the field
+    /// `field__time__`. Nil believes every device.
+    package var times: TimeWindow?
+
     package init() {}
+}
+
+/// How far from its arrival a log may have happened.
+package struct TimeWindow: Sendable, Equatable {
+    package var past: Duration
+    package var future: Duration
+
+    package init(past: Duration, future: Duration) {
+        self.past = past
+        self.future = future
+    }
+
+    /// What SLS takes (facts 1.7): a packet with one log outside is refused as a whole. An hour is
+    /// left for the way.
+    package static let sls = TimeWindow(
+        past: .seconds(7 * 86_400 - 3600),
+        future: .seconds(14 * 60)
+    )
+
+    /// The seconds that are believed at this moment.
+    func seconds(around arrival: WallTime) -> ClosedRange<UInt32> {
+        let earliest = arrival.seconds - past.components.seconds
+        let latest = arrival.seconds + future.components.seconds
+        return UInt32(clamping: earliest)...UInt32(clamping: max(earliest, latest))
+    }
 }

@@ -72,6 +72,7 @@ package final class JSONLogDecoder {
             walk.start(text + skipped, count: body.count - skipped, tokens)
             walk.time = LogTime(arrival: arrival)
             walk.lenientTimes = lenientTimes
+            walk.believedTimes = walk.limits.times?.seconds(around: arrival)
             return try read(&walk)
         } catch {
             throw LogDecodingError(

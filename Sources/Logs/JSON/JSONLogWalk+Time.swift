@@ -11,6 +11,7 @@ extension JSONLogWalk {
             kind == .string || kind == .number ? TimeReading(text) : .unreadable
         switch reading {
         case .time(let time):
+            if let believedTimes, !believedTimes.contains(time.seconds) { return false }
             self.time = time
             return true
         case .unreadable, .outOfRange:

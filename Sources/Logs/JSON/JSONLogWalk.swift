@@ -13,6 +13,9 @@ struct JSONLogWalk: ~Copyable {
     /// Whether an unreadable time is kept as a field instead of being refused.
     var lenientTimes = false
 
+    /// Times outside are kept as a field as well; nil when there is no such bound.
+    var believedTimes: ClosedRange<UInt32>?
+
     private(set) var text: UnsafePointer<UInt8>
     private(set) var textCount = 0
     private(set) var tokens: UnsafePointer<UInt32>
@@ -52,7 +55,7 @@ struct JSONLogWalk: ~Copyable {
 
     mutating func shrink(to bytes: Int) {
         memory.shrink(to: bytes)
-        names.shrink()
+        names.startLog()
     }
 
     /// What has been written.

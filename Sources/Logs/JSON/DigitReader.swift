@@ -1,0 +1,54 @@
+/// Takes a text apart from its start.
+struct DigitReader {
+    private let text: UnsafeBufferPointer<UInt8>
+    private var place = 0
+
+    init(_ text: UnsafeBufferPointer<UInt8>) { self.text = text }
+
+    var isAtEnd: Bool { place == text.count }
+
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard place < text.count, text[place] == UInt8(ascii: character) else { return false }
+        place += 1
+        return true
+    }
+
+    mutating func digit() -> Int? {
+        guard place < text.count, text[place] &- 0x30 < 10 else { return nil }
+        place += 1
+        return Int(text[place - 1] - 0x30)
+    }
+
+    /// Exactly so many digits.
+    mutating func number(_ count: Int) -> Int? {
+        var number = 0
+        for _ in 0..<count {
+            guard let digit = digit() else { return nil }
+            number = number * 10 + digit
+        }
+        return number
+    }
+
+    /// One digit or more behind a point, in nanoseconds.
+    mutating func fraction() -> Int? {
+        guard var fraction = digit() else { return nil }
+        var scale = 1
+        while let digit = digit() {
+            guard scale < 9 else { continue }
+            fraction = fraction * 10 + digit
+            scale += 1
+        }
+        for _ in scale..<9 { fraction *= 10 }
+        return fraction
+    }
+
+    /// `Z` or `+08:00`, in seconds east of UTC.
+    mutating func zone() -> Int? {
+        if take("Z") || take("z") { return 0 }
+        let isWest = take("-")
+        guard isWest || take("+"), let hours = number(2), take(":"), let minutes = number(2),
+            hours < 24, minutes < 60
+        else { return nil }
+        return (hours * 3600 + minutes * 60) * (isWest ? -1 : 1)
+    }
+}
