@@ -23,27 +23,27 @@ struct KillTests {
                 ["serve", "--config", file],
                 environment: RunningSandbox.keys
             )
-            let listeners = try #require(gateway.listeners(), "\(gateway.errorLines)")
+            let listeners = try #require(gateway.listeners(), "\(gateway.errors.lines)")
             posters.post(to: listeners.devices)
             posters.waitForAnswers(answers)
-            gateway.kill(SIGKILL)
-            _ = gateway.exitCode()
+            gateway.signal(SIGKILL)
+            _ = gateway.finished()
         }
         posters.stop()
 
         // Started once more it delivers what is left, and ends when it is asked to.
         let last = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
-        _ = try #require(last.listeners(), "\(last.errorLines)")
-        last.kill(SIGTERM)
-        let complaints = last.complaints()
-        #expect(last.exitCode() == 0)
+        _ = try #require(last.listeners(), "\(last.errors.lines)")
+        last.signal(SIGTERM)
+        let end = last.finished()
+        #expect(end.exitCode == 0)
 
         let answered = posters.answered
         let received = sandbox.received(field: "number")
         let missing = answered.subtracting(received)
         #expect(
             missing.isEmpty,
-            "killed after \(answersBeforeKill) answers, \(missing.count) lost: \(complaints)"
+            "killed after \(answersBeforeKill) answers, \(missing.count) lost: \(end.errors)"
         )
         #expect(answered.count > 8)
         print(

@@ -9,7 +9,7 @@ struct Listeners {
 extension Program {
     /// Waits until both listeners are open; nil when the program ended instead.
     func listeners() -> Listeners? {
-        guard let line = line(containing: "sluice is ready"),
+        guard let line = errors.next(containing: ["sluice is ready"]),
             let devices = Self.port(of: "devices", in: line),
             let admin = Self.port(of: "admin", in: line)
         else { return nil }

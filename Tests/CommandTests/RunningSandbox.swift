@@ -14,9 +14,9 @@ struct RunningSandbox {
             ["sandbox", "--listen", "127.0.0.1:0"],
             environment: Self.keys
         )
-        guard let line = program.line(containing: "sandbox listening"),
+        guard let line = program.errors.next(containing: ["sandbox listening"]),
             let port = Program.port(of: "address", in: line)
-        else { throw ProgramDidNotStart(complaints: program.errorLines) }
+        else { throw ProgramDidNotStart(complaints: program.errors.lines) }
         self.port = port
     }
 

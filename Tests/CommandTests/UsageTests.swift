@@ -3,7 +3,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct UsageTests {
     @Test("The version is one line", arguments: ["--version", "version"])
     func version(word: String) throws {
-        let outcome = try Sluice([word]).finished()
+        let outcome = try Program([word]).finished()
         #expect(outcome.exitCode == 0)
         #expect(outcome.output == "sluice 0.1.0\n")
     }
@@ -16,7 +16,7 @@ import Testing
         ]
     )
     func help(words: [String]) throws {
-        let outcome = try Sluice(words).finished()
+        let outcome = try Program(words).finished()
         #expect(outcome.exitCode == 0)
         #expect(outcome.output.contains("Usage: sluice "))
         #expect(outcome.errors.isEmpty)
@@ -51,7 +51,7 @@ import Testing
         ]
     )
     func wrong(words: [String], complaint: String) throws {
-        let outcome = try Sluice(words).finished()
+        let outcome = try Program(words).finished()
         #expect(outcome.exitCode == 2)
         #expect(outcome.errors == complaint)
         #expect(outcome.output.isEmpty)
@@ -59,7 +59,7 @@ import Testing
 
     @Test("check sums up what is fine, and shows no key")
     func checkFine() throws {
-        let outcome = try Sluice(
+        let outcome = try Program(
             ["check", "--data-dir", "/tmp/sluice-check"],
             environment: [
                 "SLUICE_ENDPOINT": "cn-hangzhou.log.aliyuncs.com", "SLUICE_PROJECT": "my-project",
@@ -84,7 +84,7 @@ import Testing
     @Test("check tells everything that is wrong and ends with 2")
     func checkWrong() throws {
         let words = ["check", "--listen", "nowhere", "--log-level", "loud", "--sandbox"]
-        let outcome = try Sluice(words).finished()
+        let outcome = try Program(words).finished()
         #expect(outcome.exitCode == 2)
         #expect(outcome.errors.split(separator: "\n").count == 2)
         #expect(outcome.errors.contains("--listen: "))
@@ -93,7 +93,7 @@ import Testing
 
     @Test("serve without anything says how to begin and ends with 2")
     func serveWithNothing() throws {
-        let outcome = try Sluice(["serve"]).finished()
+        let outcome = try Program(["serve"]).finished()
         #expect(outcome.exitCode == 2)
         #expect(outcome.errors.contains("sluice serve --sandbox"))
     }
