@@ -122,7 +122,7 @@ import Testing
             let expected =
                 isBelieved
                 ? Read([["a", "1"]], seconds: UInt32(time))
-                : Read([["field__time__", "\(time)"], ["a", "1"]])
+                : Read([["__original_time__", "\(time)"], ["a", "1"]])
             #expect(try decoder.plain("{\"__time__\":\(time),\"a\":1}") == [expected])
         }
     }

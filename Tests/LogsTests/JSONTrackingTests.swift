@@ -67,7 +67,7 @@ import Testing
         let fields = [
             ["field__topic__", "t"], ["field__source__", "s"], ["field__partition_time__", "1"],
             ["field_extract_others_", "2"], ["field__extract_others__", "3"],
-            ["field__time__", "today"], ["__tag__:x", "y"],
+            ["__original_time__", "today"], ["__tag__:x", "y"],
         ]
         #expect(try tracked.logs.read() == [Read(fields)])
     }

@@ -48,5 +48,11 @@ package struct LimitSettings: Sendable, Equatable {
     package var http = HTTPServer.Limits()
     package var bodyBytes = 10 << 20
     package var inflatedBytes = 10 << 20
-    package var json = JSONLimits()
+    /// A time that SLS would refuse would take its whole packet with it, so such a log gets the time
+    /// of its arrival and keeps what it said beside it.
+    package var json = {
+        var limits = JSONLimits()
+        limits.times = .sls
+        return limits
+    }()
 }

@@ -18,7 +18,7 @@ package struct JSONLimits: Sendable, Equatable {
     package var tagsBytes = 32 << 10
 
     /// Logs that claim another time than these get their arrival as time and keep theirs as the field
-    /// `field__time__`. Nil believes every device.
+    /// `__original_time__`. Nil believes every device.
     package var times: TimeWindow?
 
     package init() {}

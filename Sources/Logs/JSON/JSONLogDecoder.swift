@@ -38,7 +38,7 @@ package final class JSONLogDecoder {
     /// `__source__` and `__tags__`.
     ///
     /// SLS itself ignores `__time__` here. A readable one is used; one that is not is kept as the
-    /// field `field__time__`, because the clients that send it were never told of a mistake.
+    /// field `__original_time__`, because the clients that send it were never told of a mistake.
     ///
     /// The body must have 64 readable bytes after its end.
     package func decodeTracking(

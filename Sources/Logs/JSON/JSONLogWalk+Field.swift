@@ -69,16 +69,17 @@ extension JSONLogWalk {
             if reserved == .time {
                 if try takeTime(valueRoom, valueCount, kind, at: Int(tokens[token])) { return }
             }
-            key -= ReservedKey.prefix.count
-            count += ReservedKey.prefix.count
-            for (offset, byte) in ReservedKey.prefix.enumerated() {
-                memory.start[key + offset] = byte
-            }
+            let name = UnsafeBufferPointer(start: memory.start + key, count: count)
+            let stored = reserved.stored(name)
+            key += count - stored.count
+            count = stored.count
+            _ = UnsafeMutableBufferPointer(start: memory.start + key, count: count)
+                .update(fromContentsOf: stored)
         }
         close(key: key, count, value: valueRoom, valueCount)
     }
 
-    /// Room before a key for the field's tag, length and key length, and the prefix of a reserved one.
+    /// Room before a key for the field's tag, length and key length, and what a reserved one becomes.
     private static let keyRoom = 24
     /// Room before a value for its tag and length.
     private static let valueRoom = 8

@@ -5,8 +5,10 @@ enum ReservedKey {
     /// All others.
     case other
 
-    /// What makes a reserved name an ordinary one.
-    static let prefix = Array("field".utf8)
+    /// Where a time that is not taken for the log's own is kept.
+    private static let originalTime = Array("__original_time__".utf8)
+    /// What makes any other reserved name an ordinary one.
+    private static let prefix = Array("field".utf8)
 
     private static let others = [
         "__source__", "__topic__", "__partition_time__", "_extract_others_", "__extract_others__",
@@ -33,10 +35,18 @@ enum ReservedKey {
         }
     }
 
+    /// The ordinary name that stands in for a reserved one.
+    func stored(_ name: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        switch self {
+        case .time: Self.originalTime
+        case .other: Self.prefix + name
+        }
+    }
+
     /// The name itself, or what it is stored as when it is reserved.
     static func storable(_ key: String) -> String {
         var key = key
-        let isReserved = key.withUTF8 { ReservedKey($0) != nil }
-        return isReserved ? String(decoding: prefix, as: UTF8.self) + key : key
+        let stored = key.withUTF8 { name in ReservedKey(name)?.stored(name) }
+        return stored.map { String(decoding: $0, as: UTF8.self) } ?? key
     }
 }

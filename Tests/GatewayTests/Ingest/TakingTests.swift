@@ -25,24 +25,38 @@ import Testing
     @Test("Web tracking keeps the device's words, and the operator's tags win")
     func tracking() throws {
         let end = try DeviceEnd()
+        let time = UInt32(WallTime.now.seconds - 3600)
         let body =
-            #"{"__topic__":"t","__source__":"iOS","__logs__":[{"__time__":1736843400,"k":"v"}],"#
+            #"{"__topic__":"t","__source__":"iOS","__logs__":[{"__time__":\#(time),"k":"v"}],"#
             + #""__tags__":{"__pack_id__":"ABC-1","env":"mine","os":"17"}}"#
         let answer = try end.client.post("/logstores/app-log/track?APIVersion=0.6.0", body.utf8)
         #expect(answer.status == 200)
         #expect(answer.body.isEmpty)
         #expect(answer["access-control-allow-origin"] == "*")
         let batch = try #require(end.queue.stored.first)
-        #expect(
-            batch.logs.bytes == [
-                0x0a, 0x0e, 0x08, 0x88, 0xc1, 0x98, 0xbc, 0x06, 0x12, 0x06, 0x0a, 0x01, 0x6b, 0x12,
-                0x01, 0x76,
-            ]
-        )
+        var expected = EncodedLogs()
+        expected.append(time: LogTime(seconds: time), fields: [("k", "v")])
+        #expect(batch.logs == expected)
         #expect(batch.stream.trailer.topic == "t")
         #expect(batch.stream.trailer.source == "iOS")
         #expect(
             batch.stream.trailer.tags.map { "\($0.key)=\($0.value)" } == ["os=17", "env=prod"]
+        )
+    }
+
+    @Test("A time that SLS would refuse the packet for becomes the arrival, and stays beside it")
+    func impossibleTime() throws {
+        let end = try DeviceEnd()
+        #expect(
+            try end.client.post("/logs/x", #"{"__time__":1736843400,"k":"v"}"#.utf8).status == 200
+        )
+        let logs = try #require(end.queue.stored.first).logs
+        let entry = try logs.bytes.withUnsafeBytes { bytes in try LogEntry(bytes) }
+        #expect(abs(Int64(entry.time.seconds) - WallTime.now.seconds) < 60)
+        #expect(
+            entry.fields.map { "\($0.key)=\($0.value)" } == [
+                "__original_time__=1736843400", "k=v",
+            ]
         )
     }
 
