@@ -62,7 +62,9 @@ func numbers(_ blocks: [StoredBlock]) throws -> [Int] {
         try raw.withUnsafeBytes { bytes in
             var entries = LogEntries(bytes)
             while let entry = try entries.next() {
-                let digits = bytes[entry].drop { $0 < 0x30 || $0 > 0x39 }.prefix { $0 != 0x3B }
+                // Behind the tag and the length, whose last byte is the first below 0x80.
+                let body = bytes[entry].dropFirst().drop { $0 >= 0x80 }.dropFirst()
+                let digits = body.prefix { $0 != 0x3B }
                 found.append(try #require(Int(String(decoding: digits, as: UTF8.self))))
             }
         }
