@@ -17,6 +17,10 @@ struct DiskSpace {
     mutating func refresh(_ now: Moment) {
         if let asked, now - asked < interval { return }
         asked = now
+        look()
+    }
+
+    mutating func look() {
         var about = statvfs()
         guard statvfs(path, &about) == 0 else { return }
         let (free, overflow) = Int(clamping: about.f_bavail)

@@ -28,7 +28,7 @@ extension QueueOwner {
     /// later: after a failed sync the kernel may have dropped what it could not write, so neither SQLite's
     /// memory nor a second sync can be trusted.
     func failed(_ error: SQLiteError) {
-        let problem = QueueError(error, path: directory.database)
+        let problem = QueueError(diagnosed(error), path: directory.database)
         if self.problem == nil {
             journal.error("queue cannot be written", ["reason": problem])
         }
@@ -40,6 +40,13 @@ extension QueueOwner {
         door.reader.withLock { $0.close() }
         retry.failed()
         publish()
+    }
+
+    /// A file that cannot grow is not always reported as such: where no space is left, that is the reason.
+    private func diagnosed(_ error: SQLiteError) -> SQLiteError {
+        disk.look()
+        let isFull = disk.freeBytes < max(configuration.freeBytesMin, 1 << 20)
+        return error.kind == .io && isFull ? .full(error) : error
     }
 
     /// Tries again when the pause is over.

@@ -14,7 +14,11 @@ extension QueueOwner {
                 try store.giveBack()
                 try store.commit()
             }
-            if store.logBytes >= configuration.tuning.checkpointBytes { try checkpoint(store) }
+            // While the disk is nearly full the log is kept short: then its space can be written again, and
+            // acknowledgements go through even when nothing is left.
+            let isScarce = disk.freeBytes < configuration.freeBytesMin
+            let most = configuration.tuning.checkpointBytes
+            if store.logBytes >= (isScarce ? most / 8 : most) { try checkpoint(store) }
         } catch {
             failed(error)
         }

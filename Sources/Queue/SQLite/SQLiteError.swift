@@ -36,6 +36,11 @@ struct SQLiteError: Error, CustomStringConvertible {
         SQLiteError(.corrupt, description)
     }
 
+    /// The same, because no space is left.
+    static func full(_ error: SQLiteError) -> SQLiteError {
+        SQLiteError(.full, error.description)
+    }
+
     static func newerSchema(_ found: Int) -> SQLiteError {
         SQLiteError(
             .newerSchema,

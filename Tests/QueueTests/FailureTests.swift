@@ -1,0 +1,167 @@
+import Glibc
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1)), .serialized) struct FailureTests {
+    let directory = TemporaryDirectory()
+
+    private func open() throws -> LogStore {
+        DiskFault.set(.none)
+        return try LogStore(.small(directory.path + "/faulty"), journal: .silent)
+    }
+
+    @Test(
+        "Nothing is acknowledged that is not stored, and the queue recovers by itself",
+        arguments: [DiskFault.full, .writeError, .syncError]
+    )
+    func failingWrites(fault: DiskFault) throws {
+        let store = try open()
+        defer { store.close() }
+        #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
+        DiskFault.set(fault)
+        let reason = fault == .full ? QueueAdmission.diskFull : .failing
+        for number in 10..<13 {
+            let batch = Batch(stream: .named("a"), logs: logs([number]))
+            #expect(store.store(batch) == .refused(reason))
+        }
+        #expect(store.admission == reason)
+        #expect(store.status.problem != nil)
+        #expect(store.status.failures > 0)
+
+        DiskFault.set(.none)
+        store.wait { $0.admission == .open }
+        #expect(store.store(Batch(stream: .named("a"), logs: logs(20..<30))) == .stored)
+        #expect(store.status.problem == nil)
+        let consumer = Consumer(store)
+        store.flush("app")
+        let contents = try store.contents(of: consumer.packets(1)[0])
+        // What was refused after a failed sync may be there all the same: nobody can know.
+        #expect(contents.filter { !(10..<13).contains($0) } == Array(0..<10) + Array(20..<30))
+        #expect(fault == .syncError || contents.count == 20)
+        #expect(store.status.ledger.queued == Int64(contents.count))
+        #expect(store.status.ledger.isClosed)
+    }
+
+    @Test("What delivery asks for and acknowledges meanwhile is done afterwards")
+    func deliveryDuringFailure() throws {
+        let store = try open()
+        defer { store.close() }
+        let consumer = Consumer(store)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        _ = store.store(Batch(stream: .named("b"), logs: logs(10..<20)))
+        store.flush("app")
+        let packets = consumer.packets(2)
+        _ = store.store(Batch(stream: .named("c"), logs: logs(20..<30)))
+        DiskFault.set(.syncError)
+        store.acknowledge(packets[0])
+        store.wait { $0.failures > 0 }
+        store.request(1, for: "app")
+        DiskFault.set(.none)
+        store.wait { $0.ledger.delivered == 10 }
+        store.flush("app")
+        // The packet that delivery still holds is not handed over again.
+        #expect(try consumer.next().map(store.contents) == [Array(20..<30)])
+        store.acknowledge(packets[1])
+        store.wait { $0.ledger.delivered == 20 }
+        #expect(store.status.ledger.isClosed)
+    }
+
+    @Test("Faults at random times lose and repeat nothing that was answered for")
+    func randomFaults() throws {
+        let store = try open()
+        var generator = SeededGenerator(seed: 11)
+        let consumer = Consumer(store)
+        store.request(3, for: "app")
+        var stored: Set<Int> = []
+        var delivered: [Int] = []
+        func takeAll() throws {
+            while consumer.waiting > 0 {
+                let packet = consumer.next()[0]
+                delivered += try #require(try? store.contents(of: packet))
+                store.acknowledge(packet)
+                store.request(1, for: "app")
+            }
+        }
+        for number in 0..<300 {
+            let faults: [DiskFault] = [.full, .writeError, .syncError]
+            if Int.random(in: 0..<10, using: &generator) == 0 {
+                DiskFault.set(faults[Int.random(in: 0..<3, using: &generator)])
+            } else {
+                DiskFault.set(.none)
+                if number % 7 == 0 { store.wait { $0.admission == .open } }
+            }
+            let name = "\(number % 4)"
+            if store.store(Batch(stream: .named(name), logs: logs([number]))) == .stored {
+                stored.insert(number)
+            }
+            if number % 5 == 0 { store.flush("app") }
+            try takeAll()
+        }
+        DiskFault.set(.none)
+        store.wait { $0.admission == .open }
+        while store.status.ledger.queued > 0 {
+            store.flush("app")
+            try takeAll()
+            usleep(200)
+        }
+        #expect(stored.count > 100)
+        #expect(stored.isSubset(of: delivered))
+        #expect(Set(delivered).count == delivered.count)
+        #expect(store.status.ledger.isClosed)
+        #expect(store.status.failures > 0)
+        store.close()
+    }
+
+    static let canMount: Bool = {
+        let probe = TemporaryDirectory()
+        guard mount("tmpfs", probe.path, "tmpfs", 0, "size=64k") == 0 else { return false }
+        return umount(probe.path) == 0
+    }()
+
+    @Test(
+        "A file system that is really full refuses, still delivers, and takes again when space returns",
+        .enabled(if: canMount, "needs the right to mount a small file system")
+    )
+    func realDisk() throws {
+        try #require(mount("tmpfs", directory.path, "tmpfs", 0, "size=6m") == 0)
+        defer { umount(directory.path) }
+        DiskFault.set(.none)
+        writeFile(directory.path + "/ballast", [UInt8](repeating: 1, count: 2 << 20))
+        var configuration = QueueConfiguration.small(directory.path + "/data")
+        configuration.tuning.checkpointBytes = 256 << 10
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        var stored = 0
+        var outcome = AppendOutcome.stored
+        while outcome == .stored {
+            let noise = EncodedLogs(
+                bytes: [0x0A, 0x80, 0x80, 0x04] + randomBytes(1 << 16),
+                count: 1
+            )
+            outcome = store.store(Batch(stream: .named("a"), logs: noise))
+            if outcome == .stored { stored += 1 }
+        }
+        #expect(outcome == .refused(.diskFull))
+        #expect(stored > 10)
+        #expect(store.status.ledger.accepted == Int64(stored))
+
+        unlink(directory.path + "/ballast")
+        store.wait { $0.admission == .open }
+        let batch = Batch(stream: .named("a"), logs: logs([1]))
+        #expect(store.store(batch) == .stored)
+        let consumer = Consumer(store)
+        store.flush("app")
+        store.request(100, for: "app")
+        var delivered = 0
+        while delivered < stored + 1 {
+            let packet = consumer.next()[0]
+            delivered += try store.blocks(of: packet).count > 0 ? packet.logCount : 0
+            store.acknowledge(packet)
+        }
+        store.wait { $0.ledger.delivered == Int64(stored + 1) }
+        #expect(store.status.ledger.isClosed)
+    }
+}
