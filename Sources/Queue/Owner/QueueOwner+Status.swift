@@ -46,7 +46,7 @@ extension QueueOwner {
             guard let store else { return }
             status.bytes = store.bytes
             status.rows = store.rows
-            status.streams = store.streams.count - store.resting.count
+            status.streams = store.busyStreams
             status.packets = store.packets.count
             status.recentBytes = store.recent.bytes
             status.logBytes = store.logBytes

@@ -96,6 +96,11 @@ final class Connection {
         return statement.integer(0)
     }
 
+    func text(_ sql: String) throws(SQLiteError) -> String {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.text(0) : ""
+    }
+
     private func error(_ code: CInt, _ sql: String) -> SQLiteError {
         SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)), sql: sql)
     }

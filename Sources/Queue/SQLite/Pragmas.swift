@@ -13,7 +13,10 @@ enum Pragmas {
         _ tuning: QueueTuning
     ) throws(SQLiteError) {
         // One sequential write and one sync per commit, and readers that never block the owner.
-        try connection.execute("PRAGMA journal_mode = WAL")
+        let mode = try connection.text("PRAGMA journal_mode = WAL")
+        guard mode == "wal" else {
+            throw .unsuitable("the file system cannot hold a log (\(mode))")
+        }
         switch durability {
         case .full:
             // The log is synced in each commit: only then may a 2xx be sent.

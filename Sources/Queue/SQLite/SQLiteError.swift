@@ -36,6 +36,11 @@ struct SQLiteError: Error, CustomStringConvertible {
         SQLiteError(.corrupt, description)
     }
 
+    /// SQLite works, but not as a queue needs it.
+    static func unsuitable(_ description: String) -> SQLiteError {
+        SQLiteError(.io, description)
+    }
+
     /// The same, because no space is left.
     static func full(_ error: SQLiteError) -> SQLiteError {
         SQLiteError(.full, error.description)

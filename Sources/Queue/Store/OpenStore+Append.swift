@@ -7,13 +7,12 @@ extension OpenStore {
         // Incompressible logs grow by less than a row's overhead.
         let most = rawBytes + 2 * Self.rowOverhead * batches.count
         guard bytes + stagedBytes + most <= configuration.bytesMax else { return false }
-        let unknown = batches.count { streams[$0.stream] == nil }
-        guard streams.count - resting.count + unknown <= configuration.streamsMax else {
-            return false
-        }
+        let more = batches.count { streams[$0.stream]?.isBusy != true }
+        guard more == 0 || busyStreams + more <= configuration.streamsMax else { return false }
         stagedBytes += most
         for batch in batches where batch.logs.count > 0 {
             let stream = try stream(batch.stream)
+            wake(stream)
             if stream.staged.isEmpty { touched.append(stream) }
             stream.staged.append(batch.logs)
         }

@@ -30,8 +30,12 @@ extension OpenStore {
         for packet in packets.values {
             queued[packet.stream.key.destination, default: 0] += Int64(packet.record.logs)
         }
-        for stream in streams.values { try rest(stream) }
-        return Recovery(rows: rows, packets: packets.count, repaired: try closeLedgers(queued))
+        for stream in streams.values {
+            if stream.isEmpty { try rest(stream) } else { wake(stream) }
+        }
+        let repaired = try closeLedgers(queued)
+        try commit()
+        return Recovery(rows: rows, packets: packets.count, repaired: repaired)
     }
 
     /// A file that was cut off is found now, not when its lost end is first read.
@@ -117,10 +121,7 @@ extension OpenStore {
             repaired.append((destination.name, before.queued, found))
             destination.change { $0.close(queued: found) }
         }
-        if !repaired.isEmpty {
-            try database.write()
-            try commit()
-        }
+        if !repaired.isEmpty { try database.write() }
         return repaired
     }
 }

@@ -16,6 +16,8 @@ final class OpenStore {
     var packets: [Int64: QueuedPacket] = [:]
     var ids = IdentifierSupply(after: 0)
     var recent: RecentPayloads
+    /// Streams that are not empty.
+    var busyStreams = 0
     /// Empty streams, in the order in which they became so.
     var resting = Fifo<QueuedStream>()
 
@@ -69,9 +71,19 @@ final class OpenStore {
         try database.commit()
     }
 
+    func wake(_ stream: QueuedStream) {
+        guard !stream.isBusy else { return }
+        stream.isBusy = true
+        busyStreams += 1
+    }
+
     /// Files a stream that may have become empty, and forgets the longest empty ones: a fleet whose
     /// devices come and go leaves no trail.
     func rest(_ stream: QueuedStream) throws(SQLiteError) {
+        if stream.isEmpty, stream.isBusy {
+            stream.isBusy = false
+            busyStreams -= 1
+        }
         if stream.isEmpty, !stream.isResting {
             stream.isResting = true
             resting.append(stream)

@@ -26,6 +26,8 @@ final class QueuedStream {
     var isRipe = false
     /// Stands in its destination's heap of ages.
     var isAging = false
+    /// Counted among those that are not empty.
+    var isBusy = false
     /// Stands in the line of empty streams to forget.
     var isResting = false
     /// Batches of the transaction at hand, not yet made into rows.
