@@ -6,7 +6,8 @@ import System
 final class QueuedStream {
     let id: Int64
     let key: StreamKey
-    let destination: QueuedDestination
+    /// Unowned: it holds its streams in its lines, and lives as long as the store.
+    unowned let destination: QueuedDestination
     let packPrefix: String
     var nextPack: Int64
 
