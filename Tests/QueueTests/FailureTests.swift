@@ -122,7 +122,7 @@ import Testing
     }()
 
     @Test(
-        "A file system that is really full refuses, still delivers, and takes again when space returns",
+        "On a file system that others filled it refuses, and goes on when space returns",
         .enabled(if: canMount, "needs the right to mount a small file system")
     )
     func realDisk() throws {
@@ -137,11 +137,7 @@ import Testing
         var stored = 0
         var outcome = AppendOutcome.stored
         while outcome == .stored {
-            let noise = EncodedLogs(
-                bytes: [0x0A, 0x80, 0x80, 0x04] + randomBytes(1 << 16),
-                count: 1
-            )
-            outcome = store.store(Batch(stream: .named("a"), logs: noise))
+            outcome = store.store(Batch(stream: .named("a"), logs: noise()))
             if outcome == .stored { stored += 1 }
         }
         #expect(outcome == .refused(.diskFull))
@@ -163,5 +159,45 @@ import Testing
         }
         store.wait { $0.ledger.delivered == Int64(stored + 1) }
         #expect(store.status.ledger.isClosed)
+    }
+
+    @Test(
+        "A queue that filled its disk by itself can still be delivered, and then takes again",
+        .enabled(if: canMount, "needs the right to mount a small file system")
+    )
+    func filledByItself() throws {
+        try #require(mount("tmpfs", directory.path, "tmpfs", 0, "size=12m") == 0)
+        defer { umount(directory.path) }
+        DiskFault.set(.none)
+        var configuration = QueueConfiguration.small(directory.path + "/data")
+        configuration.tuning.checkpointBytes = 4 << 20
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        for _ in 0..<2 {
+            let before = store.status.ledger.accepted
+            while store.store(Batch(stream: .named("a"), logs: noise())) == .stored {}
+            #expect(store.status.admission == .diskFull)
+            #expect(store.status.problem == nil)
+            #expect(store.status.ledger.accepted > before + 10)
+
+            store.flush("app")
+            store.request(1000, for: "app")
+            while store.status.ledger.queued > 0 {
+                for packet in consumer.next() {
+                    #expect(try store.blocks(of: packet).count > 0)
+                    store.acknowledge(packet)
+                }
+                store.wait { $0.packets == 0 || consumer.waiting > 0 }
+            }
+            store.wait { $0.admission == .open }
+        }
+        #expect(store.status.failures == 0)
+        #expect(store.status.ledger.isClosed)
+    }
+
+    /// One log of 64 KiB that does not become smaller.
+    private func noise() -> EncodedLogs {
+        EncodedLogs(bytes: [0x0A, 0x80, 0x80, 0x04] + randomBytes(1 << 16), count: 1)
     }
 }

@@ -100,6 +100,7 @@ extension QueueOwner {
         handed.formIntersection(store.packets.keys)
         report(recovery)
         self.store = store
+        try measureRoom(store)
     }
 
     private func report(_ recovery: Recovery) {

@@ -14,11 +14,9 @@ extension QueueOwner {
                 try store.giveBack()
                 try store.commit()
             }
-            // While the disk is nearly full the log is kept short: then its space can be written again, and
-            // acknowledgements go through even when nothing is left.
-            let isScarce = disk.freeBytes < configuration.freeBytesMin
+            // While space is scarce the log is kept short: then its space can be written again.
             let most = configuration.tuning.checkpointBytes
-            if store.logBytes >= (isScarce ? most / 8 : most) { try checkpoint(store) }
+            if store.logBytes >= (roomBytes < .max ? most / 8 : most) { try checkpoint(store) }
         } catch {
             failed(error)
         }
@@ -27,7 +25,7 @@ extension QueueOwner {
     /// Once in a while: free space, age, spare pages, the status that walks all streams.
     private func lookAround(_ store: OpenStore, _ time: Moment) throws(SQLiteError) {
         let wasIdle = counts.commits == commitsBefore
-        disk.refresh(time)
+        try measureRoom(store)
         let expired = try store.expire()
         try store.giveBack()
         try store.commit()

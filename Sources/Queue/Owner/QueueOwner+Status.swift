@@ -17,7 +17,7 @@ extension QueueOwner {
     private var admission: QueueAdmission {
         if isStopping { return .stopping }
         guard let store else { return problem?.kind == .diskFull ? .diskFull : .failing }
-        if disk.freeBytes < configuration.freeBytesMin { return .diskFull }
+        if roomBytes < configuration.tuning.rowBytes { return .diskFull }
         // A little before the bound, where only small batches would still fit.
         let margin = min(configuration.tuning.rowBytes, configuration.bytesMax / 16)
         return store.bytes + margin > configuration.bytesMax ? .full : .open

@@ -30,9 +30,10 @@ extension QueueOwner {
         into store: OpenStore
     ) throws(SQLiteError) {
         var rawBytes = 0
-        let isDiskFull = disk.freeBytes < configuration.freeBytesMin
+        if !appends.isEmpty { try measureRoom(store) }
         while rawBytes < configuration.tuning.transactionBytes, let append = appends.popFirst() {
-            if let refusal = append.refusal ?? (isDiskFull ? .diskFull : nil) {
+            let fits = rawBytes + append.rawBytes <= roomBytes
+            if let refusal = append.refusal ?? (fits ? nil : .diskFull) {
                 taken.append((append, .refused(refusal)))
                 continue
             }

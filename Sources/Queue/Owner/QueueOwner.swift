@@ -14,6 +14,8 @@ final class QueueOwner {
 
     var store: OpenStore?
     var disk: DiskSpace
+    /// See `measureRoom`.
+    var roomBytes = Int.max
     var retry: RetryPause
     var problem: QueueError?
     /// What was found wrong with the database: the next attempt to open it begins with a salvage.
@@ -51,12 +53,11 @@ final class QueueOwner {
         self.clock = clock
         self.journal = journal
         directory = DataDirectory(path: configuration.directory)
-        disk = DiskSpace(configuration.directory, every: configuration.tuning.housekeeping)
+        disk = DiskSpace(configuration.directory)
         retry = RetryPause(configuration.tuning)
         try directory.create()
         lock = try LockFile(directory)
         try open()
-        disk.refresh(.now)
         publish()
     }
 

@@ -38,9 +38,15 @@ extension OpenStore {
         return Recovery(rows: rows, packets: packets.count, repaired: repaired)
     }
 
-    /// A file that was cut off is found now, not when its lost end is first read.
+    /// A file that was cut off is found now, not when its lost end is first read. That takes an empty log;
+    /// on a full disk it cannot be had, and delivering what is there matters more.
     private func checkSize() throws(SQLiteError) {
-        guard try database.connection.checkpoint(.restart) else { return }
+        do throws(SQLiteError) {
+            guard try database.connection.checkpoint(.restart) else { return }
+        } catch {
+            guard error.kind == .full else { throw error }
+            return
+        }
         let pages = try database.connection.integer("PRAGMA page_count")
         let pageSize = try database.connection.integer("PRAGMA page_size")
         let expected = Int(pages * pageSize)
