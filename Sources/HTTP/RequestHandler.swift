@@ -16,8 +16,9 @@ package protocol RequestHandler: AnyObject {
     /// refused for lack of room. `head` is nil when it could not be read.
     func answer(to problem: RequestProblem, head: RequestHead?) -> Response
 
-    /// Adds fields that every answer carries (a request id, the time), each as "name: value\r\n".
-    func stamp(_ fields: inout [UInt8])
+    /// Adds fields that every answer carries (a request id, the time), each as "name: value\r\n". The
+    /// response tells which of them it brings itself.
+    func stamp(_ fields: inout [UInt8], of response: Response)
 }
 
 package enum Admission: Sendable {

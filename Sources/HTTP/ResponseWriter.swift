@@ -30,7 +30,7 @@ struct ResponseWriter {
         } else if minorVersion == 0 {
             bytes.append(contentsOf: "connection: keep-alive\r\n".utf8)
         }
-        handler.stamp(&bytes)
+        handler.stamp(&bytes, of: response)
         bytes.append(contentsOf: "\r\n".utf8)
         guard hasBody, !isHead else { return }
         if case .afterBody(let count)? = response.breaks {

@@ -35,5 +35,5 @@ final class SandboxHandler: RequestHandler {
     }
 
     // Every answer carries its own time and request id, because faults change them.
-    func stamp(_ fields: inout [UInt8]) {}
+    func stamp(_ fields: inout [UInt8], of response: Response) {}
 }

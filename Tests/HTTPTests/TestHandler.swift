@@ -87,7 +87,7 @@ final class TestHandler: RequestHandler {
         Response(status: problem.status, contentType: "text/plain", text: problem.reason)
     }
 
-    func stamp(_ fields: inout [UInt8]) {
+    func stamp(_ fields: inout [UInt8], of response: Response) {
         fields.append(contentsOf: "x-stamp: yes\r\n".utf8)
     }
 }

@@ -86,9 +86,9 @@ package final class AdminHandler: RequestHandler {
         ErrorShape.plain.response(Refusal(problem))
     }
 
-    package func stamp(_ fields: inout [UInt8]) {
+    package func stamp(_ fields: inout [UInt8], of response: Response) {
         fields += Array("cache-control: no-store\r\n".utf8)
-        stamp.apply(to: &fields)
+        stamp.apply(to: &fields, of: response)
     }
 
     private func isAuthorized(_ head: RequestHead) -> Bool {

@@ -88,8 +88,8 @@ package final class DeviceHandler: RequestHandler {
         return answers.refused(refusal, route, isSLSPath: isSLSPath)
     }
 
-    package func stamp(_ fields: inout [UInt8]) {
-        stamp.apply(to: &fields)
+    package func stamp(_ fields: inout [UInt8], of response: Response) {
+        stamp.apply(to: &fields, of: response)
     }
 
     func target(of route: DeviceRoute, _ head: RequestHead) throws(Refusal) -> RoutingTable.Target {

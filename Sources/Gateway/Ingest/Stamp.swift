@@ -1,3 +1,4 @@
+import HTTP
 import SLS
 import System
 
@@ -13,8 +14,12 @@ struct Stamp {
     }
 
     /// Appends to an answer's head, of which everything but the blank line is there.
-    mutating func apply(to head: inout [UInt8], now: WallTime = .now) {
-        if !hasReceipt(head) {
+    mutating func apply(
+        to head: inout [UInt8],
+        of response: Response,
+        now: WallTime = .now
+    ) {
+        if !response.fields.contains(where: { $0.name == "x-log-requestid" }) {
             head += Self.receiptName
             head += mint.next()
             head += [0x0d, 0x0a]
@@ -27,20 +32,4 @@ struct Stamp {
     }
 
     private static let receiptName = Array("x-log-requestid: ".utf8)
-    private static let statusLine = Array("HTTP/1.1 ".utf8)
-
-    /// Looks at the lines of this answer only: the bytes may begin with answers before it. No field
-    /// name can look like a status line, so the first one from behind is this answer's.
-    private func hasReceipt(_ bytes: [UInt8]) -> Bool {
-        var lineEnd = bytes.count
-        while lineEnd > 0 {
-            var start = max(0, lineEnd - 2)
-            while start > 0, bytes[start - 1] != 0x0a { start -= 1 }
-            let line = bytes[start..<lineEnd]
-            if line.starts(with: Self.receiptName) { return true }
-            if line.starts(with: Self.statusLine) { return false }
-            lineEnd = start
-        }
-        return false
-    }
 }

@@ -68,6 +68,43 @@ import Testing
         #expect(answer.text.contains("HTTP/1.1 200 OK"))
     }
 
+    @Test("Each of several pipelined answers carries a receipt and the time, once")
+    func pipelined() throws {
+        let end = try DeviceEnd()
+        let requests =
+            "GET /a HTTP/1.1\r\nhost: h\r\n\r\nGET /b HTTP/1.1\r\nhost: h\r\n\r\n"
+            + "GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"
+        let text = String(decoding: try end.client.converse(Array(requests.utf8)), as: UTF8.self)
+        let answers = text.split(separator: "HTTP/1.1 ")
+        #expect(answers.map { $0.prefix(3) } == ["404", "404", "200"])
+        for answer in answers {
+            #expect(answer.ranges(of: "x-log-requestid: ").count == 1, "\(text)")
+            #expect(answer.ranges(of: "x-log-time: ").count == 1, "\(text)")
+        }
+    }
+
+    @Test(
+        "A request that takes no body says so when it brings one",
+        arguments: ["content-length: 2\r\n\r\n{}", "transfer-encoding: chunked\r\n\r\n0\r\n\r\n"]
+    )
+    func bodyWithGet(rest: String) throws {
+        let end = try DeviceEnd()
+        let head = "GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
+        let answer = try end.client.exchange(Array((head + rest).utf8))
+        #expect(answer.status == 400)
+        #expect(answer.text.contains("takes no body"), "\(answer.text)")
+        let empty = try end.client.exchange(Array((head + "content-length: 0\r\n\r\n").utf8))
+        #expect(empty.status == 200)
+    }
+
+    @Test("A page can read why its request could not be read")
+    func malformedFromPage() throws {
+        let end = try DeviceEnd()
+        let answer = try end.client.exchange(Array("POST /logs/x HTTP/1.1\r\nbad\r\n\r\n".utf8))
+        #expect(answer.status == 400)
+        #expect(answer["access-control-allow-origin"] == "*")
+    }
+
     @Test("What the server itself refuses is answered in the client's words")
     func malformed() throws {
         let end = try DeviceEnd()

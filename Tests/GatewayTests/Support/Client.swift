@@ -15,6 +15,8 @@ struct Client {
     }
 
     let address: ListenAddress
+    /// Which of this machine's addresses it comes from.
+    var source = "127.0.0.1"
 
     func post(
         _ path: String,
@@ -47,21 +49,12 @@ struct Client {
 
     /// Sends bytes as they are, and reads until the server closes.
     func exchange(_ request: [UInt8]) throws -> Answer {
-        let socket = OwnedDescriptor(
-            taking: try system("socket") { Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) }
-        )
-        var patience = timeval(tv_sec: 20, tv_usec: 0)
-        setsockopt(
-            socket.number,
-            SOL_SOCKET,
-            SO_RCVTIMEO,
-            &patience,
-            socklen_t(MemoryLayout<timeval>.size)
-        )
-        let target = SocketAddress(host: address.host, port: address.port)!
-        _ = try system("connect") {
-            target.withPointer { connect(socket.number, $0, $1) }
-        }
+        try Answer(parsing: try converse(request))
+    }
+
+    /// As `exchange`, for more answers than one.
+    func converse(_ request: [UInt8]) throws -> [UInt8] {
+        let socket = try connected()
         var rest = request[...]
         while !rest.isEmpty {
             let sent = rest.withUnsafeBytes {
@@ -78,7 +71,47 @@ struct Client {
             guard count > 0 else { break }
             answer += chunk[..<count]
         }
-        return try Answer(parsing: answer)
+        return answer
+    }
+
+    /// A connection that has said so much.
+    func opened(saying text: String) throws -> OpenConnection {
+        let socket = try connected()
+        let bytes = Array(text.utf8)
+        _ = try system("send") {
+            Glibc.send(socket.number, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+        }
+        return OpenConnection(socket)
+    }
+
+    private func connected() throws -> OwnedDescriptor {
+        let socket = OwnedDescriptor(
+            taking: try system("socket") { Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) }
+        )
+        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(
+            socket.number,
+            SOL_SOCKET,
+            SO_RCVTIMEO,
+            &patience,
+            socklen_t(MemoryLayout<timeval>.size)
+        )
+        let own = SocketAddress(host: source, port: 0)!
+        _ = try system("bind") { own.withPointer { bind(socket.number, $0, $1) } }
+        let target = SocketAddress(host: address.host, port: address.port)!
+        _ = try system("connect") {
+            target.withPointer { connect(socket.number, $0, $1) }
+        }
+        return socket
+    }
+}
+
+/// A connection that stays open as long as this value lives.
+final class OpenConnection {
+    private let socket: OwnedDescriptor
+
+    init(_ socket: consuming OwnedDescriptor) {
+        self.socket = socket
     }
 }
 
