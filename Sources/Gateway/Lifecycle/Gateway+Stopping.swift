@@ -7,11 +7,16 @@ import System
 extension Gateway {
     /// Stops accepting, answers what is in flight, delivers what the time allows, and closes the queue:
     /// what is left waits there for the next start.
+    ///
+    /// Delivery goes on while requests finish. They have half of the time, so that a client that never
+    /// ends its request leaves the other half to what it added last.
     package func stop(within time: Duration) {
         let deadline = Moment.now + time
         reporter.markStopping()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
-        deviceServer.stop(within: time)
+        flush()
+        deviceServer.stop(within: time / 2)
+        flush()
         deliver(until: deadline)
         forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))
         store.close()
@@ -25,9 +30,16 @@ extension Gateway {
         reporter.forgetServers()
     }
 
+    private var destinationNames: [String] {
+        configuration.withLock { $0.destinations.map(\.name) }
+    }
+
+    private func flush() {
+        destinationNames.forEach { store.flush($0) }
+    }
+
     private func deliver(until deadline: Moment) {
-        let names = configuration.withLock { $0.destinations.map(\.name) }
-        names.forEach { store.flush($0) }
+        let names = destinationNames
         while Moment.now < deadline {
             let status = store.status
             guard names.contains(where: { status.destinations[$0]?.ledger.queued ?? 0 > 0 })

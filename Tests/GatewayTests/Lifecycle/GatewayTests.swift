@@ -78,6 +78,16 @@ import Testing
                 journal: .silent
             )
         }
+    @Test("A client that never finishes its request does not keep a stop from delivering")
+    func drainingBesideSlowClient() throws {
+        let trial = try TryOut { $0.destinations[0].transfer.packet.age = .seconds(3600) }
+        #expect(try trial.devices.post("/logs/last", #"{"a":1}"#.utf8).status == 200)
+        let slow = try trial.devices.opened(saying: "POST /logs/last HTTP/1.1\r\n")
+        trial.gateway.stop(within: .seconds(2))
+        #expect(trial.gateway.report.queue.ledger.delivered == 1)
+        withExtendedLifetime(slow) {}
+    }
+
         #expect(
             error?.description.contains(trial.directory.path) == true,
             "\(String(describing: error))"
