@@ -1,14 +1,19 @@
 import Glibc
 package import SLS
-import System
+package import System
 
 /// The token that the gateway makes for itself when the operator gives none: kept in the data
 /// directory, readable by the owner only, the same after a restart.
 package struct TokenFile: Sendable {
     package let path: String
 
-    package init(dataDirectory: String) {
+    private let directory: String
+    private let journal: Journal
+
+    package init(dataDirectory: String, journal: Journal) {
         path = "\(dataDirectory)/admin-token"
+        directory = dataDirectory
+        self.journal = journal
     }
 
     /// Reads the token, or makes one.
@@ -16,14 +21,7 @@ package struct TokenFile: Sendable {
         if let kept = try kept() { return kept }
         let secret = hex(randomBytes(32))
         do throws(SystemError) {
-            let file = OwnedDescriptor(
-                taking: try system("open") {
-                    open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-                }
-            )
-            let line = Array((secret + "\n").utf8)
-            _ = try system("write") { write(file.number, line, line.count) }
-            _ = try system("fsync") { fsync(file.number) }
+            try keep(Array((secret + "\n").utf8))
         } catch {
             throw StartProblem(
                 "the admin token cannot be kept in \(path) (\(error)): make the directory writable, "
@@ -33,20 +31,65 @@ package struct TokenFile: Sendable {
         return Secret(secret)
     }
 
+    /// Writes under another name first: whatever ends the process meanwhile, the file holds a whole
+    /// token or is not there.
+    private func keep(_ line: [UInt8]) throws(SystemError) {
+        let draft = path + ".new"
+        // What a start before this one may have left.
+        unlink(draft)
+        do throws(SystemError) {
+            let file = OwnedDescriptor(
+                taking: try system("open") {
+                    open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+                }
+            )
+            var rest = line[...]
+            while !rest.isEmpty {
+                let written = try system("write") {
+                    rest.withUnsafeBytes { write(file.number, $0.baseAddress, $0.count) }
+                }
+                rest = rest.dropFirst(written)
+            }
+            _ = try system("fsync") { fsync(file.number) }
+            _ = try system("rename") { rename(draft, path) }
+            let folder = OwnedDescriptor(
+                taking: try system("open") { open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+            )
+            _ = try system("fsync") { fsync(folder.number) }
+        } catch {
+            unlink(draft)
+            throw error
+        }
+    }
+
+    /// Nil when there is none worth the name.
     private func kept() throws(StartProblem) -> Secret? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
-        let text = (try? fileContent(path, bytesMax: 4096)).flatMap {
-            String(validating: $0, as: UTF8.self)
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw StartProblem("\(path) is not a regular file: remove it to get a new token")
         }
-        let token = text?.split(whereSeparator: \.isWhitespace).first ?? ""
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 == 0,
-            token.utf8.count >= AdminToken.bytesMin
-        else {
+        guard status.st_mode & 0o077 == 0 else {
             throw StartProblem(
-                "\(path) is not a token that only its owner can read: "
-                    + "remove it to get a new one, or chmod 600 it"
+                "\(path) is open to others than its owner: chmod 600 it, or remove it to get a new token"
             )
+        }
+        let content: [UInt8]
+        do throws(FileProblem) {
+            content = try fileContent(path, bytesMax: 4096)
+        } catch {
+            throw StartProblem(
+                "\(path) cannot be read: \(error.reason); remove it to get a new token"
+            )
+        }
+        let text = String(validating: content, as: UTF8.self)
+        let token = text?.split(whereSeparator: \.isWhitespace).first ?? ""
+        guard token.utf8.count >= AdminToken.bytesMin else {
+            journal.warning(
+                "the file of the admin token holds no whole token, so a new one takes its place",
+                ["path": path, "characters_min": AdminToken.bytesMin]
+            )
+            return nil
         }
         return Secret(String(token))
     }

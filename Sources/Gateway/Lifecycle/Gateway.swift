@@ -34,7 +34,7 @@ package final class Gateway: Sendable {
             try LogStore(configuration.queueConfiguration, journal: journal)
         }
         self.store = store
-        let kept = TokenFile(dataDirectory: configuration.dataDirectory)
+        let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
         let token = Locked(AdminToken(secret))
