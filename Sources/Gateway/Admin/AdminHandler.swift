@@ -25,9 +25,9 @@ package final class AdminHandler: RequestHandler {
         let isOpen = path == "/healthz" || path == "/readyz"
         // Before anything else, so that a stranger does not learn which paths there are.
         guard isOpen || isAuthorized(head) else {
-            return .refuse(
-                refused(401, "Unauthorized", "a bearer token is needed, see admin.token")
-            )
+            var response = refused(401, "Unauthorized", "a bearer token is needed, see admin.token")
+            response.closes = true
+            return .refuse(response)
         }
         guard ["/healthz", "/readyz", "/metrics", "/admin/status"].contains(path) else {
             return .refuse(

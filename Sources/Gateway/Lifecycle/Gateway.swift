@@ -76,6 +76,9 @@ package final class Gateway: Sendable {
                 journal: journal
             )
             settings.limits.connections = 256
+            // Strangers must not keep the pulse and the operators out.
+            settings.limits.connectionsPerAddress = 64
+            settings.limits.idleTime = .seconds(10)
             return try HTTPServer(settings) { _ in
                 AdminHandler(.init(token: token) { reporter.report })
             }

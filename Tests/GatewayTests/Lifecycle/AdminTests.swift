@@ -22,6 +22,28 @@ import Testing
         #expect(wrong.text == answer.text)
     }
 
+    @Test("A stranger's connection ends with the refusal")
+    func closing() throws {
+        let trial = try TryOut()
+        let request = "GET /metrics HTTP/1.1\r\nhost: h\r\n\r\n"
+        let answer = try trial.admin.exchange(Array((request + request).utf8))
+        #expect(answer.status == 401)
+        #expect(answer["connection"] == "close")
+        #expect(!answer.text.contains("HTTP/1.1"))
+    }
+
+    @Test("One address cannot take up all connections of operators")
+    func crowded() throws {
+        let trial = try TryOut()
+        var strangers: [OpenConnection] = []
+        for _ in 0..<64 { strangers.append(try trial.admin.opened(saying: "G")) }
+        #expect(eventually { (try? trial.admin.get("/healthz").status) == 503 })
+        var probe = trial.admin
+        probe.source = "127.0.0.2"
+        #expect(try probe.get("/healthz").status == 200)
+        withExtendedLifetime(strangers) {}
+    }
+
     @Test("Pulse and readiness are open", arguments: ["/healthz", "/readyz"])
     func open(path: String) throws {
         let trial = try TryOut()
