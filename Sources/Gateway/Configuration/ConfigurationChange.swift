@@ -22,11 +22,21 @@ extension GatewayConfiguration {
         compare("log.level", isImmediate: true, log.level == new.log.level)
         compare("drain_timeout", isImmediate: true, drainTimeout == new.drainTimeout)
         for name in Set(credentials.keys).union(new.credentials.keys).sorted() {
-            compare(
-                "credentials.\(name)",
-                isImmediate: true,
-                credentials[name] == new.credentials[name]
-            )
+            let users = users(of: name)
+            if new.credentials[name] == nil, !users.isEmpty {
+                let plural = users.count == 1 ? "" : "s"
+                compare(
+                    "credentials.\(name) (gone, but still used by destination\(plural) "
+                        + "\(users.joined(separator: " and ")))",
+                    false
+                )
+            } else {
+                compare(
+                    "credentials.\(name)",
+                    isImmediate: true,
+                    credentials[name] == new.credentials[name]
+                )
+            }
         }
         let names = Set(destinations.map(\.name)).union(new.destinations.map(\.name)).sorted()
         for name in names {
@@ -51,13 +61,20 @@ extension GatewayConfiguration {
         if let token = new.admin.token { admin.token = token }
         log.level = new.log.level
         drainTimeout = new.drainTimeout
-        // Credentials that are gone stay for the destinations that still use them.
-        credentials.merge(new.credentials) { $1 }
+        // One that is gone stays for the destinations that still use it.
+        credentials = new.credentials.merging(
+            credentials.filter { !users(of: $0.key).isEmpty }
+        ) { new, _ in new }
         for index in destinations.indices {
             if let after = new.destination(destinations[index].name) {
                 destinations[index].labels = after.labels
             }
         }
+    }
+
+    /// The destinations that sign with a credential.
+    private func users(of credential: String) -> [String] {
+        destinations.filter { $0.credential == credential }.map(\.name)
     }
 
     private func destination(_ name: String) -> Destination? {

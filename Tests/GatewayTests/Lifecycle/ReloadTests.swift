@@ -49,6 +49,41 @@ import Testing
         )
     }
 
+    private static let extra = """
+        credentials:
+          default: { from: environment }
+          other: { from: static, access_key_id: i, access_key_secret: s }
+        """
+
+    @Test("A credential that nobody uses goes at once, and is told of once")
+    func unusedCredential() throws {
+        var running = try configuration(Self.extra)
+        let after = try configuration()
+        #expect(
+            running.changes(to: after) == [.init(key: "credentials.other", isImmediate: true)]
+        )
+        running.apply(after)
+        #expect(running.credentials.keys.sorted() == ["default"])
+        #expect(running.changes(to: after) == [])
+    }
+
+    @Test("A credential in use stays until the restart, and its user is named")
+    func usedCredential() throws {
+        var running = try configuration("    credential: other\n" + Self.extra)
+        let after = try configuration()
+        let waiting: [ConfigurationChange] = [
+            .init(
+                key: "credentials.other (gone, but still used by destination app)",
+                isImmediate: false
+            ),
+            .init(key: "destinations.app", isImmediate: false),
+        ]
+        #expect(running.changes(to: after) == waiting)
+        running.apply(after)
+        #expect(running.credentials["other"] != nil)
+        #expect(running.changes(to: after) == waiting)
+    }
+
     @Test("A reload changes level, key, token and labels while the gateway runs")
     func reload() throws {
         let journal = Journal(level: .info, format: .json) { _ in }
