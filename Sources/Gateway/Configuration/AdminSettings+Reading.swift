@@ -3,16 +3,13 @@ import SLS
 
 extension AdminSettings {
     private static let defaultListen = ListenAddress(host: "127.0.0.1", port: 8081)
+    static let listenSource = Override(option: "--admin-listen", variable: "SLUICE_ADMIN_LISTEN")
     private static let tokenVariable = "SLUICE_ADMIN_TOKEN"
     private static let fileVariable = "SLUICE_ADMIN_TOKEN_FILE"
 
     static func read(_ section: consuming Section) -> AdminSettings {
         let report = section.report
-        let listen = section.value(
-            "listen",
-            .listenAddress,
-            Override(option: "--admin-listen", variable: "SLUICE_ADMIN_LISTEN")
-        )
+        let listen = section.value("listen", .listenAddress, listenSource)
         let token = section.value(
             "token",
             .secret(bytesMin: AdminToken.bytesMin),

@@ -31,12 +31,11 @@ extension GatewayConfiguration {
 
     private static func read(_ file: consuming Section) -> GatewayConfiguration? {
         let report = file.report
-        let listen = file.value(
-            "listen",
-            .listenAddress,
-            Override(option: "--listen", variable: "SLUICE_LISTEN")
-        )
-        let admin = AdminSettings.read(file.section("admin"))
+        let listen = file.value("listen", .listenAddress, listenSource)
+        let listenOrigin = file.origin(of: "listen", listenSource)
+        let adminSection = file.section("admin")
+        let adminOrigin = adminSection.origin(of: "listen", AdminSettings.listenSource)
+        let admin = AdminSettings.read(adminSection)
         let dataDirectory = file.value(
             "data_dir",
             .path,
@@ -64,7 +63,22 @@ extension GatewayConfiguration {
             limits: limits
         )
         if let drain { configuration.drainTimeout = drain }
-        configuration.refuseSharedPort(report)
+        if configuration.listen.excludes(admin.listen) {
+            let (devices, operators) = (configuration.listen, admin.listen)
+            if let listenOrigin {
+                report.add(
+                    listenOrigin,
+                    key: "listen",
+                    takenPort(devices, "admin.listen", operators)
+                )
+            } else {
+                report.add(
+                    adminOrigin ?? .whole,
+                    key: "admin.listen",
+                    takenPort(operators, "listen", devices)
+                )
+            }
+        }
         return configuration
     }
 
@@ -77,12 +91,11 @@ extension GatewayConfiguration {
         )
     }
 
-    private func refuseSharedPort(_ report: ProblemReport) {
-        guard listen.port != 0, listen.port == admin.listen.port else { return }
-        report.add(
-            .whole,
-            "listen (\(listen)) and admin.listen (\(admin.listen)) have the same port; "
-                + "give one of them another"
-        )
+    private static func takenPort(
+        _ address: ListenAddress,
+        _ otherKey: String,
+        _ other: ListenAddress
+    ) -> String {
+        "\(address) takes the port of \(otherKey) (\(other)); give one of them another"
     }
 }

@@ -49,6 +49,11 @@ struct Section: ~Copyable {
         .file(report.file, line: entries[key]?.line ?? line)
     }
 
+    /// Where a setting was given; nil when it was nowhere.
+    func origin(of key: String, _ override: Override) -> ConfigurationProblem.Place? {
+        report.inputs.override(override)?.place ?? (has(key) ? place(of: key) : nil)
+    }
+
     func problem(_ key: String, _ text: String) {
         report.add(place(of: key), key: keyPath(key), text)
     }

@@ -67,7 +67,19 @@ import Testing
             ),
             (
                 minimal + "listen: 127.0.0.1:8081\n",
-                "listen (127.0.0.1:8081) and admin.listen (127.0.0.1:8081) have the same port; give one of them another"
+                "sluice.yaml:2: listen: 127.0.0.1:8081 takes the port of admin.listen (127.0.0.1:8081); give one of them another"
+            ),
+            (
+                minimal + "admin: {listen: \"127.0.0.1:8080\"}\n",
+                "sluice.yaml:2: admin.listen: 127.0.0.1:8080 takes the port of listen (0.0.0.0:8080); give one of them another"
+            ),
+            (
+                minimal + "listen: 127.0.0.2:8081\n",
+                "nothing is wrong"
+            ),
+            (
+                minimal + "admin: {token: ${TOKEN}}\n",
+                "sluice.yaml:2: not valid YAML: did not find expected ',' or '}' while parsing a flow mapping; inside { } and [ ] a ${...} wants quotes: \"${NAME}\""
             ),
             (
                 minimal + "queue: {max_bytes: 1KiB}\n",
