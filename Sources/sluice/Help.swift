@@ -44,7 +44,8 @@ enum Help {
         the rest; a second signal ends it at once. SIGHUP reads the configuration again.
 
         \(settings)
-          --sandbox               send to a sandbox inside this process instead of SLS
+          --sandbox               send to a sandbox inside this process instead of SLS, and listen on
+                                  127.0.0.1:8080 unless told otherwise
 
         An option beats its environment variable, which beats the file. Without a file, SLUICE_ENDPOINT,
         SLUICE_PROJECT, SLUICE_LOGSTORE and SLUICE_REGION describe the destination, and

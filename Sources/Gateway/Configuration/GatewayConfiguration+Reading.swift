@@ -3,6 +3,9 @@ import System
 
 extension GatewayConfiguration {
     private static let defaultListen = ListenAddress(host: "0.0.0.0", port: 8080)
+    /// To try things out nobody else needs to reach the gateway.
+    private static let sandboxedListen = ListenAddress(host: "127.0.0.1", port: 8080)
+    private static let listenSource = Override(option: "--listen", variable: "SLUICE_LISTEN")
 
     /// Reads and checks everything, and throws everything that is wrong.
     package static func read(
@@ -52,7 +55,7 @@ extension GatewayConfiguration {
 
         guard !destinations.isEmpty else { return nil }
         var configuration = GatewayConfiguration(
-            listen: listen ?? defaultListen,
+            listen: listen ?? (report.inputs.isSandboxed ? sandboxedListen : defaultListen),
             admin: admin,
             dataDirectory: dataDirectory
                 ?? (report.inputs.isSandboxed ? "sluice-data" : "/var/lib/sluice"),

@@ -8,6 +8,14 @@ import Testing
 @testable import Gateway
 
 @Suite struct ConfigurationTests {
+    @Test("A gateway to try out listens on this machine only, unless told otherwise")
+    func sandboxedListener() throws {
+        var inputs = ConfigurationInputs(isSandboxed: true)
+        #expect(try GatewayConfiguration.read(inputs).listen.description == "127.0.0.1:8080")
+        inputs.options = ["--listen": ":8080"]
+        #expect(try GatewayConfiguration.read(inputs).listen.description == "0.0.0.0:8080")
+    }
+
     private let keys = [
         "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
     ]
