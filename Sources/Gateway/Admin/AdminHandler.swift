@@ -43,6 +43,9 @@ package final class AdminHandler: RequestHandler {
             response.fields.append(("allow", "GET, HEAD"))
             return .refuse(response)
         }
+        guard !head.announcesBody else {
+            return .refuse(ErrorShape.plain.response(.unwantedBody))
+        }
         return .accept(bodyBytesMax: 0)
     }
 

@@ -44,7 +44,10 @@ package final class DeviceHandler: RequestHandler {
         do throws(Refusal) {
             guard route != .unknown else { throw .unknownPath }
             guard route.methods.contains(head.method) else { throw .method(route) }
-            guard head.method == .post else { return .accept(bodyBytesMax: 0) }
+            guard head.method == .post else {
+                guard !head.announcesBody else { throw .unwantedBody }
+                return .accept(bodyBytesMax: 0)
+            }
             _ = try target(of: route, head)
             let admission = shared.queue.admission
             guard admission == .open else { throw Refusal(admission) }

@@ -54,6 +54,12 @@ extension Refusal {
         "no such path; logs go to POST /logs/{tag} or POST /logstores/{logstore}/track"
     )
 
+    static let unwantedBody = Refusal(
+        400,
+        "ParameterInvalid",
+        "this request takes no body; send it without one"
+    )
+
     static func method(_ route: DeviceRoute) -> Refusal {
         Refusal(405, "InvalidMethod", "this path answers to \(route.methodNames)")
     }
