@@ -45,7 +45,8 @@ package struct RoutingTable: Sendable {
     }
 
     /// The target of a request that has a tag instead of a logstore. Where the destination takes every
-    /// logstore, the tag names it.
+    /// logstore, the tag's first term names it, since no logstore's name has a dot: `pv.home` is for
+    /// `pv`.
     func target(host: String?, project: String?, tag: String) throws(Refusal) -> Target {
         let candidates = try destinations(host: host, project: project)
         let destination =
@@ -53,10 +54,11 @@ package struct RoutingTable: Sendable {
         switch destination.logstore {
         case .named(let logstore): return target(destination, logstore)
         case .any:
-            if let problem = NamePattern.logstore.problem(with: tag) {
+            let term = String(tag.prefix { $0 != "." })
+            if let problem = NamePattern.logstore.problem(with: term) {
                 throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
             }
-            return target(destination, tag)
+            return target(destination, term)
         }
     }
 

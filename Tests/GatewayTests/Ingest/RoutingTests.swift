@@ -54,6 +54,18 @@ import Testing
     }
 
     @Test(
+        "Where every logstore is taken, the first term of the tag names it",
+        arguments: [("pv", "pv"), ("pv.home", "pv"), ("pv.home.top", "pv")]
+    )
+    func firstTerm(tag: String, logstore: String) throws {
+        let table = RoutingTable(
+            try .read(.init(options: ["--data-dir": "/none"], isSandboxed: true))
+        )
+        let target = try table.target(host: nil, project: nil, tag: tag)
+        #expect(target.logstore == logstore)
+    }
+
+    @Test(
         "Escapes in a path become text",
         arguments: [
             ("abc", "abc"), ("a%20b", "a b"), ("%e4%B8%96", "世"), ("%", nil), ("%zz", nil),

@@ -19,6 +19,15 @@ import Testing
         #expect(trial.gateway.report.queue.ledger.isClosed)
     }
 
+    @Test("A tag of several terms goes to the logstore of its first, and is the topic as a whole")
+    func termsOfTag() throws {
+        let trial = try TryOut()
+        #expect(try trial.devices.post("/logs/pv.home", #"{"a":1}"#.utf8).status == 200)
+        #expect(trial.delivered(1))
+        let arrived = try Client(address: trial.sandbox.address).get("/logs?logstore=pv").text
+        #expect(arrived.contains(#""__topic__":"pv.home""#), "\(arrived)")
+    }
+
     @Test("Everything with a 200 arrives, from many requests at once")
     func many() throws {
         let trial = try TryOut()
@@ -69,15 +78,6 @@ import Testing
         #expect(arrived.contains(#""a":"1""#), "\(arrived)")
     }
 
-    @Test("A second gateway on the same data is refused by name")
-    func sameDirectory() throws {
-        let trial = try TryOut()
-        let error = #expect(throws: StartProblem.self) {
-            _ = try Gateway(
-                try TryOut.configuration(trial.sandbox, trial.directory),
-                journal: .silent
-            )
-        }
     @Test("A client that never finishes its request does not keep a stop from delivering")
     func drainingBesideSlowClient() throws {
         let trial = try TryOut { $0.destinations[0].transfer.packet.age = .seconds(3600) }
@@ -88,6 +88,15 @@ import Testing
         withExtendedLifetime(slow) {}
     }
 
+    @Test("A second gateway on the same data is refused by name")
+    func sameDirectory() throws {
+        let trial = try TryOut()
+        let error = #expect(throws: StartProblem.self) {
+            _ = try Gateway(
+                try TryOut.configuration(trial.sandbox, trial.directory),
+                journal: .silent
+            )
+        }
         #expect(
             error?.description.contains(trial.directory.path) == true,
             "\(String(describing: error))"
