@@ -49,6 +49,8 @@ extension LimitSettings {
         let sizes: Sizes = [
             ("request_line", \.http.requestLineBytes, 256...1 << 20),
             ("head", \.http.headBytes, 1 << 10...1 << 20),
+            ("chunk_extensions", \.http.chunkExtensionBytes, 0...1 << 20),
+            ("trailers", \.http.trailerBytes, 0...1 << 20),
             ("body", \.bodyBytes, 1 << 10...1 << 30),
             ("inflated_body", \.inflatedBytes, 1 << 10...1 << 30),
             ("bodies_in_flight", \.http.inFlightBodyBytes, 1 << 20...1 << 40),
@@ -58,6 +60,7 @@ extension LimitSettings {
         }
         let counts: Sizes = [
             ("fields", \.http.headFields, 8...10_000),
+            ("inflate_ratio", \.inflateRatio, 2...1_000_000),
             ("connections", \.http.connections, 1...1_000_000),
             ("json_depth", \.json.depth, 1...64),
             ("connections_per_address", \.http.connectionsPerAddress, 1...1_000_000),

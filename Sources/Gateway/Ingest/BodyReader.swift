@@ -9,7 +9,7 @@ struct BodyReader {
 
     init(_ limits: LimitSettings) {
         decoder = JSONLogDecoder(limits: limits.json)
-        limit = InflateLimit(bytes: limits.inflatedBytes)
+        limit = InflateLimit(bytes: limits.inflatedBytes, ratio: limits.inflateRatio)
     }
 
     /// The content is valid until the next call, and 64 bytes after its end may be read.

@@ -42,7 +42,7 @@ import Testing
             credentials:
               default: { from: environment }
             log: { level: debug, format: json }
-            limits: { body: 1MiB, idle_timeout: 30s, fields: 50 }
+            limits: { body: 1MiB, idle_timeout: 30s, fields: 50, inflate_ratio: 90, chunk_extensions: 2KiB, trailers: 8KiB }
             drain_timeout: 3s
             """,
             keys.merging(["TOKEN": String(repeating: "t", count: 32)]) { $1 }
@@ -56,6 +56,9 @@ import Testing
         #expect(configuration.log.format == .json)
         #expect(configuration.limits.bodyBytes == 1 << 20)
         #expect(configuration.limits.http.headFields == 50)
+        #expect(configuration.limits.inflateRatio == 90)
+        #expect(configuration.limits.http.chunkExtensionBytes == 2 << 10)
+        #expect(configuration.limits.http.trailerBytes == 8 << 10)
         #expect(configuration.drainTimeout == .seconds(3))
         let destination = configuration.defaultDestination
         #expect(destination.logstore == .named("app-log"))
