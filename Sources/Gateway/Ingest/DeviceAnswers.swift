@@ -14,21 +14,18 @@ struct DeviceAnswers: Sendable {
         isSLSPath: Bool = false
     ) -> Response {
         counters.countRefused(route.name, refusal)
-        var fields: [(name: String, value: String)] = []
+        // Also where the head could not be read: nothing in a refusal is secret, and a page can show it.
+        var fields = [Self.openToPages]
         if refusal.status == 405 { fields.append(("allow", route.methodNames)) }
         if refusal.status == 415 {
             fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
         }
-        switch route {
-        case .logs: fields.append(Self.openToPages)
-        case .track:
-            fields.append(Self.openToPages)
-            return ErrorShape.sls.response(refusal, fields: fields)
-        case .serverTime:
-            return ErrorShape.sls.response(refusal, fields: fields)
-        case .health, .server, .unknown: break
-        }
-        return (isSLSPath ? ErrorShape.sls : .plain).response(refusal, fields: fields)
+        let shape: ErrorShape =
+            switch route {
+            case .track, .serverTime: .sls
+            case .logs, .health, .server, .unknown: isSLSPath ? .sls : .plain
+            }
+        return shape.response(refusal, fields: fields)
     }
 
     func accepted(_ route: DeviceRoute, receipt: [UInt8], count: Int) -> Response {
