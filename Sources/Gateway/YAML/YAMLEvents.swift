@@ -86,9 +86,16 @@ struct YAMLEvents: ~Copyable {
             let begun = Int(state.context_mark.line) + 1
             if begun != Int(state.problem_mark.line) + 1 { reason += " begun on line \(begun)" }
         }
-        return YAMLError(
-            line: Int(state.problem_mark.line) + 1,
-            reason: "not valid YAML: \(reason)"
-        )
+        let line = Int(state.problem_mark.line)
+        if lineHasReference(line) {
+            // There a brace begins a group of settings.
+            reason += "; inside { } and [ ] a ${...} wants quotes: \"${NAME}\""
+        }
+        return YAMLError(line: line + 1, reason: "not valid YAML: \(reason)")
+    }
+
+    private func lineHasReference(_ number: Int) -> Bool {
+        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return number < lines.count && lines[number].contains("${".utf8)
     }
 }
