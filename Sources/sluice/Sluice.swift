@@ -16,10 +16,14 @@ struct Sluice {
             }
             if Help.isWanted(word) { return help(nil) }
             if word == "--version" || word == "version" {
+                try refuseMore(words, than: 1)
                 Terminal.say("sluice \(Version.current)")
                 return ExitCode.fine
             }
-            if word == "help" { return try help(about: words.dropFirst()) }
+            if word == "help" {
+                try refuseMore(words, than: 2)
+                return try help(about: words.dropFirst())
+            }
             let command = try Command(named: word)
             let arguments = try Arguments(Array(words.dropFirst()), of: command)
             if arguments.wantsHelp { return help(command) }
@@ -28,6 +32,11 @@ struct Sluice {
             Terminal.complain(error.text)
             return ExitCode.wrong
         }
+    }
+
+    private static func refuseMore(_ words: [String], than count: Int) throws(UsageError) {
+        guard words.count > count else { return }
+        throw UsageError("sluice \(words[0]): unexpected \(words[count])", hint: "sluice help")
     }
 
     private static func help(about words: ArraySlice<String>) throws(UsageError) -> CInt {

@@ -44,6 +44,8 @@ import Testing
                 ["serve", "--sandbox", "--sandbox"],
                 "--sandbox is given twice (see: sluice help serve)\n"
             ),
+            (["--version", "extra"], "sluice --version: unexpected extra (see: sluice help)\n"),
+            (["help", "serve", "extra"], "sluice help: unexpected extra (see: sluice help)\n"),
             (
                 ["check", "file.yaml"],
                 "sluice check: unexpected file.yaml (see: sluice help check)\n"
