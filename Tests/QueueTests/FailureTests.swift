@@ -176,8 +176,11 @@ import Testing
         let consumer = Consumer(store)
         for _ in 0..<2 {
             let before = store.status.ledger.accepted
-            while store.store(Batch(stream: .named("a"), logs: noise())) == .stored {}
-            #expect(store.status.admission == .diskFull)
+            var outcome = AppendOutcome.stored
+            while outcome == .stored {
+                outcome = store.store(Batch(stream: .named("a"), logs: noise()))
+            }
+            #expect(outcome == .refused(.diskFull))
             #expect(store.status.problem == nil)
             #expect(store.status.ledger.accepted > before + 10)
 

@@ -6,9 +6,14 @@ extension QueueOwner {
     /// acknowledgements, which write before they free, is never given to batches.
     func measureRoom(_ store: OpenStore) throws(SQLiteError) {
         let tuning = configuration.tuning
+        let others = min(configuration.freeBytesMin, 1 << 60)
         disk.look()
-        let plenty = configuration.freeBytesMin + 4 * tuning.checkpointBytes
-        guard disk.freeBytes < plenty + 2 * tuning.transactionBytes else {
+        guard try store.isLogCertain() else {
+            roomBytes = 0
+            return
+        }
+        let plenty = others + 4 * tuning.checkpointBytes + 2 * tuning.transactionBytes
+        guard disk.freeBytes < plenty else {
             roomBytes = .max
             return
         }
@@ -24,7 +29,6 @@ extension QueueOwner {
         }
         // What lies in both files already costs nothing; the rest goes to the log and to the database.
         let owned = min(spare, max(0, log - store.logBytes))
-        let others = max(configuration.freeBytesMin, acknowledgements)
-        roomBytes = (owned + max(0, free - others)) / 2
+        roomBytes = (owned + max(0, free - max(others, acknowledgements))) / 2
     }
 }

@@ -41,18 +41,26 @@ extension OpenStore {
     /// A file that was cut off is found now, not when its lost end is first read. That takes an empty log;
     /// on a full disk it cannot be had, and delivering what is there matters more.
     private func checkSize() throws(SQLiteError) {
-        do throws(SQLiteError) {
-            guard try database.connection.checkpoint(.restart) else { return }
-        } catch {
-            guard error.kind == .full else { throw error }
-            return
-        }
+        guard try isLogCertain() else { return }
         let pages = try database.connection.integer("PRAGMA page_count")
         let pageSize = try database.connection.integer("PRAGMA page_size")
         let expected = Int(pages * pageSize)
         guard let found = fileSize(database.path), found >= expected else {
             throw .damage("the file is shorter than the \(expected) bytes it should have")
         }
+    }
+
+    /// Whether the log that was found at opening has gone into the database. Until then nothing may be
+    /// accepted: a sync may have failed in an earlier life, and commits behind frames that never reached
+    /// the disk would be lost with them.
+    func isLogCertain() throws(SQLiteError) -> Bool {
+        guard !foundLogIsMoved else { return true }
+        do throws(SQLiteError) {
+            foundLogIsMoved = try database.connection.checkpoint(.restart)
+        } catch {
+            guard error.kind == .full else { throw error }
+        }
+        return foundLogIsMoved
     }
 
     private func recoverPackets(

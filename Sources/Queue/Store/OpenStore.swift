@@ -26,6 +26,8 @@ final class OpenStore {
     var rows = 0
     /// The file's size when it was last looked at.
     var databaseBytes = 0
+    /// See `isLogCertain`.
+    var foundLogIsMoved = false
 
     /// Free pages wait to be given back.
     var hasSpareSpace = false
