@@ -11,10 +11,10 @@ extension DeviceHandler {
         _ body: UnsafeRawBufferPointer,
         _ responder: Responder
     ) throws(Refusal) {
-        let target = try target(of: route, head)
+        let target = try admittedTarget(of: route, head)
         defer { reader.forget() }
         let content = try reader.content(of: body, head)
-        let (logs, trailer) = try read(content, route, head, target.labels)
+        let (logs, trailer) = try read(content, target)
         let (answers, counters, bodyBytes) = (answers, shared.counters, content.count)
         let (count, receipt) = (logs.count, shared.mint.next())
         guard count > 0 else {
@@ -39,20 +39,18 @@ extension DeviceHandler {
 
     private func read(
         _ content: UnsafeRawBufferPointer,
-        _ route: DeviceRoute,
-        _ head: RequestHead,
-        _ labels: Destination.Labels
+        _ target: RoutingTable.Target
     ) throws(Refusal) -> (EncodedLogs, GroupTrailer) {
-        guard case .logs(let range) = route else {
+        guard let tag = target.tag else {
             let tracked = try decoded { () throws(LogDecodingError) in
                 try reader.decoder.decodeTracking(content, arrival: .now)
             }
-            return (tracked.logs, labels.trailer(of: tracked))
+            return (tracked.logs, target.labels.trailer(of: tracked))
         }
         let logs = try decoded { () throws(LogDecodingError) in
             try reader.decoder.decodePlain(content, arrival: .now)
         }
-        return (logs, labels.trailer(tag: try tag(range, head)))
+        return (logs, target.labels.trailer(tag: tag))
     }
 
     private func decoded<Result>(

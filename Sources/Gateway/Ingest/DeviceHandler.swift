@@ -1,14 +1,14 @@
 package import HTTP
 import Logs
 package import Queue
-package import System
+import System
 
 /// Answers devices. One for each loop thread, with a decoder and an inflater of its own.
 package final class DeviceHandler: RequestHandler {
     /// What the handlers of all loops share.
     package struct Shared: Sendable {
         package let queue: any BatchQueue
-        package let routes: Locked<RoutingTable>
+        package let routes: Routes
         package let limits: LimitSettings
         package let mint: ReceiptMint
         package let counters: IngestCounters
@@ -20,7 +20,7 @@ package final class DeviceHandler: RequestHandler {
             counters: IngestCounters = IngestCounters()
         ) {
             self.queue = queue
-            self.routes = Locked(routes)
+            self.routes = Routes(routes)
             self.limits = limits
             self.mint = ReceiptMint()
             self.counters = counters
@@ -30,12 +30,16 @@ package final class DeviceHandler: RequestHandler {
     let shared: Shared
     let answers: DeviceAnswers
     let reader: BodyReader
+    var routes: Routes.Snapshot
+    /// The last request that was let in, until it is handled.
+    var admitted: AdmittedRequest?
     private var stamp: Stamp
 
     package init(_ shared: Shared) {
         self.shared = shared
         answers = DeviceAnswers(counters: shared.counters)
         reader = BodyReader(shared.limits)
+        routes = Routes.Snapshot(of: shared.routes)
         stamp = Stamp(mint: shared.mint)
     }
 
@@ -48,9 +52,10 @@ package final class DeviceHandler: RequestHandler {
                 guard !head.announcesBody else { throw .unwantedBody }
                 return .accept(bodyBytesMax: 0)
             }
-            _ = try target(of: route, head)
+            let target = try target(of: route, head)
             let admission = shared.queue.admission
             guard admission == .open else { throw Refusal(admission) }
+            admitted = AdmittedRequest(head, target)
             return .accept(bodyBytesMax: shared.limits.bodyBytes)
         } catch {
             return .refuse(refused(error, route, head))
@@ -93,33 +98,5 @@ package final class DeviceHandler: RequestHandler {
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {
         stamp.apply(to: &fields, of: response)
-    }
-
-    func target(of route: DeviceRoute, _ head: RequestHead) throws(Refusal) -> RoutingTable.Target {
-        let routes = shared.routes.withLock { $0 }
-        let host = head.field("host")
-        let project = head.field("x-log-project")
-        switch route {
-        case .track(let name):
-            let logstore = String(decoding: head.bytes[name], as: UTF8.self)
-            return try routes.target(host: host, project: project, logstore: logstore)
-        case .logs(let tag):
-            return try routes.target(host: host, project: project, tag: try self.tag(tag, head))
-        case .serverTime, .health, .server, .unknown:
-            throw .unknownPath
-        }
-    }
-
-    func tag(_ range: Range<Int>, _ head: RequestHead) throws(Refusal) -> String {
-        guard let tag = percentDecoded(head.bytes[range]), (1...128).contains(tag.utf8.count),
-            tag.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f })
-        else {
-            throw Refusal(
-                400,
-                "ParameterInvalid",
-                "the tag in /logs/{tag} has 1 to 128 bytes of UTF-8 without control characters"
-            )
-        }
-        return tag
     }
 }

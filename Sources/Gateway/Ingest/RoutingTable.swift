@@ -10,6 +10,8 @@ package struct RoutingTable: Sendable {
         let destination: String
         let logstore: String
         let labels: Destination.Labels
+        /// Of a request that has one instead of a logstore.
+        var tag: String?
     }
 
     private let projects: [String: [Destination]]
@@ -52,13 +54,13 @@ package struct RoutingTable: Sendable {
         let destination =
             candidates.first { $0.name == fallback.name } ?? candidates[0]
         switch destination.logstore {
-        case .named(let logstore): return target(destination, logstore)
+        case .named(let logstore): return target(destination, logstore, tag)
         case .any:
             let term = String(tag.prefix { $0 != "." })
             if let problem = NamePattern.logstore.problem(with: term) {
                 throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
             }
-            return target(destination, term)
+            return target(destination, term, tag)
         }
     }
 
@@ -80,8 +82,17 @@ package struct RoutingTable: Sendable {
         return label.flatMap { projects[$0] } ?? projects[fallback.project] ?? [fallback]
     }
 
-    private func target(_ destination: Destination, _ logstore: String) -> Target {
-        Target(destination: destination.name, logstore: logstore, labels: destination.labels)
+    private func target(
+        _ destination: Destination,
+        _ logstore: String,
+        _ tag: String? = nil
+    ) -> Target {
+        Target(
+            destination: destination.name,
+            logstore: logstore,
+            labels: destination.labels,
+            tag: tag
+        )
     }
 }
 

@@ -16,7 +16,7 @@ extension Gateway {
         credentials.withLock { $0 = running.credentials }
         forwarder.credentialsChanged()
         if let token = running.admin.token { adminToken.withLock { $0 = AdminToken(token) } }
-        devices.routes.withLock { $0 = RoutingTable(running) }
+        devices.routes.replace(RoutingTable(running))
         let applied = changes.filter(\.isImmediate).map(\.key)
         let waiting = changes.filter { !$0.isImmediate }.map(\.key)
         if !applied.isEmpty {

@@ -1,3 +1,4 @@
+import HTTP
 import Logs
 import Queue
 import System
@@ -71,6 +72,45 @@ import Testing
         #expect(end.queue.stored.map(\.stream.logstore) == ["some-store", "xy"])
         #expect(end.queue.stored.map(\.stream.trailer.topic) == ["given", "given"])
         #expect(end.queue.stored.map(\.stream.trailer.source) == ["here", "here"])
+    }
+
+    @Test("A request whose body comes late goes where its own head says")
+    func lateBody() throws {
+        let end = try DeviceEnd()
+        func head(_ tag: String, _ host: String) -> String {
+            "POST /logs/\(tag) HTTP/1.1\r\nhost: \(host)\r\nconnection: close\r\ncontent-length: 7\r\n\r\n"
+        }
+        let first = try end.client.opened(saying: head("one", "other-project.x") + #"{"a""#)
+        #expect(eventually { end.server.counters.inFlightBodyBytes == 7 })
+        let second = try end.client.opened(saying: head("two", "my-project.x") + #"{"a""#)
+        #expect(eventually { end.server.counters.inFlightBodyBytes == 14 })
+        for connection in [first, second] {
+            connection.say(Array(":1}".utf8))
+            let answer = String(decoding: connection.heard(), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 200 "))
+        }
+        #expect(end.queue.stored.map(\.stream.logstore) == ["one", "app-log"])
+        #expect(end.queue.stored.map(\.stream.trailer.topic) == ["given", "two"])
+    }
+
+    @Test("A new routing table holds from the next request on")
+    func newTable() throws {
+        let end = try DeviceEnd()
+        #expect(try end.client.post("/logs/x", #"{"a":1}"#.utf8).status == 200)
+        let other = DeviceEnd.twoDestinations.replacing("app-log", with: "new-log")
+        end.shared.routes.replace(
+            RoutingTable(
+                try read(
+                    other,
+                    [
+                        "ALIBABA_CLOUD_ACCESS_KEY_ID": "id",
+                        "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
+                    ]
+                )
+            )
+        )
+        #expect(try end.client.post("/logs/x", #"{"a":1}"#.utf8).status == 200)
+        #expect(end.queue.stored.map(\.stream.logstore) == ["app-log", "new-log"])
     }
 
     @Test("Nothing in it is fine, and nothing is stored", arguments: ["[]", "[ ]\n"])

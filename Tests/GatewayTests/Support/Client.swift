@@ -54,34 +54,16 @@ struct Client {
 
     /// As `exchange`, for more answers than one.
     func converse(_ request: [UInt8]) throws -> [UInt8] {
-        let socket = try connected()
-        var rest = request[...]
-        while !rest.isEmpty {
-            let sent = rest.withUnsafeBytes {
-                Glibc.send(socket.number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
-            }
-            // A server that refuses early stops reading; what it said still counts.
-            guard sent > 0 else { break }
-            rest = rest.dropFirst(sent)
-        }
-        var answer: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = recv(socket.number, &chunk, chunk.count, 0)
-            guard count > 0 else { break }
-            answer += chunk[..<count]
-        }
-        return answer
+        let connection = OpenConnection(try connected())
+        connection.say(request)
+        return connection.heard()
     }
 
     /// A connection that has said so much.
     func opened(saying text: String) throws -> OpenConnection {
-        let socket = try connected()
-        let bytes = Array(text.utf8)
-        _ = try system("send") {
-            Glibc.send(socket.number, bytes, bytes.count, CInt(MSG_NOSIGNAL))
-        }
-        return OpenConnection(socket)
+        let connection = OpenConnection(try connected())
+        connection.say(Array(text.utf8))
+        return connection
     }
 
     private func connected() throws -> OwnedDescriptor {
@@ -112,6 +94,29 @@ final class OpenConnection {
 
     init(_ socket: consuming OwnedDescriptor) {
         self.socket = socket
+    }
+
+    func say(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let sent = rest.withUnsafeBytes {
+                Glibc.send(socket.number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
+            // A server that refuses early stops reading; what it said still counts.
+            guard sent > 0 else { break }
+            rest = rest.dropFirst(sent)
+        }
+    }
+
+    /// Everything that came, up to the end of the connection.
+    func heard() -> [UInt8] {
+        var answer: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = recv(socket.number, &chunk, chunk.count, 0)
+            guard count > 0 else { return answer }
+            answer += chunk[..<count]
+        }
     }
 }
 
