@@ -72,6 +72,8 @@ package struct QueueTuning: Sendable {
     package var givenBackBytes = 4 << 20
     /// Empty streams that keep their pack id prefix, in case more logs of theirs arrive.
     package var idleStreams = 4096
+    /// What these may cost together: most have a few hundred bytes of tags, some have tens of KiB.
+    package var idleStreamBytes = 4 << 20
     /// First pause after a failed write; doubles up to `retryMax`.
     package var retryMin: Duration = .milliseconds(250)
     package var retryMax: Duration = .seconds(5)

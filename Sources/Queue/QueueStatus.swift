@@ -17,14 +17,14 @@ package struct QueueStatus: Sendable, Equatable {
     package var admission = QueueAdmission.open
     /// Why it is failing, with the remedy; nil while it works.
     package var problem: QueueError?
-    /// Queued, compressed, with what rows cost besides.
+    /// Queued, compressed, with what rows and streams cost besides.
     package var bytes = 0
     package var bytesMax = 0
     package var rows = 0
     package var streams = 0
     package var packets = 0
     package var destinations: [String: Destination] = [:]
-    /// Raw bytes that wait for a commit.
+    /// Bytes that wait for a commit, before compression and with the streams they go to.
     package var waitingBytes = 0
     package var recentBytes = 0
 

@@ -14,6 +14,17 @@ package struct StreamKey: Hashable, Sendable {
     }
 }
 
+extension StreamKey {
+    /// What a stream costs besides its rows, in memory and on disk: devices choose its tags, so a fleet of
+    /// tiny requests with tags of their own is mostly this.
+    var cost: Int {
+        destination.utf8.count + logstore.utf8.count + trailer.bytes.count + Self.overhead
+    }
+
+    /// The stream's object and its places in tables and lines, 300 to 400 bytes, and the ends of pages.
+    private static let overhead = 512
+}
+
 /// The logs of one device request that go to one stream.
 package struct Batch: Sendable {
     package let stream: StreamKey

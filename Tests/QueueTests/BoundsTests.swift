@@ -68,6 +68,61 @@ import Testing
         #expect(store.status.streams == 0)
     }
 
+    @Test(
+        "Streams count with their tags: while they wait, in the queue, after a restart, and at rest"
+    )
+    func streamBytes() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.bytesMax = 1_000_000
+        configuration.tuning.idleStreamBytes = 200_000
+        let store = try LogStore(configuration, journal: .silent)
+        let large = String(repeating: "t", count: 10_000)
+        var stored = 0
+        var outcome = AppendOutcome.stored
+        while stored < 1000 {
+            let batch = Batch(stream: .named("\(stored)\(large)"), logs: logs([stored]))
+            outcome = store.store(batch)
+            guard outcome == .stored else { break }
+            stored += 1
+        }
+        #expect(outcome == .refused(.full))
+        #expect((80...99).contains(stored))
+        let bytes = store.status.bytes
+        #expect(bytes > stored * 10_000 && bytes <= 1_000_000)
+        store.close()
+
+        let again = try LogStore(configuration, journal: .silent)
+        #expect(again.status.bytes == bytes)
+        let consumer = Consumer(again)
+        again.flush("app")
+        for packet in consumer.packets(stored) { again.acknowledge(packet) }
+        again.wait { $0.rows == 0 }
+        #expect(again.status.bytes == 0)
+        again.close()
+        let connection = try Connection(directory.path + "/queue.db", .readWrite)
+        #expect(try connection.integer("SELECT sum(length(trailer)) FROM streams") <= 200_000)
+        #expect(try connection.integer("SELECT count(*) FROM streams") > 10)
+    }
+
+    @Test("Tags wait too: many tiny batches with large ones are refused")
+    func waitingStreams() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.tuning.waitingBytesMax = 100_000
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let answers = Awaited<AppendOutcome>()
+        let posted = Awaited<Void>()
+        store.append([Batch(stream: .named("a"), logs: logs([0]))]) { _ in _ = posted.take(1) }
+        let large = String(repeating: "t", count: 10_000)
+        for number in 0..<20 {
+            let batch = Batch(stream: .named("\(number)\(large)"), logs: logs([number]))
+            store.append([batch]) { answers.put($0) }
+        }
+        posted.put(())
+        #expect(answers.take(20).contains(.refused(.full)))
+        store.wait { $0.waitingBytes == 0 }
+    }
+
     @Test("More than may wait for a commit is refused")
     func waiting() throws {
         var configuration = QueueConfiguration.small(directory.path)

@@ -13,6 +13,7 @@ enum Message: Sendable {
 /// Batches of one call, which are stored all or none.
 struct Append: Sendable {
     let batches: [Batch]
+    /// Of the logs and of the streams they go to.
     let rawBytes: Int
     let answer: @Sendable (AppendOutcome) -> Void
     /// Decided already: too much waits.

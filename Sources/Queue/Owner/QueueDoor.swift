@@ -30,7 +30,7 @@ final class QueueDoor: Sendable {
         QueueAdmission(code: admissionCode.load(ordering: .relaxed))
     }
 
-    /// Raw bytes of batches that are not committed yet.
+    /// Raw bytes of batches that are not committed yet, and of the streams they name.
     var waitingBytes: Int { waiting.load(ordering: .relaxed) }
 
     /// Batches of so many raw bytes got their answer.
@@ -49,7 +49,8 @@ final class QueueDoor: Sendable {
     }
 
     func append(_ batches: [Batch], _ answer: @escaping @Sendable (AppendOutcome) -> Void) {
-        let rawBytes = batches.reduce(0) { $0 + $1.logs.bytes.count }
+        // A tiny batch may name a large stream, and both wait.
+        let rawBytes = batches.reduce(0) { $0 + $1.logs.bytes.count + $1.stream.cost }
         let before = waiting.add(rawBytes, ordering: .relaxed).oldValue
         let after = before + rawBytes
         if after > tuning.waitingBytesMax, before > 0 {

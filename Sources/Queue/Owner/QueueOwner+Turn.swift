@@ -39,7 +39,7 @@ extension QueueOwner {
             }
             // Listed before it is staged, so that it gets an answer also when that fails.
             taken.append((append, .stored))
-            if try store.stage(append.batches, rawBytes: append.rawBytes) {
+            if try store.stage(append.batches) {
                 rawBytes += append.rawBytes
             } else {
                 taken[taken.count - 1].outcome = .refused(.full)

@@ -3,12 +3,20 @@ import System
 
 extension OpenStore {
     /// Takes the batches into the transaction at hand; false when the queue has no room for all.
-    func stage(_ batches: [Batch], rawBytes: Int) throws(SQLiteError) -> Bool {
+    func stage(_ batches: [Batch]) throws(SQLiteError) -> Bool {
         // Incompressible logs grow by less than a row's overhead.
-        let most = rawBytes + 2 * Self.rowOverhead * batches.count
-        guard bytes + stagedBytes + most <= configuration.bytesMax else { return false }
-        let more = batches.count { streams[$0.stream]?.isBusy != true }
+        var most = 2 * Self.rowOverhead * batches.count
+        var more = 0
+        var moreBytes = 0
+        for batch in batches {
+            most += batch.logs.bytes.count
+            guard streams[batch.stream]?.isBusy != true else { continue }
+            more += 1
+            moreBytes += batch.stream.cost
+        }
+        guard bytes + stagedBytes + most + moreBytes <= configuration.bytesMax else { return false }
         guard more == 0 || busyStreams + more <= configuration.streamsMax else { return false }
+        // The streams count from when they wake.
         stagedBytes += most
         for batch in batches where batch.logs.count > 0 {
             let stream = try stream(batch.stream)

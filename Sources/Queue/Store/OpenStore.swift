@@ -20,8 +20,9 @@ final class OpenStore {
     var busyStreams = 0
     /// Empty streams, in the order in which they became so.
     var resting = Fifo<QueuedStream>()
+    var restingBytes = 0
 
-    /// What the queue's bound counts, and its rows.
+    /// What the queue's bound counts, rows and the streams that are not empty, and its rows.
     var bytes = 0
     var rows = 0
     /// The file's size when it was last looked at.
@@ -77,6 +78,7 @@ final class OpenStore {
         guard !stream.isBusy else { return }
         stream.isBusy = true
         busyStreams += 1
+        bytes += stream.cost
     }
 
     /// Files a stream that may have become empty, and forgets the longest empty ones: a fleet whose
@@ -85,13 +87,19 @@ final class OpenStore {
         if stream.isEmpty, stream.isBusy {
             stream.isBusy = false
             busyStreams -= 1
+            bytes -= stream.cost
         }
         if stream.isEmpty, !stream.isResting {
             stream.isResting = true
             resting.append(stream)
+            restingBytes += stream.cost
         }
-        while resting.count > configuration.tuning.idleStreams, let oldest = resting.popFirst() {
+        let tuning = configuration.tuning
+        while resting.count > tuning.idleStreams || restingBytes > tuning.idleStreamBytes,
+            let oldest = resting.popFirst()
+        {
             oldest.isResting = false
+            restingBytes -= oldest.cost
             guard oldest.isEmpty else { continue }
             try database.write()
             try database.removeStream(oldest.id)

@@ -6,6 +6,7 @@ import System
 final class QueuedStream {
     let id: Int64
     let key: StreamKey
+    let cost: Int
     /// Unowned: it holds its streams in its lines, and lives as long as the store.
     unowned let destination: QueuedDestination
     let packPrefix: String
@@ -37,6 +38,7 @@ final class QueuedStream {
     init(_ record: StreamRecord, _ destination: QueuedDestination) {
         id = record.id
         key = record.key
+        cost = record.key.cost
         packPrefix = record.packPrefix
         nextPack = record.nextPack
         self.destination = destination
