@@ -128,6 +128,58 @@ import Testing
         #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains(kept))
     }
 
+    @Test(
+        "Numbers that cannot be are found at the start, and no log is lost but those of their row",
+        arguments: [
+            ("ledger SET accepted", 0), ("ledger SET delivered", 0), ("ledger SET queued", 0),
+            ("ledger SET dead", 0), ("ledger SET expired", 0), ("ledger SET discarded", 0),
+            ("rows SET logs", 10), ("rows SET raw", 10), ("rows SET size", 10),
+            ("rows SET stream", 10), ("rows SET id", 10),
+            ("packets SET number", 0), ("packets SET stream", 0), ("packets SET first_row", 0),
+            ("packets SET last_row", 0), ("packets SET logs", 0), ("packets SET raw", 0),
+            ("packets SET pack", 0), ("streams SET next_pack", 0),
+            ("settings SET value", 0),
+        ]
+    )
+    func implausible(change: (column: String, lost: Int64)) throws {
+        let (_, ledger) = try fill()
+        for value in [Int64.max, .min, -1, 1 << 60] {
+            try implausible(change.column, value, lost: change.lost, of: ledger)
+        }
+    }
+
+    private func implausible(
+        _ column: String,
+        _ value: Int64,
+        lost: Int64,
+        of ledger: Ledger
+    ) throws {
+        let copy = directory.copy()
+        let table = column.prefix { $0 != " " }
+        let key = ["ledger": "destination", "settings": "name"][String(table)] ?? "rowid"
+        let connection = try Connection(copy.path + "/queue.db", .readWrite)
+        try connection.execute(
+            """
+            UPDATE \(column) = \(value)
+            WHERE \(key) = (SELECT \(key) FROM \(table) ORDER BY 1 DESC LIMIT 1)
+            """
+        )
+        try connection.finish()
+        let store = try LogStore(.small(copy.path), journal: .silent)
+        defer { store.close() }
+        let found = store.status.ledger
+        let comment = Comment("\(column) = \(value)")
+        #expect(found.isClosed, comment)
+        #expect(found.queued >= ledger.queued - lost, comment)
+        #expect(found.accepted == ledger.accepted, comment)
+        #expect(found.delivered == ledger.delivered, comment)
+        let numbers = drain(store)
+        #expect(numbers.count >= Int(ledger.queued - lost), comment)
+        #expect(store.status.ledger.isClosed)
+        #expect(store.status.bytes == 0, comment)
+        #expect(store.store(Batch(stream: .named("a"), logs: logs([1]))) == .stored)
+    }
+
     @Test("A packet that lost a row goes out under a new id, the others as they were")
     func packetsAfterDamage() throws {
         let (sealed, ledger) = try fill()

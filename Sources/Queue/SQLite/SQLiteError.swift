@@ -21,6 +21,8 @@ struct SQLiteError: Error, CustomStringConvertible {
             case SQLITE_FULL: .full
             // Our numbers never repeat, so a key that exists already is damage as well.
             case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT: .corrupt
+            // Of a sum, and nothing we store adds up to 2^63.
+            case SQLITE_ERROR where message == "integer overflow": .corrupt
             default: .io
             }
         description = "\(message) (SQLite \(code)) in: \(sql)"

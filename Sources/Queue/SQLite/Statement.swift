@@ -4,7 +4,7 @@ import CSQLite
 final class Statement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
-    private let sql: String
+    let sql: String
 
     init(_ handle: OpaquePointer, of database: OpaquePointer, sql: String) {
         self.handle = handle

@@ -16,7 +16,7 @@ struct IdentifierSupply {
 
     /// The highest number that may be in use.
     static func highest(_ connection: Connection) throws(SQLiteError) -> Int64 {
-        try connection.integer(
+        let highest = try connection.integer(
             """
             SELECT max(
                 coalesce((SELECT value FROM settings WHERE name = '\(setting)'), 0),
@@ -26,6 +26,10 @@ struct IdentifierSupply {
             )
             """
         )
+        guard Plausible.counts.contains(highest) else {
+            throw .damage("\(highest) cannot be a number that was given out")
+        }
+        return highest
     }
 
     /// The number given out last.

@@ -27,9 +27,10 @@ extension OpenStore {
         leave(packet)
         for row in broken {
             try database.removeRows(of: packet.stream.id, row.id...row.id)
-            bytes -= row.size + Self.rowOverhead
-            rows -= 1
         }
+        // Not by the broken rows' own numbers, which may be what is broken.
+        bytes -= packet.bytes
+        rows -= broken.count
         let lost = packet.record.logs - remainder.logs
         packet.stream.destination.change { ledger in
             ledger.discarded += Int64(lost)
@@ -41,7 +42,7 @@ extension OpenStore {
             pack: packet.stream.nextPack
         )
         if let new {
-            try enter(new, remainder, packet.stream)
+            bytes += try enter(new, remainder, packet.stream).bytes
             packet.stream.destination.sealedBefore.append(new.number)
         }
         try rest(packet.stream)

@@ -83,11 +83,19 @@ extension OpenStore {
             )
             enter(packet)
             stream.sealedThrough = max(stream.sealedThrough, record.rows.upperBound)
-            rows += packet.rowCount
-            bytes += packet.bytes
+            try count(packet.rowCount, bytes: packet.bytes)
             if !handed.contains(record.number) {
                 stream.destination.sealedBefore.append(record.number)
             }
+        }
+    }
+
+    /// Each is plausible, and so must be their sum.
+    private func count(_ more: Int, bytes moreBytes: Int) throws(SQLiteError) {
+        rows += more
+        bytes += moreBytes
+        guard Plausible.counts.contains(Int64(bytes)) else {
+            throw .damage("rows cannot have \(bytes) bytes")
         }
     }
 
@@ -108,8 +116,7 @@ extension OpenStore {
             stream.waitingRows = sums.rows
             stream.waitingLogs = sums.logs
             stream.waitingRaw = sums.raw
-            rows += sums.rows
-            bytes += sums.size + sums.rows * Self.rowOverhead
+            try count(sums.rows, bytes: sums.size + sums.rows * Self.rowOverhead)
             queued[stream.key.destination, default: 0] += Int64(sums.logs)
             try database.rows(of: id, after: stream.sealedThrough) { row in
                 // A clock that was ahead in an earlier life must not hold a stream back.

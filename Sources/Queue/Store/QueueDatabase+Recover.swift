@@ -10,14 +10,18 @@ extension QueueDatabase {
     func ledgers() throws(SQLiteError) -> [String: Ledger] {
         let all = try connection.prepare("SELECT * FROM ledger")
         var ledgers: [String: Ledger] = [:]
-        while try all.step() { ledgers[all.text(0)] = Ledger(all) }
+        while try all.step() {
+            let ledger = Ledger(all)
+            guard ledger.isPlausible else { throw .damage("a ledger cannot be \(ledger)") }
+            ledgers[all.text(0)] = ledger
+        }
         return ledgers
     }
 
     func streams() throws(SQLiteError) -> [StreamRecord] {
         let all = try connection.prepare("SELECT * FROM streams")
         var records: [StreamRecord] = []
-        while try all.step() { records.append(StreamRecord(all)) }
+        while try all.step() { records.append(try StreamRecord(all)) }
         return records
     }
 
@@ -25,10 +29,7 @@ extension QueueDatabase {
     func packets() throws(SQLiteError) -> [PacketRecord] {
         let all = try connection.prepare("SELECT * FROM packets ORDER BY number")
         var records: [PacketRecord] = []
-        while try all.step() {
-            guard let record = PacketRecord(all) else { throw .damage("a packet ends too early") }
-            records.append(record)
-        }
+        while try all.step() { records.append(try PacketRecord(all)) }
         return records
     }
 
@@ -50,8 +51,10 @@ extension QueueDatabase {
             SELECT stream FROM rows INDEXED BY rows_by_stream WHERE stream > ? ORDER BY stream LIMIT 1
             """
         )
+        let least = try connection.integer("SELECT min(stream) FROM rows INDEXED BY rows_by_stream")
+        guard least >= 0 else { throw .damage("rows belong to no stream (\(least))") }
         var found: [Int64] = []
-        next.bind(1, Int64.min)
+        next.bind(1, 0)
         while try next.step() {
             found.append(next.integer(0))
             next.reset()
@@ -67,9 +70,12 @@ extension QueueDatabase {
         var sums = Sums()
         while try rowSums.step() {
             sums.rows = Int(rowSums.integer(0))
-            sums.logs = Int(rowSums.integer(1))
-            sums.raw = Int(rowSums.integer(2))
-            sums.size = Int(rowSums.integer(3))
+            sums.logs = Int(try rowSums.integer(1, in: Plausible.counts))
+            sums.raw = Int(try rowSums.integer(2, in: Plausible.counts))
+            sums.size = Int(try rowSums.integer(3, in: Plausible.counts))
+            // A negative number hides in a sum.
+            let isPlausible = (4...6).allSatisfy { rowSums.integer($0) >= 0 }
+            guard isPlausible else { throw .damage("rows of stream \(stream) have negative sizes") }
         }
         return sums
     }

@@ -40,13 +40,13 @@ extension QueueDatabase {
         waitingRows.bind(1, stream)
         waitingRows.bind(2, id)
         while try waitingRows.step() {
-            let row = RowRecord(
-                id: waitingRows.integer(0),
-                logs: Int(waitingRows.integer(1)),
-                raw: Int(waitingRows.integer(2)),
-                size: Int(waitingRows.integer(3)),
-                received: WallTime(nanoseconds: waitingRows.integer(4))
-            )
+            let row: RowRecord
+            do throws(SQLiteError) {
+                row = try RowRecord(waitingRows)
+            } catch {
+                waitingRows.reset()
+                throw error
+            }
             guard visit(row) else { return waitingRows.reset() }
         }
     }

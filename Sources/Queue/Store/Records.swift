@@ -32,33 +32,57 @@ struct PacketRecord {
 // MARK: - From the current row of a statement that has all columns
 
 extension StreamRecord {
-    init(_ row: Statement) {
-        id = row.integer(0)
+    init(_ row: Statement) throws(SQLiteError) {
+        try self.init(row, nextPack: row.integer(5, in: Plausible.counts))
+    }
+
+    private init(_ row: Statement, nextPack: Int64) throws(SQLiteError) {
+        id = try row.integer(0, in: Plausible.ids)
         key = StreamKey(
             destination: row.text(1),
             logstore: row.text(2),
             trailer: GroupTrailer(bytes: row.bytes(3))
         )
         packPrefix = row.text(4)
-        nextPack = row.integer(5)
+        self.nextPack = nextPack
+    }
+}
+
+extension StreamRecord {
+    /// Where only the pack counter cannot be, it goes on far behind any that was.
+    init(mending row: Statement) throws(SQLiteError) {
+        try self.init(row, nextPack: (try? row.integer(5, in: Plausible.counts)) ?? 1 << 40)
+    }
+}
+
+extension RowRecord {
+    /// Takes the columns id, logs, raw, size, received.
+    init(_ row: Statement) throws(SQLiteError) {
+        id = try row.integer(0, in: Plausible.ids)
+        logs = Int(try row.integer(1, in: Plausible.rowCounts))
+        raw = Int(try row.integer(2, in: Plausible.rowCounts))
+        size = Int(try row.integer(3, in: Plausible.rowCounts))
+        received = WallTime(nanoseconds: max(0, row.integer(4)))
     }
 }
 
 extension PacketRecord {
-    /// Nil when the numbers make no sense.
-    init?(_ row: Statement) {
-        guard row.integer(2) <= row.integer(3) else { return nil }
-        number = row.integer(0)
-        stream = row.integer(1)
-        rows = row.integer(2)...row.integer(3)
-        logs = Int(row.integer(4))
-        raw = Int(row.integer(5))
-        oldest = WallTime(nanoseconds: row.integer(6))
-        pack = row.integer(7)
+    init(_ row: Statement) throws(SQLiteError) {
+        number = try row.integer(0, in: Plausible.ids)
+        stream = try row.integer(1, in: Plausible.ids)
+        let first = try row.integer(2, in: Plausible.ids)
+        let last = try row.integer(3, in: Plausible.ids)
+        guard first <= last else { throw .damage("packet \(number) ends before it begins") }
+        rows = first...last
+        logs = Int(try row.integer(4, in: Plausible.counts))
+        raw = Int(try row.integer(5, in: Plausible.counts))
+        oldest = WallTime(nanoseconds: max(0, row.integer(6)))
+        pack = try row.integer(7, in: Plausible.counts)
     }
 }
 
 extension Ledger {
+    /// As it is stored, also where that makes no sense.
     init(_ row: Statement) {
         self.init()
         accepted = row.integer(1)
@@ -67,5 +91,26 @@ extension Ledger {
         dead = row.integer(4)
         expired = row.integer(5)
         discarded = row.integer(6)
+    }
+
+    private static var columns: [WritableKeyPath<Ledger, Int64>] {
+        [\.accepted, \.delivered, \.queued, \.dead, \.expired, \.discarded]
+    }
+
+    var isPlausible: Bool {
+        Self.columns.allSatisfy { Plausible.counts.contains(self[keyPath: $0]) }
+    }
+
+    /// Without the numbers that cannot be. One alone follows from the others; of several none does.
+    var mended: Ledger {
+        var mended = self
+        let damaged = Self.columns.filter { !Plausible.counts.contains(self[keyPath: $0]) }
+        for column in damaged { mended[keyPath: column] = 0 }
+        guard damaged.count == 1, let column = damaged.first else { return mended }
+        let rest =
+            mended.delivered + mended.queued + mended.dead + mended.expired + mended.discarded
+        let missing = column == \.accepted ? rest : mended.accepted - rest
+        mended[keyPath: column] = max(0, missing)
+        return mended
     }
 }

@@ -68,7 +68,7 @@ struct Salvage {
     /// As many as can be read.
     private mutating func readLedgers() {
         guard let all = try? damaged.prepare("SELECT * FROM ledger") else { return }
-        while (try? all.step()) ?? false { ledgers[all.text(0)] = Ledger(all) }
+        while (try? all.step()) ?? false { ledgers[all.text(0)] = Ledger(all).mended }
     }
 
     private mutating func saveStreams() throws(SQLiteError) {
@@ -78,7 +78,7 @@ struct Salvage {
         guard var table = try? DamagedTable(damaged, "*", of: "streams", key: "id") else { return }
         try saved.write()
         try table.read(0...highest) { row throws(SQLiteError) in
-            let stream = StreamRecord(row)
+            guard let stream = try? StreamRecord(mending: row) else { return }
             try saved.add(stream)
             streams[stream.id] = SavedStream(
                 destination: stream.key.destination,
@@ -93,7 +93,7 @@ struct Salvage {
             return
         }
         try table.read(0...highest) { row throws(SQLiteError) in
-            guard let packet = PacketRecord(row), let stream = streams[packet.stream] else {
+            guard let packet = try? PacketRecord(row), let stream = streams[packet.stream] else {
                 return
             }
             guard acknowledged.contains(packet.number) else { return packets.append(packet) }
