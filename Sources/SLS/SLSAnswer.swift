@@ -32,13 +32,14 @@ package struct SLSAnswer: Sendable, Equatable {
         return isPlausible ? text : nil
     }
 
-    /// Within the bounds that SLS's own SDKs believe.
+    /// The bounds that SLS's own SDKs believe, whoever tells the time.
+    private static let plausibleSeconds: ClosedRange<Int64> = 1_500_000_001...4_294_967_293
+
     private static func time(_ seconds: String?, date: String?) -> WallTime? {
-        if let seconds, let number = Int64(seconds),
-            (1_500_000_001...4_294_967_293).contains(number)
-        {
-            return WallTime(seconds: number)
-        }
-        return date.flatMap(WallTime.init(httpDate:))
+        let candidates = [
+            seconds.flatMap { Int64($0) }, date.flatMap(WallTime.init(httpDate:))?.seconds,
+        ]
+        return candidates.compactMap { $0 }.first(where: plausibleSeconds.contains)
+            .map(WallTime.init(seconds:))
     }
 }

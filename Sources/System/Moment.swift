@@ -18,15 +18,16 @@ package struct Moment: Comparable, Hashable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
+    /// What lies beyond the clock's end, some 292 years away, is at its end.
     package static func + (moment: Moment, duration: Duration) -> Moment {
         let (seconds, attoseconds) = duration.components
-        return Moment(
-            nanoseconds: moment.nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-        )
+        let whole = saturatingNanoseconds(seconds: seconds)
+        let part = attoseconds / 1_000_000_000
+        return Moment(nanoseconds: saturatingSum(saturatingSum(moment.nanoseconds, whole), part))
     }
 
     package static func - (later: Moment, earlier: Moment) -> Duration {
-        .nanoseconds(later.nanoseconds - earlier.nanoseconds)
+        .nanoseconds(later.nanoseconds) - .nanoseconds(earlier.nanoseconds)
     }
 }
 
@@ -39,8 +40,10 @@ package struct WallTime: Comparable, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
+    /// Seconds since 1970. What lies before 1677 or after 2262 is at that end: the number may come from
+    /// anywhere.
     package init(seconds: Int64) {
-        nanoseconds = seconds * 1_000_000_000
+        nanoseconds = saturatingNanoseconds(seconds: seconds)
     }
 
     package static var now: WallTime {
@@ -63,4 +66,16 @@ package struct WallTime: Comparable, Hashable, Sendable {
         gmtime_r(&seconds, &parts)
         return parts
     }
+}
+
+private func saturatingNanoseconds(seconds: Int64) -> Int64 {
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    guard overflow else { return product }
+    return seconds < 0 ? .min : .max
+}
+
+private func saturatingSum(_ left: Int64, _ right: Int64) -> Int64 {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    guard overflow else { return sum }
+    return right < 0 ? .min : .max
 }

@@ -42,6 +42,16 @@ import Testing
         #expect(time([date]) == nil)
     }
 
+    @Test(
+        "A time that cannot be is none, wherever it comes from",
+        arguments: ["1970", "1999", "2137", "2263", "3000", "9999"]
+    )
+    func impossibleTime(year: String) {
+        let date = (name: "Date", value: "Sat, 01 Jan \(year) 00:00:00 GMT")
+        let headers = [Self.id, date, ("x-log-time", "9223372036854775807")]
+        #expect(SLSAnswer(status: 200, headers: headers, body: []).serverTime == nil)
+    }
+
     @Test("The reason of a refusal is read from its body")
     func refusal() {
         let body =

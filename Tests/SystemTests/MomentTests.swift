@@ -1,0 +1,31 @@
+import System
+import Testing
+
+@Suite struct MomentTests {
+    static let edges: [(seconds: Int64, nanoseconds: Int64)] = [
+        (9_223_372_036, 9_223_372_036_000_000_000), (9_223_372_037, .max),
+        (253_402_300_799, .max), (.max, .max), (-9_223_372_037, .min), (.min, .min),
+    ]
+
+    @Test("Seconds beyond what the clock can tell are at its end", arguments: edges)
+    func seconds(seconds: Int64, nanoseconds: Int64) {
+        #expect(WallTime(seconds: seconds).nanoseconds == nanoseconds)
+    }
+
+    @Test("So is a moment after a wait that is longer than the clock runs")
+    func sum() {
+        let now = Moment(nanoseconds: 1_500_000_000)
+        #expect((now + .milliseconds(250)).nanoseconds == 1_750_000_000)
+        #expect((now + .milliseconds(-2500)).nanoseconds == -1_000_000_000)
+        #expect((now + .seconds(Int64.max)).nanoseconds == Int64.max)
+        #expect((now + .seconds(9_223_372_036)).nanoseconds == Int64.max)
+        #expect((Moment(nanoseconds: -1) + .seconds(Int64.min)).nanoseconds == Int64.min)
+    }
+
+    @Test("The time between any two moments can be told")
+    func difference() {
+        let (first, last) = (Moment(nanoseconds: .min), Moment(nanoseconds: .max))
+        #expect(last - first > .seconds(18_446_744_073))
+        #expect(first - last < .zero)
+    }
+}
