@@ -17,7 +17,8 @@ extension LogArchive {
     /// The logs to look through for this query, in portions: who looks through a million must not
     /// keep the writers waiting all the time.
     func slices(_ query: LogQuery) -> [ClosedRange<Int64>] {
-        let first = max(query.after, lastLog - Int64(size.logs)) + 1
+        // A cursor may come from anywhere, also from beyond the last log.
+        let first = max(min(query.after, lastLog), lastLog - Int64(size.logs)) + 1
         let starts = stride(from: first, through: lastLog, by: Self.sliceLogs)
         let slices = starts.map { $0...min($0 + Int64(Self.sliceLogs) - 1, lastLog) }
         return query.newest ? slices.reversed() : slices

@@ -34,6 +34,62 @@ import Testing
         #expect(codes == ["ServerBusy", "ServerBusy", nil, "WriteQuotaExceed", nil])
     }
 
+    @Test(
+        arguments: [
+            #""skip":1000000000,"status":500"#, #""count":1000000000,"status":500"#,
+            #""fraction":5e-324,"status":500"#, #""latency_ms":1,"fraction":5e-324"#,
+            #""clock_offset_s":-315360000"#, #""clock_offset_s":315360000"#, #""status":599"#,
+        ]
+    )
+    func `Numbers of a fault at their bounds work`(members: String) throws {
+        let (sandbox, put) = try fault(
+            "{\(members.contains("59") ? #""code":"X","# : "")\(members)}"
+        )
+        _ = try put()
+        #expect(try sandbox.control("GET", "/faults").status == 200)
+        #expect(try sandbox.control("GET", "/").status == 200)
+    }
+
+    @Test(
+        arguments: [
+            ("/faults", #"{"status":500,"skip":1000000001}"#),
+            ("/faults", #"{"status":500,"skip":9223372036854775808}"#),
+            ("/faults", #"{"status":500,"count":0}"#),
+            ("/faults", #"{"status":500,"count":-1e300}"#),
+            ("/faults", #"{"status":500,"fraction":0}"#),
+            ("/faults", #"{"status":500,"fraction":2}"#),
+            ("/faults", #"{"latency_ms":600001}"#), ("/faults", #"{"latency_ms":0.5}"#),
+            ("/faults", #"{"clock_offset_s":315360001}"#),
+            ("/faults", #"{"clock_offset_s":-1e19}"#),
+            ("/faults", #"{"status":9223372036854775807}"#), ("/faults", #"{"status":1e308}"#),
+            ("/limits", #"{"requests_per_second":-1}"#),
+            ("/limits", #"{"bytes_per_second":1e308}"#),
+            ("/keys", #"{"access_key_id":"a","access_key_secret":"s","expires_in_s":1e18}"#),
+            ("/keys", #"{"access_key_id":"a","access_key_secret":"s","expires_in_s":-86401}"#),
+        ]
+    )
+    func `Numbers beyond their bounds are refused`(path: String, body: String) throws {
+        let sandbox = try Sandbox.forTests()
+        #expect(try sandbox.control("POST", path, body).status == 400)
+    }
+
+    @Test(
+        arguments: [
+            ("/limits", #"{"requests_per_second":0,"bytes_per_second":0}"#),
+            ("/limits", #"{"requests_per_second":1000000,"bytes_per_second":1e12}"#),
+            ("/limits", #"{"requests_per_second":5e-324}"#),
+            ("/keys", #"{"access_key_id":"a","access_key_secret":"s","expires_in_s":315360000}"#),
+            ("/keys", #"{"access_key_id":"a","access_key_secret":"s","expires_in_s":-86400}"#),
+        ]
+    )
+    func `Numbers of limits and keys at their bounds work`(path: String, body: String) throws {
+        let sandbox = try Sandbox.forTests()
+        #expect(try sandbox.control("POST", path, body).status == 200)
+        _ = try sandbox.put(TestWrite())
+        _ = try sandbox.put(TestWrite())
+        #expect(try sandbox.control("GET", "/").status == 200)
+    }
+
     @Test
     func `A fraction hits about so many`() throws {
         let (sandbox, put) = try fault(#"{"status":500,"fraction":0.25}"#)

@@ -152,8 +152,28 @@ import Testing
     }
 
     @Test(
+        arguments: [
+            "after=\(Int.max)", "after=\(Int.max - 1)&order=newest", "after=\(Int.max)&min=1000000",
+            "after=0&limit=100000", "after=0&limit=1", "details=1", "after=&limit=&wait_s=&min=",
+        ]
+    )
+    func `Numbers at their bounds are only numbers`(query: String) throws {
+        let sandbox = try Sandbox.forTests()
+        #expect(try sandbox.put(TestWrite()).status == 200)
+        let isBeyond = query.contains("\(Int.max / 1000)")
+        let logs = try sandbox.control("GET", "/logs", query: query)
+        #expect(logs.status == 200)
+        #expect(logs.body.isEmpty == isBeyond)
+        #expect(try sandbox.control("GET", "/", query: query).status == 200)
+    }
+
+    @Test(
         "A misspelt question is refused instead of showing everything",
-        arguments: ["logstor=x", "limit=0", "limit=x", "after=-1", "order=up", "wait_s=61"]
+        arguments: [
+            "logstor=x", "after=9223372036854775808", "min=0", "min=1000001", "details=2",
+            "limit=100001", "limit=99999999999999999999", "limit=0", "limit=x", "after=-1",
+            "order=up", "wait_s=61",
+        ]
     )
     func misspelt(_ query: String) throws {
         let sandbox = try Sandbox.forTests()
