@@ -15,7 +15,7 @@ package struct JSONLimits: Sendable, Equatable {
     package var sourceBytes = 128
     /// Tags of one request, and their bytes: they are kept with every packet of their stream.
     package var tags = 128
-    package var tagsBytes = 32 << 10
+    package var tagsBytes = 8 << 10
 
     /// Logs that claim another time than these get their arrival as time and keep theirs as the field
     /// `__original_time__`. Nil believes every device.

@@ -113,8 +113,9 @@ extension JSONLogWalk {
             guard name.count <= keyLimit else { throw JSONFault(.keyTooLong(keyLimit), at: keyAt) }
             let limit = walk.limits.tagsBytes
             let value = try walk.text(upTo: limit, else: .tagsTooLong(limit), depth: 2) ?? ""
-            let key = String(decoding: name, as: UTF8.self)
-            bytes += name.count + value.utf8.count
+            // A tag is part of every log of its packet, so the same names are taken.
+            let key = ReservedKey.storable(String(decoding: name, as: UTF8.self))
+            bytes += key.utf8.count + value.utf8.count
             guard bytes <= limit else { throw JSONFault(.tagsTooLong(limit), at: keyAt) }
             if let earlier = tags.firstIndex(where: { $0.key == key }) {
                 tags[earlier].value = value

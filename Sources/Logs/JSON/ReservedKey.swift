@@ -1,4 +1,5 @@
-/// Names that SLS gives a meaning of its own; they must not be names of fields (facts 1.7).
+/// Names that SLS gives a meaning of its own; they must not be names of fields or
+/// tags (facts 1.7).
 enum ReservedKey {
     /// The log's time.
     case time
