@@ -39,7 +39,7 @@ extension Destination {
                 }
         } catch {
             if error.kind == .corrupt {
-                hold(lease, error.description, now)
+                void(error.description)
             } else {
                 let remedy = "check the disk that holds the queue"
                 failed(lease, .init(kind: .queue, message: error.description, remedy: remedy), now)
@@ -132,6 +132,15 @@ extension Destination {
                 "passed_over": notice.passedOver,
             ]
         )
+    }
+
+    /// The queue has voided the packet and tells so itself; there is nothing to give back.
+    private func void(_ reason: String) {
+        leases.ended()
+        status.withLock { status in
+            status.voided.packets += 1
+            status.voided.reason = reason
+        }
     }
 
     private func tell(_ failure: DeliveryFailure, _ notice: FailureNotices.Notice) {

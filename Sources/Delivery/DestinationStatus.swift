@@ -18,6 +18,14 @@ package struct DestinationStatus: Sendable {
         package var reason: String?
     }
 
+    /// Packets that the queue took back because it could not read them any more. What is left of them
+    /// comes again in new packets.
+    package struct Voided: Sendable, Equatable {
+        package var packets = 0
+        /// Why, for the latest of them.
+        package var reason: String?
+    }
+
     package let name: String
     package let endpoint: String
     package let project: String
@@ -28,6 +36,7 @@ package struct DestinationStatus: Sendable {
     /// On lease from the queue, these two included.
     package internal(set) var leased = 0
     package internal(set) var held = Held()
+    package internal(set) var voided = Voided()
 
     package internal(set) var sentPackets = 0
     package internal(set) var sentLogs = 0

@@ -93,6 +93,21 @@ import Testing
         #expect(rig.server.requests.now.count == 2)
     }
 
+    @Test("What the queue cannot read any more is the queue's again, and the others go on")
+    func voided() throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, ScriptedServer())
+        for number in 1...100 as ClosedRange<Int64> { source.offer(number, lost: true) }
+        source.offer(101)
+        #expect(source.state.wait { $0.acknowledged == [101] })
+        rig.stop()
+        #expect(rig.status.held == DestinationStatus.Held())
+        #expect(rig.status.voided.packets == 100)
+        #expect(rig.status.voided.reason?.contains("is gone") == true)
+        #expect(rig.status.leased == 0)
+        #expect(rig.status.failures.isEmpty)
+    }
+
     @Test("Damaged packets do not use up the places of others")
     func manyDamaged() throws {
         let source = try MemorySource()

@@ -24,14 +24,15 @@ final class MemorySource: PacketSource {
         self.isRecent = isRecent
     }
 
-    /// Puts a packet of so many rows in the queue.
+    /// Puts a packet of so many rows in the queue; the rows of a lost one cannot be read.
     func offer(
         _ number: Int64,
         to destination: String = "app",
         logstore: String = "app-log",
         trailer: GroupTrailer = GroupTrailer(topic: "t"),
         rows: Int = 3,
-        damaged: Bool = false
+        damaged: Bool = false,
+        lost: Bool = false
     ) {
         let raw = (0..<rows).map { Samples.logs(seed: Int(number) * 100 + $0) }
         var blocks = raw.map { StoredBlock(compressed: LZ4.compress($0), rawBytes: $0.count) }
@@ -44,9 +45,9 @@ final class MemorySource: PacketSource {
             logCount: rows * Samples.logsPerRow,
             rawBytes: raw.reduce(0) { $0 + $1.count },
             oldest: .now,
-            recent: isRecent ? blocks : nil
+            recent: isRecent && !lost ? blocks : nil
         )
-        let stored = blocks
+        let stored = lost ? nil : blocks
         state.change { state in
             state.blocks[number] = stored
             state.offered.append(packet)
