@@ -19,7 +19,8 @@ package struct DestinationSettings: Sendable {
     /// Packets on lease from the queue at most: in flight, or waiting for a retry.
     package var leases = 32
     package var connectTimeout: Duration = .seconds(10)
-    /// From the start of a request to the end of its answer. SLS's SDKs advise 20 s on weak networks.
+    /// From the start of a request to the end of its answer, in addition to the time that its body may
+    /// take. SLS's SDKs advise 20 s on weak networks.
     package var sendTimeout: Duration = .seconds(15)
     /// A request that moves no byte for that long is given up.
     package var stallTimeout: Duration = .seconds(15)
@@ -44,6 +45,18 @@ package struct DestinationSettings: Sendable {
         self.region = region
         self.compression = compression
         self.tags = tags
+    }
+}
+
+extension DestinationSettings {
+    /// What a connection must manage at least. All requests share the uplink: on 1 Mbit/s eight of them
+    /// have no more than this each.
+    private static let slowestBytesPerSecond = 16 << 10
+
+    /// How long a request with such a body may take. One that makes no progress ends long before, by
+    /// the stall timeout.
+    func timeLimit(bodyBytes: Int) -> Duration {
+        sendTimeout + .milliseconds(bodyBytes * 1000 / Self.slowestBytesPerSecond)
     }
 }
 

@@ -42,7 +42,20 @@ import Testing
         settings.concurrency = .max
         settings.leases = .min
         settings.stallTimeout = .seconds(-1)
-        #expect(settings.problems.map(\.setting) == ["concurrency", "leases", "stall_timeout"])
+        #expect(
+            settings.problems.map(\.setting) == [
+                "concurrency", "leases", "parked", "stall_timeout",
+            ]
+        )
+    }
+
+    @Test(
+        "A request's time grows with its body",
+        arguments: [(0, 15), (512 << 10, 47), (1 << 20, 79), (10 << 20, 655)]
+    )
+    func timeLimit(bytes: Int, seconds: Int) throws {
+        let settings = try Samples.destination(port: 80)
+        #expect(settings.timeLimit(bodyBytes: bytes) == .seconds(seconds))
     }
 
     @Test("Two destinations need two names")

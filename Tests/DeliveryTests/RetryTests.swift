@@ -1,3 +1,4 @@
+import Glibc
 import SLS
 import System
 import Testing
@@ -125,6 +126,23 @@ import Testing
         rig.stop()
         #expect(Array(rig.status.failures.keys) == [.network])
         #expect(rig.status.lastFailure?.code == "CURLE_28")
+    }
+
+    @Test("A large request has the time that a slow uplink needs for it")
+    func slowUplink() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, number in
+            if number == 0 { usleep(1_500_000) }
+            return .stored
+        }
+        let rig = try Rig(source, server, compression: .none) {
+            $0.sendTimeout = .milliseconds(500)
+        }
+        source.offer(1, rows: 40)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(rig.server.requests.now.map { $0.body.count > 40_000 } == [true])
+        #expect(rig.status.failures.isEmpty)
     }
 
     @Test("While all fails, no more packets are taken from the queue than may be on lease")

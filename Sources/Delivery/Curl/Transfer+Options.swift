@@ -27,7 +27,6 @@ extension Transfer {
         }
 
         number(CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout.milliseconds))
-        number(CURLOPT_TIMEOUT_MS, Int(settings.sendTimeout.milliseconds))
         number(CURLOPT_LOW_SPEED_LIMIT, 1)
         number(CURLOPT_LOW_SPEED_TIME, Int((settings.stallTimeout.milliseconds + 999) / 1000))
 
@@ -39,6 +38,10 @@ extension Transfer {
         number(CURLOPT_MAXLIFETIME_CONN, 600)
         // A packet's body has hundreds of kilobytes; curl's default of 64 KiB costs more calls.
         number(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+    }
+
+    func setTimeLimit(_ limit: Duration) {
+        number(CURLOPT_TIMEOUT_MS, Int(limit.milliseconds))
     }
 
     private func number(_ option: CURLoption, _ value: Int) {

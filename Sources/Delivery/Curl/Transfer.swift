@@ -10,6 +10,7 @@ final class Transfer {
     private(set) var started = Moment.now
     fileprivate(set) var answer = ReceivedAnswer()
 
+    private let settings: DestinationSettings
     private var body: [UInt8] = []
     private var headers = HeaderList()
     private let errorText: UnsafeMutablePointer<CChar>
@@ -17,6 +18,7 @@ final class Transfer {
     init(_ settings: DestinationSettings) {
         guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
         self.easy = easy
+        self.settings = settings
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         let me = Unmanaged.passUnretained(self).toOpaque()
@@ -59,6 +61,7 @@ final class Transfer {
         started = .now
         sluice_curl_set_text(easy, CURLOPT_URL, request.url)
         setHeaders(request.headers)
+        setTimeLimit(settings.timeLimit(bodyBytes: request.body.count))
         body = request.body
         // curl reads the body where it lies. The elements of an array that is neither changed nor
         // released stay where they are, and this one is kept until the transfer has ended.
