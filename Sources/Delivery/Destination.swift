@@ -35,7 +35,11 @@ final class Destination {
         self.output = output
         self.status = status
         self.surroundings = surroundings
-        leases = Leases(concurrency: settings.concurrency, limit: settings.leases)
+        leases = Leases(
+            concurrency: settings.concurrency,
+            limit: settings.leases,
+            parkedLimit: settings.parked
+        )
         access = CredentialAccess(settings.credential)
     }
 
@@ -124,6 +128,7 @@ final class Destination {
         status.withLock { status in
             status.inFlight = leases.inFlight
             status.waitingRetry = leases.waitingCount
+            status.parked = leases.parkedCount
             status.leased = leases.inFlight + leases.waitingCount + leases.readyCount
         }
     }

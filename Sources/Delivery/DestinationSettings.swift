@@ -18,6 +18,9 @@ package struct DestinationSettings: Sendable {
     package var concurrency = 8
     /// Packets on lease from the queue at most: in flight, or waiting for a retry.
     package var leases = 32
+    /// Packets beyond these at most that failed again and again for reasons of their own, as a logstore
+    /// that does not exist. Each is a few hundred bytes; with more of them all others wait too.
+    package var parked = 256
     package var connectTimeout: Duration = .seconds(10)
     /// From the start of a request to the end of its answer, in addition to the time that its body may
     /// take. SLS's SDKs advise 20 s on weak networks.
@@ -84,6 +87,9 @@ extension DestinationSettings {
         }
         if leases < concurrency || leases > 4096 {
             note("leases", "leases is \(leases); use at least the concurrency, and at most 4096")
+        }
+        if !(0...4096).contains(parked) {
+            note("parked", "parked is \(parked); use 0 to 4096")
         }
         let timeouts = [
             ("connect_timeout", connectTimeout), ("send_timeout", sendTimeout),

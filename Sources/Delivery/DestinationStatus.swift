@@ -33,6 +33,8 @@ package struct DestinationStatus: Sendable {
     package internal(set) var state = State.stopped
     package internal(set) var inFlight = 0
     package internal(set) var waitingRetry = 0
+    /// Those of them that failed again and again for reasons of their own.
+    package internal(set) var parked = 0
     /// On lease from the queue, these two included.
     package internal(set) var leased = 0
     package internal(set) var held = Held()

@@ -7,6 +7,20 @@ struct Lease {
     var failures = 0
     var lastFailure: DeliveryFailure.Kind?
 
+    /// From then on a packet waits for seconds, and others must not have to wait with it.
+    private static let failuresBeforeParking = 5
+
+    /// Whether it has failed so often, for a reason that others need not have, that it waits beside the
+    /// others. Without an answer from SLS all would fail alike: then nothing is parked, and logs rather
+    /// gather in their streams.
+    var isParked: Bool {
+        guard failures >= Self.failuresBeforeParking, let lastFailure else { return false }
+        return switch lastFailure {
+        case .network, .notSLS, .suspended, .clock: false
+        case .server, .quota, .unauthorized, .notFound, .content, .request, .other, .queue: true
+        }
+    }
+
     init(_ packet: SealedPacket) {
         self.packet = packet
     }
@@ -22,18 +36,26 @@ struct Lease {
 /// Pure bookkeeping, and the place of its bounds: at most `concurrency` are in flight, at most `limit`
 /// on lease. A packet that waits for a retry has given its content back (it is read again then), so
 /// that an outage holds names in memory and not bodies.
+///
+/// A packet that fails again and again, as for a logstore that does not exist, is parked: it is tried
+/// again like the others, but leaves its lease to one that may be stored. At most `parkedLimit` do; what
+/// is parked beyond that counts against `limit`. So there are never more than both together.
 struct Leases {
     let concurrency: Int
     let limit: Int
+    let parkedLimit: Int
 
+    /// How many of those that wait are parked.
+    private(set) var parkedCount = 0
     private(set) var requested = 0
     private(set) var inFlight = 0
     private var ready: [Lease] = []
     private var waiting = DeadlineHeap<Lease>()
 
-    init(concurrency: Int, limit: Int) {
+    init(concurrency: Int, limit: Int, parkedLimit: Int = 0) {
         self.concurrency = concurrency
         self.limit = max(limit, concurrency)
+        self.parkedLimit = parkedLimit
     }
 
     var waitingCount: Int { waiting.count }
@@ -44,7 +66,8 @@ struct Leases {
     /// ahead, which covers the commit that seals a packet; the rest stays in the queue, where it
     /// still grows.
     mutating func demand() -> Int {
-        let onLease = requested + ready.count + waiting.count + inFlight
+        let counted = waiting.count - min(parkedCount, parkedLimit)
+        let onLease = requested + ready.count + counted + inFlight
         let wanted = concurrency + max(1, concurrency / 4) - requested - ready.count - inFlight
         let count = max(0, min(wanted, limit - onLease))
         requested += count
@@ -63,8 +86,13 @@ struct Leases {
     /// The packet to send now, while there is a place in flight: what failed before comes first.
     mutating func next(_ now: Moment) -> Lease? {
         guard inFlight < concurrency else { return nil }
-        guard let lease = waiting.takeDue(now) ?? (ready.isEmpty ? nil : ready.removeFirst()) else {
-            return nil
+        let lease: Lease
+        if let again = waiting.takeDue(now) {
+            if again.isParked { parkedCount -= 1 }
+            lease = again
+        } else {
+            guard !ready.isEmpty else { return nil }
+            lease = ready.removeFirst()
         }
         inFlight += 1
         return lease
@@ -79,6 +107,7 @@ struct Leases {
         inFlight -= 1
         var lease = lease
         lease.dropContent()
+        if lease.isParked { parkedCount += 1 }
         waiting.add(lease, at: moment)
     }
 

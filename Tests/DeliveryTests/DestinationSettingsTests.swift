@@ -41,6 +41,7 @@ import Testing
         var settings = try Samples.destination(port: 80)
         settings.concurrency = .max
         settings.leases = .min
+        settings.parked = -1
         settings.stallTimeout = .seconds(-1)
         #expect(
             settings.problems.map(\.setting) == [

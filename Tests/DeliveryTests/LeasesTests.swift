@@ -53,6 +53,52 @@ import Testing
         #expect(leases.canSend(later))
     }
 
+    /// Takes from an endless queue and fails each time, until no more is asked for.
+    func fillUp(_ leases: inout Leases, with kind: DeliveryFailure.Kind) -> Int {
+        var taken = 0
+        for round in 0..<100 as Range<Int64> {
+            let asked = leases.demand()
+            for _ in 0..<asked {
+                taken += 1
+                leases.arrived(packet(Int64(taken)))
+            }
+            let now = Moment(nanoseconds: 1000 * (round + 1))
+            while var lease = leases.next(now) {
+                lease.failures += 1
+                lease.lastFailure = kind
+                leases.postponed(lease, until: Moment(nanoseconds: now.nanoseconds + 1))
+            }
+        }
+        return taken
+    }
+
+    @Test(
+        "What fails again and again leaves its lease to others, within a bound",
+        arguments: [DeliveryFailure.Kind.notFound, .content, .server, .unauthorized]
+    )
+    func parking(kind: DeliveryFailure.Kind) {
+        var leases = Leases(concurrency: 2, limit: 4, parkedLimit: 10)
+        #expect(fillUp(&leases, with: kind) == 14)
+        #expect(leases.waitingCount == 14)
+        #expect(leases.parkedCount == 14)
+        for _ in 0..<4 {
+            #expect(leases.next(later + .seconds(1)) != nil)
+            leases.ended()
+        }
+        #expect(leases.parkedCount == 10)
+        #expect(leases.demand() == 3, "as with an empty table")
+    }
+
+    @Test(
+        "Without an answer from SLS nothing is parked",
+        arguments: [DeliveryFailure.Kind.network, .notSLS]
+    )
+    func outage(kind: DeliveryFailure.Kind) {
+        var leases = Leases(concurrency: 2, limit: 4, parkedLimit: 10)
+        #expect(fillUp(&leases, with: kind) == 4)
+        #expect(leases.parkedCount == 0)
+    }
+
     @Test("A packet that waits has given its content back")
     func content() {
         var leases = Leases(concurrency: 2, limit: 4)

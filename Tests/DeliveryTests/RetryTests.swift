@@ -152,6 +152,7 @@ import Testing
         let rig = try Rig(source, server) { settings in
             settings.concurrency = 2
             settings.leases = 6
+            settings.parked = 0
         }
         for number in 1...50 as ClosedRange<Int64> { source.offer(number) }
         #expect(rig.server.requests.wait { $0.count >= 15 })
@@ -159,6 +160,22 @@ import Testing
         #expect(rig.status.leased <= 6)
         rig.stop()
         #expect(source.state.now.acknowledged.isEmpty)
+    }
+
+    @Test("Packets that are refused again and again leave room for those that are not")
+    func starvation() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { request, _ in
+            request.head.contains("/gone-") ? .answer(404, code: "LogStoreNotExist") : .stored
+        }
+        let rig = try Rig(source, server)
+        for number in 1...40 as ClosedRange<Int64> {
+            source.offer(number, logstore: "gone-\(number)")
+        }
+        source.offer(41)
+        #expect(source.state.wait { $0.acknowledged == [41] })
+        #expect(rig.status.leased <= rig.status.parked + 32)
+        rig.stop()
     }
 
     @Test("After an outage the packets that waited for its end do not wait out their time")
