@@ -83,10 +83,15 @@ import Testing
             let store = try LogStore(.small(copy.path), journal: .silent)
             defer { store.close() }
             #expect(store.status.ledger.isClosed)
+            let before = store.status
             let found = drain(store)
             let after = store.status.ledger
             #expect(after.isClosed)
-            #expect(Set(found).count == found.count)
+            // Damage that is only found while packets are out may cost their seals and acknowledgements,
+            // and then their logs go out once more.
+            let isFoundLate =
+                store.status.salvages > before.salvages || store.status.failures > before.failures
+            #expect(Set(found).count == found.count || isFoundLate)
             // Only a ledger that was hit itself begins anew.
             if after.accepted == ledger.accepted {
                 #expect(after.delivered <= ledger.delivered + Int64(found.count))
