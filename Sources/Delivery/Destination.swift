@@ -107,6 +107,9 @@ final class Destination {
         status.withLock { status in
             status.state = .stopped
             status.inFlight = 0
+            status.waitingRetry = 0
+            status.parked = 0
+            status.leased = 0
         }
     }
 
