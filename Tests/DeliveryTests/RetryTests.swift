@@ -128,6 +128,20 @@ import Testing
         #expect(rig.status.lastFailure?.code == "CURLE_28")
     }
 
+    @Test("A request that makes no progress is given up long before its time is over")
+    func stall() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
+        let rig = try Rig(source, server) {
+            $0.sendTimeout = .seconds(300)
+            $0.stallTimeout = .seconds(1)
+        }
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(rig.status.lastFailure?.code == "CURLE_28")
+    }
+
     @Test("A large request has the time that a slow uplink needs for it")
     func slowUplink() throws {
         let source = try MemorySource()
