@@ -36,6 +36,12 @@ struct RunningSandbox {
         """
     }
 
+    /// The status that a request to its control API is answered with.
+    func control(_ method: String, _ path: String, _ body: String = "") -> Int? {
+        Client(port: port)?
+            .send(method, path, fields: ["Content-Type: application/json"], body: body)?.status
+    }
+
     /// The values of one field in everything that arrived, in order of arrival.
     func received(field: String) -> [String] {
         var values: [String] = []

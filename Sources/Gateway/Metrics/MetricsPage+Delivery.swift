@@ -9,6 +9,9 @@ extension MetricsPage {
             "sluice_delivery_waiting_for_retry": (
                 "Packets that wait to be tried again.", \.waitingRetry
             ),
+            "sluice_delivery_parked_packets": (
+                "Of those, packets that failed again and again.", \.parked
+            ),
             "sluice_delivery_held_packets": (
                 "Packets that cannot be sent as they are.", \.held.packets
             ),

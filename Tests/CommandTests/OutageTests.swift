@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+/// SLS is away: accepting goes on to the bound, and what was taken arrives when it is back.
+@Suite(.timeLimit(.minutes(2)))
+struct OutageTests {
+    @Test("An outage fills the queue to its bound, then devices keep their logs; all of it arrives")
+    func outage() throws {
+        let scratch = ScratchDirectory()
+        let sandbox = try RunningSandbox()
+        let configuration = sandbox.configuration(dataDirectory: "\(scratch.path)/data")
+        let file = try scratch.write(
+            configuration + "\nqueue: { max_bytes: 1MiB }\n",
+            to: "sluice.yaml"
+        )
+        #expect(sandbox.control("POST", "/faults", #"{"status":503,"code":"ServerBusy"}"#) == 200)
+        let gateway = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
+        let port = try #require(gateway.listeners(), "\(gateway.errors.lines)").devices
+
+        var answered: Set<String> = []
+        var refusal: Client.Answer?
+        guard let client = Client(port: port) else {
+            Issue.record("nobody listens on the announced port")
+            return
+        }
+        while refusal == nil {
+            let number = "\(answered.count)"
+            // Noise, so that lz4 does not make it small.
+            let noise = (0..<2000).map { _ in String(UInt64.random(in: 0 ... .max), radix: 36) }
+            let body = #"{"number":"\#(number)","noise":"\#(noise.joined())"}"#
+            let sent = client.send("POST", "/logs/outage", body: body)
+            let answer = try #require(sent)
+            if answer.status == 200 { answered.insert(number) } else { refusal = answer }
+        }
+        #expect(refusal?.status == 503)
+        #expect(refusal?.head.contains("retry-after:") == true)
+        let track = client.send(
+            "POST",
+            "/logstores/outage/track",
+            body: #"{"__logs__":[{"a":"b"}]}"#
+        )
+        #expect(track?.status == 503)
+        #expect(track?.body.contains("ServerBusy") == true)
+        #expect(answered.count > 20)
+
+        #expect(sandbox.control("DELETE", "/faults") == 200)
+        gateway.signal(SIGTERM)
+        let end = gateway.finished()
+        #expect(end.exitCode == 0)
+        #expect(end.errors.contains("stopped, everything delivered"), "\(end.errors)")
+        let received = sandbox.received(field: "number")
+        #expect(Set(received) == answered)
+    }
+}
