@@ -108,6 +108,22 @@ import Testing
         #expect(ids[9...] == ["\(prefix)-A", "\(prefix)-B"])
     }
 
+    @Test("A flush seals what waits, not what comes after it")
+    func flush() throws {
+        let store = try open(PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600)))
+        defer { store.close() }
+        let consumer = Consumer(store)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        store.flush("app")
+        #expect(try consumer.packets(1).map(store.contents) == [Array(0..<10)])
+        store.request(1, for: "app")
+        _ = store.store(Batch(stream: .named("a"), logs: logs(10..<11)))
+        _ = store.store(Batch(stream: .named("a"), logs: logs(11..<12)))
+        #expect(store.status.packets == 1)
+        store.flush("app")
+        #expect(try consumer.next().map(store.contents) == [[10, 11]])
+    }
+
     @Test("A log larger than a packet may be goes alone")
     func largeLog() throws {
         let store = try open(PacketLimits(rawBytes: 1000, logs: 4096, age: .seconds(3600)))

@@ -82,6 +82,7 @@ extension OpenStore {
         recent.keep(StoredBlock(compressed: payload, rawBytes: raw.count), row: row.id)
 
         if stream.waitingRows == 0 { stream.oldest = time }
+        stream.lastRow = row.id
         stream.waitingRows += 1
         stream.waitingLogs += logs
         stream.waitingRaw += raw.count

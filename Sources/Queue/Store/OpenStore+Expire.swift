@@ -51,6 +51,8 @@ extension OpenStore {
             ledger.expired += Int64(logs)
             ledger.queued -= Int64(logs)
         }
+        // What a flush was for is gone.
+        if stream.waitingRows == 0 { stream.flushThrough = 0 }
         try rest(stream)
         return logs
     }

@@ -113,6 +113,7 @@ extension OpenStore {
                 stream.packetCount == 0
                 ? all : try database.sums(of: id, (stream.sealedThrough + 1)...Int64.max)
             guard sums.rows > 0 else { continue }
+            stream.lastRow = sums.last
             stream.waitingRows = sums.rows
             stream.waitingLogs = sums.logs
             stream.waitingRaw = sums.raw

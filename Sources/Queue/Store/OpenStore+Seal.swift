@@ -89,7 +89,7 @@ extension OpenStore {
         guard let destination = destinations[name] else { return }
         for stream in streams.values
         where stream.destination === destination && stream.waitingRows > 0 {
-            stream.flushThrough = ids.last
+            stream.flushThrough = stream.lastRow
             destination.schedule(stream)
         }
     }

@@ -5,6 +5,7 @@ extension QueueDatabase {
         var logs = 0
         var raw = 0
         var size = 0
+        var last: Int64 = 0
     }
 
     func ledgers() throws(SQLiteError) -> [String: Ledger] {
@@ -73,6 +74,7 @@ extension QueueDatabase {
             sums.logs = Int(try rowSums.integer(1, in: Plausible.counts))
             sums.raw = Int(try rowSums.integer(2, in: Plausible.counts))
             sums.size = Int(try rowSums.integer(3, in: Plausible.counts))
+            sums.last = rowSums.integer(7)
             // A negative number hides in a sum.
             let isPlausible = (4...6).allSatisfy { rowSums.integer($0) >= 0 }
             guard isPlausible else { throw .damage("rows of stream \(stream) have negative sizes") }

@@ -14,6 +14,8 @@ final class QueuedStream {
 
     /// The last row that belongs to a packet; those behind it wait.
     var sealedThrough: Int64 = 0
+    /// Also when it left since.
+    var lastRow: Int64 = 0
     var waitingRows = 0
     var waitingLogs = 0
     var waitingRaw = 0
