@@ -33,6 +33,28 @@ import Testing
         #expect(store.store(Batch(stream: .named("a"), logs: logs([stored]))) == .stored)
     }
 
+    @Test("The journal says once that the queue is full, what to do, and when it is not any more")
+    func announcement() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.bytesMax = 20_000
+        let lines = Awaited<[UInt8]>()
+        let journal = Journal(level: .info, format: .json) { lines.put($0) }
+        let store = try LogStore(configuration, journal: journal)
+        let consumer = Consumer(store)
+        for _ in 0..<5 {
+            while store.store(Batch(stream: .named("a"), logs: logs([1], filling: 500))) == .stored
+            {}
+            store.flush("app")
+            store.acknowledge(consumer.packets(1)[0])
+            store.wait { $0.admission == .open }
+        }
+        store.close()
+        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        #expect(said.count == 2)
+        #expect(said[0].contains("queue.max_bytes") && said[0].contains("20000"))
+        #expect(said[0].contains("warn") && said[1].contains("takes batches again"))
+    }
+
     @Test("Batches of one call are stored all or none")
     func allOrNone() throws {
         var configuration = QueueConfiguration.small(directory.path)

@@ -27,6 +27,7 @@ extension QueueOwner {
     func publish() {
         let admission = admission
         door.setAdmission(admission)
+        announce(admission)
         let isClosed = store == nil
         door.status.withLock { status in
             status.admission = admission

@@ -20,18 +20,23 @@ final class QueueOwner {
     var problem: QueueError?
     /// What was found wrong with the database: the next attempt to open it begins with a salvage.
     var damage: SQLiteError?
+    /// The last failure was one to read.
+    var wasUnreadable = false
     var nextSalvage = Moment(nanoseconds: 0)
     var counts = QueueCounts()
 
     // Asked for and not done yet.
     var appends = Fifo<Append>()
     var acknowledged: [Int64] = []
-    var unreadable: [Int64] = []
+    var unreadable: Set<Int64> = []
     var flushes: [String] = []
     var demand: [String: Int] = [:]
     var receiver: (@Sendable ([SealedPacket]) -> Void)?
     var isStopping = false
 
+    /// What the journal said last of the admission, and when it may warn again.
+    var announced = QueueAdmission.open
+    var nextWarning = Moment(nanoseconds: 0)
     /// Packets that delivery holds.
     var handed: Set<Int64> = []
     var lastCommit = Moment(nanoseconds: 0)
@@ -80,7 +85,9 @@ final class QueueOwner {
             case .deliver(let receiver): self.receiver = receiver
             case .request(let count, let name): demand[name, default: 0] += count
             case .acknowledge(let number): acknowledged.append(number)
-            case .unreadable(let number): unreadable.append(number)
+            case .unreadable(let number):
+                // Told twice, a packet must not be handed over twice.
+                if handed.contains(number) { unreadable.insert(number) }
             case .flush(let name): flushes.append(name)
             case .stop: isStopping = true
             }
