@@ -27,6 +27,7 @@ enum DiskFault: Int {
         openFile = vfs.pointee.xOpen
         vfs.pointee.xOpen = { vfs, name, file, flags, flagsOut in
             let code = openFile?(vfs, name, file, flags, flagsOut) ?? SQLITE_ERROR
+            if let file { mark(file, name.map { String(cString: $0) } ?? "") }
             guard code == SQLITE_OK, let name, let file,
                 let original = file.pointee.pMethods,
                 String(cString: name).contains("faulty")
@@ -35,6 +36,51 @@ enum DiskFault: Int {
             return code
         }
     }()
+
+    /// Of one file, whatever its name: 512 bytes that cannot be read.
+    struct BadSector {
+        let inode: UInt
+        let offset: Int64
+        fileprivate(set) var files: Set<UInt> = []
+
+        init(in path: String, at offset: Int64) {
+            inode = DiskFault.inode(path)
+            self.offset = offset
+        }
+    }
+
+    static func spoil(_ sector: BadSector?) {
+        badSector.withLock { $0 = sector }
+    }
+
+    private static let badSector = Locked<BadSector?>(nil)
+
+    private static func inode(_ path: String) -> UInt {
+        var about = stat()
+        return stat(path, &about) == 0 ? UInt(about.st_ino) : 0
+    }
+
+    private static func mark(_ file: UnsafeMutablePointer<sqlite3_file>, _ path: String) {
+        badSector.withLock { sector in
+            guard let inode = sector?.inode else { return }
+            let address = UInt(bitPattern: file)
+            if DiskFault.inode(path) == inode {
+                sector?.files.insert(address)
+            } else {
+                sector?.files.remove(address)
+            }
+        }
+    }
+
+    fileprivate static func isBad(
+        _ file: UnsafeMutablePointer<sqlite3_file>?,
+        _ range: Range<Int64>
+    ) -> Bool {
+        badSector.withLock { sector in
+            guard let sector, sector.files.contains(UInt(bitPattern: file)) else { return false }
+            return range.overlaps(sector.offset..<sector.offset + 512)
+        }
+    }
 
     /// The kinds of files have methods of their own; each gets one copy that fails, which stays.
     private static let copies = Locked<[UInt: UInt]>([:])
@@ -49,6 +95,13 @@ enum DiskFault: Int {
             copy.initialize(to: original.pointee)
             writeFile = original.pointee.xWrite
             syncFile = original.pointee.xSync
+            readFile = original.pointee.xRead
+            copy.pointee.xRead = { file, bytes, count, offset in
+                if DiskFault.isBad(file, offset..<offset + Int64(count)) {
+                    return SQLITE_IOERR | 1 << 8
+                }
+                return readFile?(file, bytes, count, offset) ?? SQLITE_ERROR
+            }
             copy.pointee.xWrite = { file, bytes, count, offset in
                 switch DiskFault.now {
                 case .full: SQLITE_FULL
@@ -74,6 +127,12 @@ nonisolated(unsafe) private var openFile:
         @convention(c) (
             UnsafeMutablePointer<sqlite3_vfs>?, UnsafePointer<CChar>?,
             UnsafeMutablePointer<sqlite3_file>?, CInt, UnsafeMutablePointer<CInt>?
+        ) -> CInt
+    )?
+nonisolated(unsafe) private var readFile:
+    (
+        @convention(c) (
+            UnsafeMutablePointer<sqlite3_file>?, UnsafeMutableRawPointer?, CInt, sqlite3_int64
         ) -> CInt
     )?
 nonisolated(unsafe) private var writeFile:

@@ -28,7 +28,9 @@ final class TemporaryDirectory: Sendable {
     }
 
     /// The names in it, sorted.
-    var names: [String] {
+    var names: [String] { Self.names(in: path) }
+
+    static func names(in path: String) -> [String] {
         var names: [String] = []
         guard let listing = opendir(path) else { return [] }
         defer { closedir(listing) }

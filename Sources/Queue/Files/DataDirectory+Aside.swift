@@ -20,10 +20,18 @@ extension DataDirectory {
         }
         for suffix in Self.companions
         where link(database + suffix, aside + suffix) != 0 && errno != ENOENT {
-            throw problem("cannot keep a damaged queue.db under another name", errno)
+            let code = errno
+            unlinkAside(aside)
+            throw problem("cannot keep a damaged queue.db under another name", code)
         }
         try sync()
         return aside
+    }
+
+    /// Takes the second name away again, while the first still stands: the next attempt gives another.
+    func unlinkAside(_ aside: String) {
+        guard access(database, F_OK) == 0 else { return }
+        for suffix in Self.companions + ["-shm"] { unlink(aside + suffix) }
     }
 
     /// Puts the saved database in the place of the damaged one. Also finishes what a crash interrupted.

@@ -17,8 +17,11 @@ struct DataDirectory {
             guard let slash = parents.lastIndex(of: "/") else { break }
             parents = parents[..<slash]
         }
-        for directory in missing.reversed() where mkdir(directory, 0o700) != 0 && errno != EEXIST {
-            throw problem("cannot be created", errno)
+        for directory in missing.reversed() {
+            guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
+                throw problem("cannot be created", errno)
+            }
+            try sync(parent(of: directory))
         }
         var about = stat()
         guard stat(path, &about) == 0 else { throw problem("cannot be used", errno) }
@@ -52,6 +55,15 @@ struct DataDirectory {
 
     /// A new name is durable only when its directory is.
     func sync() throws(QueueError) {
+        try sync(path)
+    }
+
+    private func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private func sync(_ path: String) throws(QueueError) {
         do throws(SystemError) {
             let descriptor = OwnedDescriptor(
                 taking: try system("open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }

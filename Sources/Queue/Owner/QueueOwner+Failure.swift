@@ -33,7 +33,9 @@ extension QueueOwner {
             journal.error("queue cannot be written", ["reason": problem])
         }
         self.problem = problem
-        if error.kind == .corrupt { damage = error }
+        // What cannot be read twice will not be read the third time.
+        if error.kind == .corrupt || (error.isUnreadable && wasUnreadable) { damage = error }
+        wasUnreadable = error.isUnreadable
         counts.failures += 1
         store?.database.rollBack()
         store = nil
@@ -66,6 +68,7 @@ extension QueueOwner {
     func recovered() {
         guard problem != nil else { return }
         problem = nil
+        wasUnreadable = false
         retry.succeeded()
         journal.info("queue is written again")
     }
@@ -79,7 +82,7 @@ extension QueueOwner {
             self.damage = nil
         }
         do throws(SQLiteError) {
-            try recover()
+            try recoverOrReadAgain()
         } catch {
             guard error.kind == .corrupt else { throw QueueError(error, path: directory.database) }
             damage = error
@@ -87,6 +90,20 @@ extension QueueOwner {
         }
         try directory.sync()
         door.reader.withLock { $0.allow() }
+    }
+
+    /// A read may fail once for many reasons; where it fails again the sector is gone, and with it a part of
+    /// the database.
+    private func recoverOrReadAgain() throws(SQLiteError) {
+        do throws(SQLiteError) {
+            try recover()
+        } catch  where error.isUnreadable {
+            do throws(SQLiteError) {
+                try recover()
+            } catch  where error.isUnreadable {
+                throw .damage("\(error)")
+            }
+        }
     }
 
     private func recover() throws(SQLiteError) {

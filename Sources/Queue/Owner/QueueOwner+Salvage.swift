@@ -17,6 +17,7 @@ extension QueueOwner {
             report = try save(from: aside)
         } catch {
             directory.removeSalvage()
+            directory.unlinkAside(aside)
             throw QueueError(error, path: directory.salvage)
         }
         try directory.replaceDamaged()

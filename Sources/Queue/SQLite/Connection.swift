@@ -111,7 +111,9 @@ final class Connection {
 extension Connection {
     /// Moves the whole log into the database; the log is removed when the connection closes.
     func finish() throws(SQLiteError) {
-        try checkpoint(.truncate)
+        guard try checkpoint(.truncate) else {
+            throw .unsuitable("another process reads the log, which stays beside the database")
+        }
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     }
 }

@@ -13,6 +13,8 @@ struct SQLiteError: Error, CustomStringConvertible {
 
     let kind: Kind
     let description: String
+    /// The disk did not give what is stored on it: a bad sector, when it happens again.
+    let isUnreadable: Bool
 
     /// From SQLite's extended result code.
     init(code: CInt, message: String, sql: String) {
@@ -25,11 +27,14 @@ struct SQLiteError: Error, CustomStringConvertible {
             case SQLITE_ERROR where message == "integer overflow": .corrupt
             default: .io
             }
+        // SQLITE_IOERR_READ, _SHORT_READ, _DATA, _CORRUPTFS and _IN_PAGE are macros that do not import.
+        isUnreadable = code & 0xff == SQLITE_IOERR && [1, 2, 32, 33, 34].contains(code >> 8)
         description = "\(message) (SQLite \(code)) in: \(sql)"
     }
 
     private init(_ kind: Kind, _ description: String) {
         self.kind = kind
+        isUnreadable = false
         self.description = description
     }
 
