@@ -108,7 +108,8 @@ package struct Journal: Sendable {
         _ time: WallTime
     ) -> String {
         let name = level.name + String(repeating: " ", count: 7 - level.name.utf8.count)
-        var line = "\(time.rfc3339) \(name) \(event)"
+        let isPlain = !event.unicodeScalars.contains(where: \.isUnprintable)
+        var line = "\(time.rfc3339) \(name) \(isPlain ? event : jsonQuoted(event))"
         for (key, value) in fields {
             let text = "\(value)"
             let plain =
@@ -158,10 +159,17 @@ package func jsonQuoted(_ text: String) -> String {
         case "\n": quoted += "\\n"
         case "\r": quoted += "\\r"
         case "\t": quoted += "\\t"
-        case _ where scalar.value < 0x20:
-            quoted += "\\u00" + hex([UInt8(scalar.value)])
+        case _ where scalar.isUnprintable:
+            quoted += "\\u" + hex([UInt8(scalar.value >> 8), UInt8(scalar.value & 0xff)])
         default: quoted.unicodeScalars.append(scalar)
         }
     }
     return quoted + "\""
+}
+
+extension Unicode.Scalar {
+    /// What a terminal obeys instead of showing it (C0, DEL and C1), and the line ends of Unicode.
+    fileprivate var isUnprintable: Bool {
+        value < 0x20 || (0x7f...0x9f).contains(value) || value == 0x2028 || value == 0x2029
+    }
 }

@@ -21,6 +21,27 @@ import Testing
         )
     }
 
+    @Test(
+        "What a terminal would obey is escaped, whatever the format",
+        arguments: [Journal.Format.json, .text],
+        [
+            ("\u{1b}", "1b"), ("\u{7f}", "7f"), ("\u{85}", "85"), ("\u{9b}", "9b"),
+            ("\u{9f}", "9f"), ("\u{2028}", "2028"), ("\u{2029}", "2029"),
+        ]
+    )
+    func unprintable(format: Journal.Format, text: (character: String, code: String)) {
+        let lines = Locked<[String]>([])
+        let journal = Journal(level: .info, format: format) { bytes in
+            lines.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
+        }
+        journal.info("a\(text.character)b", ["key": "ü\(text.character)[31m"])
+        let line = lines.withLock { $0.joined() }
+        #expect(!line.unicodeScalars.contains(Unicode.Scalar(text.character)!))
+        let code = String(repeating: "0", count: 4 - text.code.count) + text.code
+        #expect(line.contains("\"a\\u\(code)b\""))
+        #expect(line.contains("\"ü\\u\(code)[31m\""))
+    }
+
     @Test("A time is written as RFC 3339 with milliseconds")
     func time() {
         #expect(
