@@ -26,18 +26,48 @@ package struct Journal: Sendable {
     package let format: Format
     private let threshold: Threshold
     private let write: @Sendable ([UInt8]) -> Void
+    private let writer: JournalWriter?
 
-    /// Writes to standard error; the format follows from whether that is a terminal.
+    /// Writes to standard error, on a thread of its own; the format follows from whether that is a
+    /// terminal. Whoever ends the process calls `flush` before.
     package init(level: Level = .info, format: Format? = nil) {
-        self.init(level: level, format: format ?? (isatty(2) == 1 ? .text : .json)) { line in
-            line.withUnsafeBytes { _ = Glibc.write(2, $0.baseAddress, $0.count) }
+        self.init(level: level, format: format ?? (isatty(2) == 1 ? .text : .json), descriptor: 2)
+    }
+
+    package init(level: Level, format: Format, descriptor: CInt, bytesMax: Int = 1 << 20) {
+        do throws(SystemError) {
+            let writer = try JournalWriter(descriptor: descriptor, bytesMax: bytesMax) { count in
+                Self.line(format, .warning, "lines of this log were dropped", ["lines": count])
+            }
+            self.init(level: level, format: format, writer: writer) { writer.append($0) }
+        } catch {
+            // Without threads the program does not come far, but it can still say why.
+            self.init(level: level, format: format) { line in
+                line.withUnsafeBytes { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            }
         }
     }
 
+    /// Each line is written before the call that makes it returns.
     package init(level: Level, format: Format, write: @escaping @Sendable ([UInt8]) -> Void) {
+        self.init(level: level, format: format, writer: nil, write: write)
+    }
+
+    private init(
+        level: Level,
+        format: Format,
+        writer: JournalWriter?,
+        write: @escaping @Sendable ([UInt8]) -> Void
+    ) {
         threshold = Threshold(level)
         self.format = format
+        self.writer = writer
         self.write = write
+    }
+
+    /// Waits until every line so far is written, but not for ever: the reader may be stuck.
+    package func flush(within time: Duration = .seconds(1)) {
+        writer?.flush(within: time)
     }
 
     /// What is written at least. All copies of a journal share it, so that it can change while the
@@ -72,6 +102,15 @@ package struct Journal: Sendable {
         _ fields: KeyValuePairs<String, any Sendable>
     ) {
         guard level >= self.level else { return }
+        write(Self.line(format, level, event, fields))
+    }
+
+    private static func line(
+        _ format: Format,
+        _ level: Level,
+        _ event: String,
+        _ fields: KeyValuePairs<String, any Sendable>
+    ) -> [UInt8] {
         let time = WallTime.now
         var line =
             switch format {
@@ -79,10 +118,10 @@ package struct Journal: Sendable {
             case .text: textLine(level, event, fields, time)
             }
         line.append("\n")
-        write(Array(line.utf8))
+        return Array(line.utf8)
     }
 
-    private func jsonLine(
+    private static func jsonLine(
         _ level: Level,
         _ event: String,
         _ fields: KeyValuePairs<String, any Sendable>,
@@ -101,7 +140,7 @@ package struct Journal: Sendable {
         return line + "}"
     }
 
-    private func textLine(
+    private static func textLine(
         _ level: Level,
         _ event: String,
         _ fields: KeyValuePairs<String, any Sendable>,
@@ -130,22 +169,6 @@ private final class Threshold: Sendable {
     var level: Journal.Level {
         get { Journal.Level(rawValue: number.load(ordering: .relaxed)) ?? .info }
         set { number.store(newValue.rawValue, ordering: .relaxed) }
-    }
-}
-
-extension WallTime {
-    /// "2025-01-14T08:30:00.123Z"
-    package var rfc3339: String {
-        let parts = calendar
-        func padded(_ number: some BinaryInteger, _ width: Int) -> String {
-            let digits = "\(number)"
-            return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-        }
-        let date =
-            "\(padded(parts.tm_year + 1900, 4))-\(padded(parts.tm_mon + 1, 2))-\(padded(parts.tm_mday, 2))"
-        let clock =
-            "\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2)):\(padded(parts.tm_sec, 2))"
-        return "\(date)T\(clock).\(padded(milliseconds % 1000, 3))Z"
     }
 }
 

@@ -25,12 +25,14 @@ package struct SandboxService: Sendable {
             return ExitCode.wrong
         }
         let (key, isGiven) = self.key
+        let journal = Journal()
+        defer { journal.flush() }
         do {
             let wakeUp = try WakeUp()
             try Signals.listen { signal in if signal == .stop { wakeUp.signal() } }
             let server = try SandboxServer(
                 SandboxConfiguration(listen: address, keys: [key], storage: storage),
-                journal: Journal()
+                journal: journal
             )
             Terminal.say(welcome(server.address, key, isGiven: isGiven))
             wakeUp.wait()

@@ -28,6 +28,7 @@ package struct Service: Sendable {
             return ExitCode.wrong
         }
         let journal = Journal(level: configuration.log.level, format: configuration.log.format)
+        defer { journal.flush() }
         do throws(StartProblem) {
             try serve(configuration, journal)
             return ExitCode.fine
