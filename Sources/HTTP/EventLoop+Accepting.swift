@@ -73,9 +73,11 @@ extension EventLoop {
             takeTurn(connection)
         case .full:
             tally.refusedFull.add()
+            notices.refusedFull(at: now)
             try turnAway(socket, from: address, "the gateway has as many connections as it may")
         case .tooManyFromThere:
             tally.refusedPerAddress.add()
+            notices.refusedPerAddress(from: address.host, at: now)
             try turnAway(socket, from: address, "your address has as many connections as it may")
         }
     }

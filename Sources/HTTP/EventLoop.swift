@@ -16,6 +16,7 @@ final class EventLoop {
     let port: LoopPort
     let limits: HTTPServer.Limits
     let journal: Journal
+    let notices: RefusalNotices
     let handler: any RequestHandler
     var tally: LoopTally { port.tally }
 
@@ -46,12 +47,14 @@ final class EventLoop {
         listener: Listener,
         limits: HTTPServer.Limits,
         journal: Journal,
+        notices: RefusalNotices,
         handler: any RequestHandler
     ) {
         self.port = port
         self.listener = listener
         self.limits = limits
         self.journal = journal
+        self.notices = notices
         self.handler = handler
         now = .now
         wheel = TimerWheel(now: now)

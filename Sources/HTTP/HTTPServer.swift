@@ -20,7 +20,11 @@ package final class HTTPServer: Sendable {
         makeHandler: @escaping @Sendable (_ loop: Int) -> any RequestHandler
     ) throws(ListenError) {
         var limits = configuration.limits
-        limits.connections = Self.connections(within: limits.connections, configuration.journal)
+        limits.connections = Self.connections(
+            within: limits.connections,
+            descriptors: DescriptorLimit.raise(),
+            configuration.journal
+        )
         budget = BodyBudget(limit: limits.inFlightBodyBytes)
         census = Census(
             limit: limits.connections,
@@ -39,6 +43,7 @@ package final class HTTPServer: Sendable {
             self.ports = ports
             let name = configuration.name
             let journal = configuration.journal
+            let notices = RefusalNotices(server: name, limits: limits, journal: journal)
             for (index, listener) in listeners.enumerated() {
                 let port = ports[index]
                 let limits = limits
@@ -48,6 +53,7 @@ package final class HTTPServer: Sendable {
                         listener: listener,
                         limits: limits,
                         journal: journal,
+                        notices: notices,
                         handler: makeHandler(index)
                     )
                     do throws(SystemError) {
@@ -87,15 +93,25 @@ package final class HTTPServer: Sendable {
     }
 
     /// The limit of connections, lowered to what the process has descriptors for.
-    private static func connections(within wanted: Int, _ journal: Journal) -> Int {
+    static func connections(
+        within wanted: Int,
+        descriptors: Int,
+        _ journal: Journal
+    ) -> Int {
         // Files, the queue, outgoing connections and those that are turned away need some too.
-        let descriptors = DescriptorLimit.raise()
         let possible = descriptors - min(1024, descriptors / 4)
         guard wanted > possible else { return wanted }
-        journal.info(
-            "fewer connections than configured: the limit of open files is too low",
-            ["configured": wanted, "possible": possible]
-        )
+        let event = "fewer connections than configured: the limit of open files is too low"
+        let fields: KeyValuePairs<String, any Sendable> = [
+            "configured": wanted, "possible": possible, "open_files": descriptors,
+            "remedy": "raise LimitNOFILE of the service, or ulimit -n, or lower limits.connections",
+        ]
+        // Nobody asked for the default, and most machines never see so many.
+        if wanted == Limits().connections {
+            journal.debug(event, fields)
+        } else {
+            journal.warning(event, fields)
+        }
         return possible
     }
 }

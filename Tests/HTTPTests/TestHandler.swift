@@ -97,7 +97,11 @@ struct TestServer {
     let server: HTTPServer
     let held: TestHandler.Held
 
-    init(loops: Int = 2, _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }) throws {
+    init(
+        loops: Int = 2,
+        journal: Journal = .silent,
+        _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }
+    ) throws {
         var limits = HTTPServer.Limits()
         adjust(&limits)
         let held = try TestHandler.Held()
@@ -107,7 +111,7 @@ struct TestServer {
                 listen: ListenAddress(host: "127.0.0.1", port: 0),
                 loops: loops,
                 limits: limits,
-                journal: .silent
+                journal: journal
             )
         ) { _ in TestHandler(held: held) }
     }

@@ -1,0 +1,63 @@
+import System
+
+/// Says in the journal that clients are turned away, and which setting decides it.
+///
+/// A client that comes too often comes very often: one line in ten seconds for each limit, with how
+/// many it stands for.
+final class RefusalNotices: Sendable {
+    private struct Notice {
+        var count = 0
+        var last: Moment?
+    }
+
+    private static let interval = Duration.seconds(10)
+
+    private let server: String
+    private let limits: HTTPServer.Limits
+    private let journal: Journal
+    private let full = Locked(Notice())
+    private let perAddress = Locked(Notice())
+
+    init(server: String, limits: HTTPServer.Limits, journal: Journal) {
+        self.server = server
+        self.limits = limits
+        self.journal = journal
+    }
+
+    func refusedFull(at now: Moment) {
+        guard let count = Self.count(in: full, now) else { return }
+        write(
+            "connections are refused: there are as many as there may be",
+            count,
+            setting: "limits.connections",
+            limit: limits.connections
+        )
+    }
+
+    func refusedPerAddress(from host: String, at now: Moment) {
+        guard let count = Self.count(in: perAddress, now) else { return }
+        write(
+            "connections are refused: their address has as many as it may, like \(host)",
+            count,
+            setting: "limits.connections_per_address",
+            limit: limits.connectionsPerAddress
+        )
+    }
+
+    private func write(_ event: String, _ count: Int, setting: String, limit: Int) {
+        journal.warning(
+            event,
+            ["server": server, "refused": count, "limit": limit, "setting": setting]
+        )
+    }
+
+    /// How many a line at this moment stands for; nil when it is too early for one.
+    private static func count(in notice: Locked<Notice>, _ now: Moment) -> Int? {
+        notice.withLock { notice in
+            notice.count += 1
+            if let last = notice.last, now - last < interval { return nil }
+            defer { notice = Notice(last: now) }
+            return notice.count
+        }
+    }
+}

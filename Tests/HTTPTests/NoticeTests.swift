@@ -1,0 +1,65 @@
+import Net
+import System
+import Testing
+
+@testable import HTTP
+
+/// What the server tells its operator.
+@Suite(.timeLimit(.minutes(1)))
+struct NoticeTests {
+    @Test(
+        "Refused connections are one line in ten seconds that names the setting",
+        arguments: [(true, "limits.connections_per_address"), (false, "limits.connections")]
+    )
+    func refusals(perAddress: Bool, setting: String) throws {
+        let lines = JournalLines()
+        let server = try TestServer(journal: lines.journal(.info)) { limits in
+            if perAddress { limits.connectionsPerAddress = 1 } else { limits.connections = 1 }
+        }
+        let first = try server.client()
+        first.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(first.answer()?.status == 200)
+        for _ in 0..<5 { #expect(try server.client().answer()?.status == 503) }
+        let written = lines.all
+        #expect(written.count == 1)
+        #expect(written.first?.contains(#""level":"warning""#) == true)
+        #expect(written.first?.contains(#""refused":1,"limit":1,"setting":"\#(setting)""#) == true)
+    }
+
+    @Test("A later line about refused connections counts those that had none")
+    func counts() {
+        let lines = JournalLines()
+        let notices = RefusalNotices(
+            server: "http",
+            limits: HTTPServer.Limits(),
+            journal: lines.journal()
+        )
+        let begun = Moment.now
+        for second in 0..<25 { notices.refusedFull(at: begun + .seconds(second)) }
+        #expect(lines.all.count == 3)
+        #expect(lines.all.dropFirst().allSatisfy { $0.contains(#""refused":10,"#) })
+    }
+
+    @Test(
+        "Too few descriptors are a warning, but not for the default that nobody asked for",
+        arguments: [(20_000, "debug"), (30_000, "warning")]
+    )
+    func descriptors(wanted: Int, level: String) {
+        let lines = JournalLines()
+        #expect(
+            HTTPServer.connections(within: wanted, descriptors: 4096, lines.journal()) == 3072
+        )
+        #expect(lines.all.count == 1)
+        #expect(lines.all.first?.contains(#""level":"\#(level)""#) == true)
+        #expect(lines.all.first?.contains("LimitNOFILE") == true)
+    }
+
+    @Test("Enough descriptors are nothing to speak of")
+    func enoughDescriptors() {
+        let lines = JournalLines()
+        #expect(
+            HTTPServer.connections(within: 30_000, descriptors: 40_000, lines.journal()) == 30_000
+        )
+        #expect(lines.all.isEmpty)
+    }
+}
