@@ -9,7 +9,7 @@ extension EventLoop {
         let unread = connection.input.unread
         do throws(RequestProblem) {
             guard let range = try connection.scanner.scan(unread, limits) else {
-                connection.phase = .head
+                waitForHead(connection)
                 return .needsInput
             }
             let fieldCount = connection.scanner.fieldCount
@@ -26,6 +26,17 @@ extension EventLoop {
             refuse(error, connection)
         }
         return .advanced
+    }
+
+    /// An empty line that ends nothing (RFC 9112 section 2.2) is used up without opening a request: no
+    /// other may ever come.
+    private func waitForHead(_ connection: Connection) {
+        if connection.scanner.takeEmptyLine() {
+            connection.input.dropUnread()
+            connection.phase = .idle
+        } else {
+            connection.phase = .head
+        }
     }
 
     private func admit(_ parsed: ParsedHead, on connection: Connection) {

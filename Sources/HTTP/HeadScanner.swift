@@ -11,6 +11,7 @@ struct HeadScanner {
     private var lineStart = 0
     private var headStart = 0
     private var isInRequestLine = true
+    private var hasSkippedLine = false
 
     /// Looks through everything that came since the last request, earlier pieces included, and tells
     /// where the head stands, with its blank line; nil when it is not complete.
@@ -32,7 +33,8 @@ struct HeadScanner {
                 // RFC 9112 section 2.2: an empty line before the request line is left over from a
                 // client that ends its bodies with one. More than one is no such thing.
                 if isEmpty {
-                    guard headStart == 0 else { throw .malformed("the request line is empty") }
+                    guard !hasSkippedLine else { throw .malformed("the request line is empty") }
+                    hasSkippedLine = true
                     headStart = scanned
                 } else {
                     isInRequestLine = false
@@ -51,6 +53,15 @@ struct HeadScanner {
         scanned = bytes.count
         try checkSize(lineEnd: bytes.count, limits)
         return nil
+    }
+
+    /// True if an empty line is all that came since the last request. The caller drops it, and passes
+    /// only what follows from then on.
+    mutating func takeEmptyLine() -> Bool {
+        guard headStart > 0, scanned == headStart else { return false }
+        self = HeadScanner()
+        hasSkippedLine = true
+        return true
     }
 
     // Whatever speaks another protocol here (TLS, usually) gets its answer at the first byte.

@@ -116,7 +116,70 @@ struct TimeoutTests {
         #expect(client.answer()?.text == "/after 0")
     }
 
-    @Test("A refused client that goes on sending is cut off")
+    @Test("A slow client reads why it was refused, though it has much more to send")
+    func slowRefusedClient() throws {
+        let server = try TestServer {
+            $0.lingerTime = .milliseconds(300)
+            $0.lingerTimeMax = .seconds(20)
+        }
+        let client = try server.client()
+        let size = 3 << 20
+        client.send("POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
+        for _ in 0..<48 {
+            client.send(Array(repeating: 0x61, count: size / 48))
+            usleep(20_000)
+        }
+        #expect(server.eventually { $0.bytesIn > size })
+        #expect(client.answer()?.status == 413)
+        #expect(client.isEnded())
+    }
+
+    @Test("A refused client that sends without end is cut off")
+    func lingeringInAll() throws {
+        let server = try TestServer {
+            $0.lingerTime = .seconds(10)
+            $0.lingerTimeMax = .milliseconds(300)
+        }
+        let client = try server.client()
+        client.send("nonsense\n")
+        #expect(client.answer()?.status == 400)
+        let dripping = try Worker("drip") { [client = SendableClient(client)] in
+            for _ in 0..<100 where server.server.counters.connectionsOpen > 0 {
+                client.client.send([0x61])
+                usleep(20_000)
+            }
+        }
+        dripping.join()
+        #expect(server.server.counters.connectionsOpen == 0)
+    }
+
+    @Test("An empty line after a body opens no request", arguments: [["\r\n"], ["\r", "\n"]])
+    func emptyLine(pieces: [String]) throws {
+        let server = try TestServer { $0.headTime = .milliseconds(100) }
+        let client = try server.client()
+        client.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+        #expect(client.answer()?.text == "/a 3")
+        for piece in pieces {
+            client.send(piece)
+            usleep(30_000)
+        }
+        usleep(250_000)
+        #expect(server.server.counters.headTimeouts == 0)
+        client.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.answer()?.text == "/b 0")
+    }
+
+    @Test("A second empty line in a row is no request")
+    func emptyLines() throws {
+        let server = try TestServer()
+        let client = try server.client()
+        client.send("\r\n")
+        #expect(server.eventually { $0.bytesIn == 2 })
+        client.send("\r\n")
+        #expect(client.answer()?.status == 400)
+    }
+
+    @Test("A refused client that goes silent is cut off")
     func lingering() throws {
         let server = try TestServer { $0.lingerTime = .milliseconds(100) }
         let client = try server.client()
