@@ -56,6 +56,7 @@ final class Connection {
 
     var timer = Timer.none
     var mustRearm = false
+    var lingeringBegan = Moment(nanoseconds: 0)
 
     init(
         _ socket: consuming Socket,

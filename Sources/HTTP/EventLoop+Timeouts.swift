@@ -15,7 +15,9 @@ extension EventLoop {
         case .head: wheel.arm(slot, at: now + limits.headTime)
         case .body: wheel.arm(slot, at: now + limits.bodyTime)
         case .write: wheel.arm(slot, at: now + limits.writeTime)
-        case .linger: wheel.arm(slot, at: now + limits.lingerTime)
+        case .linger:
+            let last = connection.lingeringBegan + limits.lingerTimeMax
+            wheel.arm(slot, at: min(now + limits.lingerTime, last))
         }
     }
 

@@ -5,8 +5,8 @@ import System
 extension EventLoop {
     /// Reads of one turn; a client that sends faster than it is served must let others in.
     private static let readsPerTurn = 16
-    /// A client that is told to go may still send so much before it is cut off.
-    private static let lingeredMax = 1 << 20
+    /// Of a body of which less has come; what is longer grows with what comes.
+    static let firstBlockBytes = 16 << 10
 
     enum Step {
         case advanced
@@ -54,13 +54,17 @@ extension EventLoop {
         guard flush(connection), case .finishing = connection.phase else { return false }
         connection.socket.finishWriting()
         connection.phase = .lingering
+        connection.lingeringBegan = now
         return true
     }
 
     private func linger(_ connection: Connection) -> Step {
-        connection.lingeredBytes += connection.input.unread.count
+        let count = connection.input.unread.count
         connection.input.dropUnread()
-        guard connection.lingeredBytes <= Self.lingeredMax else {
+        connection.lingeredBytes += count
+        // A slow client that is still sending reads the answer only when it has sent all.
+        if count > 0 { connection.mustRearm = true }
+        guard connection.lingeredBytes <= limits.lingerBytes else {
             close(connection)
             return .waits
         }

@@ -41,8 +41,8 @@ extension HTTPServer {
         /// Bodies whose requests have no answer yet, over all loops; more is 503.
         package var inFlightBodyBytes = 64 << 20
         /// The body of a refused request is read and dropped up to this size, so that the connection
-        /// lives on. A longer one ends it.
-        package var droppedBodyBytes = 64 << 10
+        /// lives on. A longer one ends it. Dropping takes time but no memory.
+        package var droppedBodyBytes = 1 << 20
         /// Over all loops; more is 503.
         package var connections = 20_000
         /// From one v4 address or one v6 /64; more is 503.
@@ -62,5 +62,8 @@ extension HTTPServer {
         package init() {}
     }
 
+        package var lingerTimeMax: Duration = .seconds(15)
+        /// So much such a client may still send before it is cut off.
+        package var lingerBytes = 16 << 20
     package static var cores: Int { max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))) }
 }

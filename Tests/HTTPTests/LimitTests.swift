@@ -26,7 +26,7 @@ struct LimitTests {
     func refusesLargeBody() throws {
         let server = try TestServer()
         let client = try server.client()
-        let size = 512 << 10
+        let size = 4 << 20
         client.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
         client.send(Array(repeating: 0x61, count: size))
         let answer = try #require(client.answer())
