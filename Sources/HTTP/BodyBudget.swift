@@ -1,27 +1,64 @@
+import Net
 import Synchronization
+import System
 
 /// The bytes of bodies whose requests have no answer yet, over all loops.
+///
+/// What is charged is what is held, never what a head promises: a promise costs its client nothing,
+/// and would lock everybody else out. Bodies that are half there and hold all of it together cannot
+/// block each other, since whoever finds no room is refused and gives back its part, and whoever is
+/// slow has a deadline.
 final class BodyBudget: Sendable {
+    private struct State {
+        var used = 0
+        var neighbourhoods: [Neighbourhood: Int] = [:]
+    }
+
     private let limit: Int
-    private let used = Atomic<Int>(0)
+    private let state = Locked(State())
+    private let total = Atomic<Int>(0)
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    var inUse: Int { used.load(ordering: .relaxed) }
+    var inUse: Int { total.load(ordering: .relaxed) }
 
-    /// Takes the bytes if they are left; declared ones are taken before the first of them is read.
-    func take(_ count: Int) -> Bool {
-        let (_, after) = used.add(count, ordering: .relaxed)
-        guard after <= limit else {
-            giveBack(count)
-            return false
-        }
-        return true
+    /// Whether the bytes are left at this moment; nothing is taken.
+    func hasRoom(for count: Int, of neighbourhood: Neighbourhood, bodyBytesMax: Int) -> Bool {
+        state.withLock { hasRoom(for: count, of: neighbourhood, bodyBytesMax, $0) }
     }
 
-    func giveBack(_ count: Int) {
-        if count > 0 { used.subtract(count, ordering: .relaxed) }
+    func take(_ count: Int, for neighbourhood: Neighbourhood, bodyBytesMax: Int) -> Bool {
+        state.withLock { state in
+            guard hasRoom(for: count, of: neighbourhood, bodyBytesMax, state) else { return false }
+            state.used += count
+            state.neighbourhoods[neighbourhood, default: 0] += count
+            total.store(state.used, ordering: .relaxed)
+            return true
+        }
+    }
+
+    func giveBack(_ count: Int, of neighbourhood: Neighbourhood) {
+        guard count > 0 else { return }
+        state.withLock { state in
+            state.used -= count
+            let left = state.neighbourhoods[neighbourhood, default: count] - count
+            state.neighbourhoods[neighbourhood] = left > 0 ? left : nil
+            total.store(state.used, ordering: .relaxed)
+        }
+    }
+
+    /// One neighbourhood takes half at most, so that others always find room; but one body of the
+    /// largest size that is allowed must fit where nothing else is.
+    private func hasRoom(
+        for count: Int,
+        of neighbourhood: Neighbourhood,
+        _ bodyBytesMax: Int,
+        _ state: borrowing State
+    ) -> Bool {
+        count <= limit - state.used
+            && count + state.neighbourhoods[neighbourhood, default: 0]
+                <= max(limit / 2, bodyBytesMax)
     }
 }

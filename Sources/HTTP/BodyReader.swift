@@ -6,16 +6,17 @@ struct BodyReader {
     }
 
     private var coding: Coding
-    private let bodyBytesMax: Int
+    let bodyBytesMax: Int
     /// The body of a refused request is read only to reach the next one.
     let isDropped: Bool
     /// The whole length, where the head tells it.
     let declaredBytes: Int?
     /// Bytes since the deadline was last put off.
     var progressBytes = 0
-    private(set) var droppedBytes = 0
+    /// All bytes so far, those of the chunked coding included.
+    private(set) var arrivedBytes = 0
 
-    init(_ framing: BodyFraming, bodyBytesMax: Int, isDropped: Bool) {
+    init(_ framing: BodyFraming, _ bodyBytesMax: Int, isDropped: Bool) {
         switch framing {
         case .length(let count):
             coding = .length(remaining: count)
@@ -35,25 +36,22 @@ struct BodyReader {
     ) throws(RequestProblem) -> Bool {
         let before = input.start
         guard !isDropped else {
-            defer {
-                progressBytes += input.start - before
-                droppedBytes += input.start - before
-            }
+            defer { count(input.start - before) }
             return try drop(&input, limits)
         }
         switch coding {
         case .length(let remaining):
-            let count = min(remaining, input.end - input.start)
-            input.start += count
+            let taken = min(remaining, input.end - input.start)
+            input.start += taken
             input.bodyEnd = input.start
-            progressBytes += count
-            coding = .length(remaining: remaining - count)
-            return count == remaining
+            count(taken)
+            coding = .length(remaining: remaining - taken)
+            return taken == remaining
         case .chunked(var decoder):
             guard let block = input.block else { return false }
             defer {
                 coding = .chunked(decoder)
-                progressBytes += input.start - before
+                count(input.start - before)
                 // What was framing is free again for what comes next.
                 if input.start == input.end {
                     (input.start, input.end) = (input.bodyEnd, input.bodyEnd)
@@ -68,6 +66,11 @@ struct BodyReader {
                 limits
             )
         }
+    }
+
+    private mutating func count(_ bytes: Int) {
+        progressBytes += bytes
+        arrivedBytes += bytes
     }
 
     private mutating func drop(

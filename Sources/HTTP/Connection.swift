@@ -1,4 +1,5 @@
 import Net
+import System
 
 /// One client's connection: what it is doing, and what has come and has to go.
 ///
@@ -28,14 +29,16 @@ final class Connection {
     let socket: Socket
     let token: PollToken
     let peer: PeerAddress
-    /// Where it is counted; nil for a connection that is being turned away.
-    let neighbourhood: Neighbourhood?
+    let neighbourhood: Neighbourhood
+    /// It is told that there is no room and is not counted anywhere.
+    let isTurnedAway: Bool
 
     var phase = Phase.idle
     var input = InputWindow()
     var scanner = HeadScanner()
     var head: RequestHead?
     var body: BodyReader?
+    var bodyBegan = Moment(nanoseconds: 0)
     var keepsAlive = true
 
     /// Answers that the kernel has not taken yet.
@@ -53,21 +56,23 @@ final class Connection {
     /// The same for pipelined requests that wait between turns.
     var waitingBudgetBytes = 0
     var lingeredBytes = 0
+    var lingeringBegan = Moment(nanoseconds: 0)
 
     var timer = Timer.none
     var mustRearm = false
-    var lingeringBegan = Moment(nanoseconds: 0)
 
     init(
         _ socket: consuming Socket,
         token: PollToken,
         peer: PeerAddress,
-        neighbourhood: Neighbourhood?
+        neighbourhood: Neighbourhood,
+        isTurnedAway: Bool
     ) {
         self.socket = socket
         self.token = token
         self.peer = peer
         self.neighbourhood = neighbourhood
+        self.isTurnedAway = isTurnedAway
     }
 
     var hasOutput: Bool { outputSent < output.count }

@@ -69,7 +69,7 @@ extension EventLoop {
         switch port.census.enter(from: neighbourhood) {
         case .welcome:
             tally.accepted.add()
-            let connection = try seat(socket, from: address, neighbourhood)
+            let connection = try seat(socket, from: address)
             takeTurn(connection)
         case .full:
             tally.refusedFull.add()
@@ -89,7 +89,7 @@ extension EventLoop {
     ) throws(SystemError) {
         guard turnedAwayCount < Self.turnedAwayMax else { return }
         turnedAwayCount += 1
-        let connection = try seat(socket, from: address, nil)
+        let connection = try seat(socket, from: address, isTurnedAway: true)
         connection.keepsAlive = false
         let problem = RequestProblem(status: 503, reason: reason)
         write(handler.answer(to: problem, head: nil), to: connection)
@@ -101,7 +101,7 @@ extension EventLoop {
     private func seat(
         _ socket: consuming Socket,
         from address: SocketAddress,
-        _ neighbourhood: Neighbourhood?
+        isTurnedAway: Bool = false
     ) throws(SystemError) -> Connection {
         let slot: Int
         if let free = freeSlots.popLast() {
@@ -118,7 +118,8 @@ extension EventLoop {
             socket,
             token: token,
             peer: PeerAddress(host: address.host, port: address.port),
-            neighbourhood: neighbourhood
+            neighbourhood: address.neighbourhood,
+            isTurnedAway: isTurnedAway
         )
         connections[slot] = connection
         do throws(SystemError) {

@@ -27,7 +27,7 @@ extension EventLoop {
     /// Answers what cannot be read, or is too slow or too large, and ends the connection: where the next
     /// request would begin is not known any more.
     func refuse(_ problem: RequestProblem, _ connection: Connection) {
-        port.budget.giveBack(connection.budgetBytes)
+        port.budget.giveBack(connection.budgetBytes, of: connection.neighbourhood)
         connection.budgetBytes = 0
         connection.body = nil
         connection.input.endBody()

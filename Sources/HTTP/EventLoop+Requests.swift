@@ -45,18 +45,13 @@ extension EventLoop {
         switch handler.admit(parsed.head) {
         case .refuse(let response): refuse(parsed, with: response, connection)
         case .accept(let bodyBytesMax):
-            if let problem = reserve(parsed, bodyBytesMax, connection) {
+            if let problem = judge(parsed, bodyBytesMax, connection) {
                 let response = handler.answer(to: problem, head: parsed.head)
                 refuse(parsed, with: response, connection)
                 return
             }
             connection.input.beginBody()
-            connection.body = BodyReader(
-                parsed.framing,
-                bodyBytesMax: bodyBytesMax,
-                isDropped: false
-            )
-            connection.phase = .body
+            begin(BodyReader(parsed.framing, bodyBytesMax, isDropped: false), connection)
             // RFC 9110 section 10.1.1: not needed when some of the body is here already.
             if parsed.expectsContinue, parsed.framing != .none, connection.input.unread.isEmpty {
                 outgoing += ResponseWriter.goOn
@@ -65,8 +60,8 @@ extension EventLoop {
         }
     }
 
-    /// Takes the body's share of the budget before the first byte of it is read.
-    private func reserve(
+    /// What a declared length alone tells, before the first byte of the body is read.
+    private func judge(
         _ parsed: ParsedHead,
         _ bodyBytesMax: Int,
         _ connection: Connection
@@ -76,11 +71,16 @@ extension EventLoop {
             tally.tooLarge.add()
             return .tooLarge(bodyBytesMax)
         }
-        guard port.budget.take(count) else {
+        guard
+            port.budget.hasRoom(
+                for: count,
+                of: connection.neighbourhood,
+                bodyBytesMax: bodyBytesMax
+            )
+        else {
             tally.refusedInFlight.add()
             return .tooMuchInFlight
         }
-        connection.budgetBytes = count
         return nil
     }
 
@@ -99,11 +99,12 @@ extension EventLoop {
         }
         write(response, to: connection)
         guard connection.isIdle else { return }
-        connection.body = BodyReader(
-            parsed.framing,
-            bodyBytesMax: limits.droppedBodyBytes,
-            isDropped: true
-        )
+        begin(BodyReader(parsed.framing, limits.droppedBodyBytes, isDropped: true), connection)
+    }
+
+    private func begin(_ body: BodyReader, _ connection: Connection) {
+        connection.body = body
+        connection.bodyBegan = now
         connection.phase = .body
     }
 
@@ -113,7 +114,7 @@ extension EventLoop {
         do throws(RequestProblem) {
             let isComplete = try body.advance(&connection.input, limits)
             guard isComplete else {
-                try reserveWhatCame(body, connection)
+                try charge(connection, for: body, bytes: keptBytes(of: body, connection))
                 if body.progressBytes >= limits.bodyProgressBytes {
                     body.progressBytes = 0
                     connection.mustRearm = true
@@ -124,7 +125,7 @@ extension EventLoop {
             if body.isDropped {
                 connection.phase = .idle
             } else {
-                try reserveWhatCame(body, connection)
+                try charge(connection, for: body, bytes: connection.input.body.count)
                 handOver(connection)
             }
         } catch {
@@ -133,16 +134,34 @@ extension EventLoop {
         return .advanced
     }
 
-    /// A chunked body takes its share of the budget as it comes.
-    private func reserveWhatCame(
-        _ body: BodyReader,
-        _ connection: Connection
+    /// Memory that a body which is not complete occupies between turns.
+    private func keptBytes(of body: BodyReader, _ connection: Connection) -> Int {
+        let count = connection.input.body.count
+        guard count > 0 else { return 0 }
+        // Its block is larger than what came, but pages beyond that have not been touched.
+        return max(count, min(body.declaredBytes ?? .max, Self.firstBlockBytes))
+    }
+
+    /// A body takes its share of the budget as it comes.
+    private func charge(
+        _ connection: Connection,
+        for body: BodyReader,
+        bytes: Int
     ) throws(RequestProblem) {
-        guard !body.isDropped, body.declaredBytes == nil else { return }
-        let missing = connection.input.body.count - connection.budgetBytes
-        guard missing > 0 else { return }
-        guard port.budget.take(missing) else { throw .tooMuchInFlight }
-        connection.budgetBytes += missing
+        guard !body.isDropped else { return }
+        let missing = bytes - connection.budgetBytes
+        if missing > 0 {
+            guard
+                port.budget.take(
+                    missing,
+                    for: connection.neighbourhood,
+                    bodyBytesMax: body.bodyBytesMax
+                )
+            else { throw .tooMuchInFlight }
+        } else {
+            port.budget.giveBack(-missing, of: connection.neighbourhood)
+        }
+        connection.budgetBytes = bytes
     }
 
     private func refuse(_ problem: RequestProblem, _ body: BodyReader, _ connection: Connection) {
@@ -167,6 +186,7 @@ extension EventLoop {
         let pending = PendingAnswer(
             port: port,
             connection: token,
+            neighbourhood: connection.neighbourhood,
             bodyBytes: connection.budgetBytes
         )
         connection.budgetBytes = 0
@@ -183,6 +203,7 @@ extension EventLoop {
 extension RequestProblem {
     static let tooMuchInFlight = RequestProblem(
         status: 503,
-        reason: "more bodies are on their way than the gateway takes at a time; try again"
+        reason: "more bodies are on their way than the gateway takes at a time, in all or from one "
+            + "address; try again"
     )
 }

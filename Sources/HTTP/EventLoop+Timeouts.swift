@@ -13,12 +13,19 @@ extension EventLoop {
         case .none: wheel.disarm(slot)
         case .idle: wheel.arm(slot, at: now + limits.idleTime)
         case .head: wheel.arm(slot, at: now + limits.headTime)
-        case .body: wheel.arm(slot, at: now + limits.bodyTime)
+        case .body: wheel.arm(slot, at: min(now + limits.bodyTime, bodyDeadline(connection)))
         case .write: wheel.arm(slot, at: now + limits.writeTime)
         case .linger:
             let last = connection.lingeringBegan + limits.lingerTimeMax
             wheel.arm(slot, at: min(now + limits.lingerTime, last))
         }
+    }
+
+    /// When a body that brings nothing more has fallen behind the average that it must keep.
+    private func bodyDeadline(_ connection: Connection) -> Moment {
+        let arrived = connection.body?.arrivedBytes ?? 0
+        return connection.bodyBegan + limits.bodyTime
+            + .seconds(Double(arrived) / Double(max(1, limits.bodyRateMin)))
     }
 
     private func wantedTimer(_ connection: Connection) -> Connection.Timer {
@@ -58,8 +65,13 @@ extension EventLoop {
     }
 
     private func bodyTooSlow(_ connection: Connection) {
-        guard connection.body?.isDropped == false else { return close(connection) }
-        refuse(.bodyTooSlow, connection)
+        if connection.body?.isDropped == false {
+            refuse(.bodyTooSlow, connection)
+        } else {
+            // The answer was given before the body came.
+            connection.body = nil
+            connection.phase = .finishing
+        }
         takeTurn(connection)
     }
 }
@@ -71,6 +83,6 @@ extension RequestProblem {
     )
     fileprivate static let bodyTooSlow = RequestProblem(
         status: 408,
-        reason: "the body of the request stopped arriving"
+        reason: "the body of the request stopped arriving or came too slowly"
     )
 }

@@ -15,7 +15,7 @@ extension EventLoop {
     }
 
     func takeTurn(_ connection: Connection) {
-        port.budget.giveBack(connection.waitingBudgetBytes)
+        port.budget.giveBack(connection.waitingBudgetBytes, of: connection.neighbourhood)
         connection.waitingBudgetBytes = 0
         connection.input.lend(scratch)
         var reads = 0
@@ -117,7 +117,7 @@ extension EventLoop {
     private func wantedCapacity(_ connection: Connection) -> Int {
         let live = connection.input.liveCount
         guard let body = connection.body, !body.isDropped else { return live * 2 }
-        return min(body.declaredBytes ?? .max, max(16 << 10, live * 2))
+        return min(body.declaredBytes ?? .max, max(Self.firstBlockBytes, live * 2))
     }
 
     /// Ends a turn: the connection keeps only the memory that it needs, and its timer fits its phase.
@@ -141,7 +141,7 @@ extension EventLoop {
         guard connection.isAnswering || (connection.isIdle && connection.hasOutput) else { return }
         let count = connection.input.liveCount
         guard count > limits.headBytes else { return }
-        if port.budget.take(count) {
+        if port.budget.take(count, for: connection.neighbourhood, bodyBytesMax: 0) {
             connection.waitingBudgetBytes = count
         } else {
             connection.input.dropUnread()

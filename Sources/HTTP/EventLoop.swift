@@ -167,15 +167,18 @@ final class EventLoop {
         guard !connection.isClosed else { return }
         connection.phase = .closed
         connection.input.discard(to: &pool)
-        port.budget.giveBack(connection.budgetBytes + connection.waitingBudgetBytes)
+        port.budget.giveBack(
+            connection.budgetBytes + connection.waitingBudgetBytes,
+            of: connection.neighbourhood
+        )
         connection.budgetBytes = 0
         connection.waitingBudgetBytes = 0
         let slot = Int(connection.token.slot)
         wheel.disarm(slot)
-        if let neighbourhood = connection.neighbourhood {
-            port.census.leave(from: neighbourhood)
-        } else {
+        if connection.isTurnedAway {
             turnedAwayCount -= 1
+        } else {
+            port.census.leave(from: connection.neighbourhood)
         }
         connections[slot] = nil
         freeSlots.append(slot)

@@ -38,7 +38,7 @@ extension HTTPServer {
         package var chunkExtensionBytes = 1 << 10
         /// Trailer fields of one body; more is 400.
         package var trailerBytes = 4 << 10
-        /// Bodies whose requests have no answer yet, over all loops; more is 503.
+        /// What has come of bodies whose requests have no answer yet, over all loops; more is 503.
         package var inFlightBodyBytes = 64 << 20
         /// The body of a refused request is read and dropped up to this size, so that the connection
         /// lives on. A longer one ends it. Dropping takes time but no memory.
@@ -52,18 +52,22 @@ extension HTTPServer {
         /// A body must bring `bodyProgressBytes`, or its end, each time this has passed; else 408.
         package var bodyTime: Duration = .seconds(10)
         package var bodyProgressBytes = 1 << 10
+        /// The average that a body must keep, in bytes a second, after a start of `bodyTime`; else
+        /// 408. It bounds how long a body of any length can hold what came of it.
+        package var bodyRateMin = 8 << 10
         /// Without a request the connection is closed.
         package var idleTime: Duration = .seconds(75)
         /// A client that takes nothing of its answer for so long is disconnected.
         package var writeTime: Duration = .seconds(30)
-        /// How long a refused client may go on sending before it is cut off.
+        /// How long the end of a connection is put off for a client that is told to go and that has
+        /// not ended it: since the last bytes that it sent, and in all.
         package var lingerTime: Duration = .seconds(2)
+        package var lingerTimeMax: Duration = .seconds(15)
+        /// So much such a client may still send before it is cut off.
+        package var lingerBytes = 16 << 20
 
         package init() {}
     }
 
-        package var lingerTimeMax: Duration = .seconds(15)
-        /// So much such a client may still send before it is cut off.
-        package var lingerBytes = 16 << 20
     package static var cores: Int { max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))) }
 }

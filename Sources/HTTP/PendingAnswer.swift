@@ -8,12 +8,19 @@ import Synchronization
 final class PendingAnswer: Sendable {
     private let port: LoopPort
     private let connection: PollToken
+    private let neighbourhood: Neighbourhood
     private let bodyBytes: Int
     private let isAnswered = Atomic<Bool>(false)
 
-    init(port: LoopPort, connection: PollToken, bodyBytes: Int) {
+    init(
+        port: LoopPort,
+        connection: PollToken,
+        neighbourhood: Neighbourhood,
+        bodyBytes: Int
+    ) {
         self.port = port
         self.connection = connection
+        self.neighbourhood = neighbourhood
         self.bodyBytes = bodyBytes
     }
 
@@ -25,7 +32,7 @@ final class PendingAnswer: Sendable {
 
     func answer(_ response: Response) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
-        port.budget.giveBack(bodyBytes)
+        port.budget.giveBack(bodyBytes, of: neighbourhood)
         port.answer(connection, response)
     }
 }

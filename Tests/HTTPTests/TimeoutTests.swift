@@ -54,6 +54,36 @@ struct TimeoutTests {
         dripping.join()
     }
 
+    @Test(
+        "A body that makes progress but falls behind its average is answered with 408",
+        arguments: [
+            "Content-Length: 16000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nf42400\r\n",
+        ]
+    )
+    func slowBody(rest: String) throws {
+        let server = try TestServer {
+            $0.bodyTime = .milliseconds(200)
+            $0.bodyProgressBytes = 10
+            $0.bodyRateMin = 10_000
+        }
+        let client = try server.client()
+        client.send("POST /echo HTTP/1.1\r\nHost: a\r\n" + rest)
+        let begun = Moment.now
+        let dripping = try Worker("drip") { [client = SendableClient(client)] in
+            // Half the rate that it must have, for longer than it may.
+            for _ in 0..<400 where server.server.counters.bodyTimeouts == 0 {
+                client.client.send(Array(repeating: 0x61, count: 100))
+                usleep(20_000)
+            }
+        }
+        #expect(client.answer()?.status == 408)
+        let time = Moment.now - begun
+        #expect(time >= .milliseconds(200) && time < .seconds(6))
+        dripping.join()
+        #expect(server.server.counters.bodyTimeouts == 1)
+        #expect(server.eventually { $0.inFlightBodyBytes == 0 })
+    }
+
     @Test("A body that makes progress may take longer than one interval")
     func steadyBody() throws {
         let server = try TestServer {

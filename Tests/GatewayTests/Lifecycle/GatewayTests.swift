@@ -93,14 +93,14 @@ import Testing
     func drainingLateRequest() throws {
         let trial = try TryOut { $0.destinations[0].transfer.packet.age = .seconds(3600) }
         let late = try trial.devices.opened(
-            saying: "POST /logs/last HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\n\r\n"
+            saying: "POST /logs/last HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\n\r\n{"
         )
-        #expect(eventually { trial.gateway.deviceServer.counters.inFlightBodyBytes == 7 })
+        #expect(eventually { trial.gateway.deviceServer.counters.inFlightBodyBytes > 0 })
         let gateway = trial.gateway
         let stop = try Worker("stop") { gateway.stop(within: .seconds(20)) }
         // It stops accepting after the first flush.
         #expect(eventually { (try? trial.devices.get("/healthz")) == nil })
-        late.say(Array(#"{"a":1}"#.utf8))
+        late.say(Array(#""a":1}"#.utf8))
         #expect(String(decoding: late.heard(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
         stop.join()
         #expect(gateway.report.queue.ledger.delivered == 1)

@@ -1,0 +1,136 @@
+import Net
+import System
+import Testing
+
+@testable import HTTP
+
+/// Bodies without an answer have a bound together.
+@Suite(.timeLimit(.minutes(1)))
+struct InFlightTests {
+    private static func post(_ path: String, _ size: Int) -> String {
+        "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n"
+    }
+
+    @Test("What a body declares costs others nothing; what came of it does")
+    func declaredIsNotTaken() throws {
+        let server = try TestServer { $0.inFlightBodyBytes = 64 << 20 }
+        var clients: [TestClient] = []
+        for _ in 0..<7 {
+            let client = try server.client()
+            client.send(Self.post("/later", 16 << 20) + String(repeating: "x", count: 40 << 10))
+            clients.append(client)
+        }
+        #expect(server.eventually { $0.inFlightBodyBytes == 7 * 40 << 10 })
+        let other = try server.client()
+        other.send(Self.post("/echo", 3) + "abc")
+        #expect(other.answer()?.text == "abc")
+    }
+
+    @Test("A body for which there is no room is refused before it is read")
+    func noRoom() throws {
+        let server = try TestServer { $0.inFlightBodyBytes = 1000 }
+        let first = try server.client()
+        first.send(Self.post("/later", 800) + String(repeating: "y", count: 800))
+        let held = server.held.next()
+        #expect(server.server.counters.inFlightBodyBytes == 800)
+        let second = try server.client()
+        let body = String(repeating: "x", count: 300)
+        second.send(Self.post("/echo", 300))
+        #expect(second.answer()?.status == 503)
+        second.send(body)
+        let chunked = try server.client()
+        chunked.send(
+            "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "12c\r\n\(body)\r\n0\r\n\r\n"
+        )
+        #expect(chunked.answer()?.status == 503)
+        #expect(server.server.counters.refusedInFlight == 2)
+        held.responder.send(Response(status: 200))
+        #expect(first.answer()?.status == 200)
+        second.send(Self.post("/echo", 300) + body)
+        #expect(second.answer()?.text == body)
+        #expect(server.server.counters.inFlightBodyBytes == 0)
+    }
+
+    @Test("A body that finds no more room in its middle is refused and gives back what it held")
+    func noRoomInTheMiddle() throws {
+        let server = try TestServer { $0.inFlightBodyBytes = 4 << 20 }
+        let part = String(repeating: "x", count: 2 << 20)
+        let first = try server.client()
+        first.send(Self.post("/echo", 3 << 20) + part)
+        #expect(server.eventually { $0.inFlightBodyBytes == 2 << 20 })
+        let second = try server.client()
+        second.send(Self.post("/later", 2 << 20))
+        #expect(server.eventually { $0.bytesIn > 2 << 20 })
+        first.send(String(repeating: "x", count: 512 << 10))
+        #expect(server.eventually { $0.inFlightBodyBytes == 5 << 19 })
+        second.send(part)
+        let answer = try #require(second.answer())
+        #expect(answer.status == 503)
+        #expect(answer.fields["connection"] == "close")
+        #expect(second.isEnded())
+        #expect(server.eventually { $0.inFlightBodyBytes == 5 << 19 })
+        first.send(String(repeating: "x", count: 512 << 10))
+        #expect(first.answer()?.body.count == 3 << 20)
+    }
+
+    @Test("One neighbourhood takes half of the room, or one whole body", arguments: [64, 16])
+    func share(mebibytes: Int) throws {
+        let budget = BodyBudget(limit: mebibytes << 20)
+        let expected = max(mebibytes / 2, 16) << 20
+        let neighbour = try neighbourhood("192.0.2.1")
+        #expect(budget.take(expected, for: neighbour, bodyBytesMax: 16 << 20))
+        #expect(!budget.take(1, for: neighbour, bodyBytesMax: 16 << 20))
+        let other = try neighbourhood("192.0.2.2")
+        #expect(budget.take(1, for: other, bodyBytesMax: 16 << 20) == (mebibytes == 64))
+        budget.giveBack(expected, of: neighbour)
+        #expect(budget.take(1, for: neighbour, bodyBytesMax: 16 << 20))
+    }
+
+    private func neighbourhood(_ host: String) throws -> Neighbourhood {
+        try #require(SocketAddress(host: host, port: 1)).neighbourhood
+    }
+
+    @Test("Pipelined requests that wait count as in flight")
+    func waitingInput() throws {
+        let server = try TestServer { $0.inFlightBodyBytes = 80 << 10 }
+        let client = try server.client()
+        let size = 30 << 10
+        let body = String(repeating: "x", count: size)
+        client.send(
+            "GET /later HTTP/1.1\r\nHost: a\r\n\r\n"
+                + "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n\(body)"
+        )
+        let request = server.held.next()
+        #expect(server.eventually { $0.bytesIn > size })
+        #expect(server.eventually { $0.inFlightBodyBytes >= size || $0.inFlightBodyBytes == 0 })
+        request.responder.send(Response(status: 200))
+        #expect(client.answer()?.status == 200)
+        #expect(client.answer()?.body.count == size)
+        #expect(server.server.counters.inFlightBodyBytes == 0)
+    }
+
+    @Test(
+        "Pipelined requests that find no room are not read, and the connection ends after the answer"
+    )
+    func noRoomToWait() throws {
+        let server = try TestServer { $0.inFlightBodyBytes = 20 << 10 }
+        let client = try server.client()
+        let body = String(repeating: "x", count: 30 << 10)
+        client.send(
+            "GET /later HTTP/1.1\r\nHost: a\r\n\r\n"
+                + "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: \(30 << 10)\r\n\r\n\(body)"
+        )
+        let request = server.held.next()
+        request.responder.send(Response(status: 200))
+        let answer = try #require(client.answer())
+        #expect(answer.status == 200)
+        // The second request may have come after the first was answered: then it is refused by itself.
+        if answer.fields["connection"] == nil {
+            #expect(client.answer()?.status == 503)
+        } else {
+            #expect(client.isEnded())
+        }
+        #expect(server.eventually { $0.inFlightBodyBytes == 0 })
+    }
+}
