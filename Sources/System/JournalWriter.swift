@@ -19,6 +19,7 @@ package final class JournalWriter: Sendable {
         self.lines = lines
         // It may hang in its last write, so nobody joins it.
         _ = try Worker("journal") {
+            pthread_detach(pthread_self())
             while let batch = lines.next() {
                 write(batch, to: descriptor)
                 lines.batchIsOut()
