@@ -64,10 +64,14 @@ enum Schema {
     static let applicationID = 0x534C_5543
 
     /// Brings a database of version `found` to this one, each step in a transaction of its own.
-    static func migrate(_ connection: Connection, from found: Int) throws(SQLiteError) {
-        for step in found..<migrations.count {
+    static func migrate(
+        _ connection: Connection,
+        from found: Int,
+        _ steps: [String] = migrations
+    ) throws(SQLiteError) {
+        for step in found..<steps.count {
             try connection.execute(
-                "BEGIN IMMEDIATE; \(migrations[step]); PRAGMA user_version = \(step + 1); COMMIT"
+                "BEGIN IMMEDIATE; \(steps[step]); PRAGMA user_version = \(step + 1); COMMIT"
             )
         }
     }

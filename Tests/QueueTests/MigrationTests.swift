@@ -1,0 +1,55 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct MigrationTests {
+    let directory = TemporaryDirectory()
+
+    private func fill() throws {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        store.close()
+    }
+
+    @Test("A step forward changes the tables and the version together, and keeps what is queued")
+    func forward() throws {
+        try fill()
+        let connection = try Connection(directory.path + "/queue.db", .readWrite)
+        let steps =
+            Schema.migrations + [
+                "ALTER TABLE streams ADD COLUMN lane INTEGER NOT NULL DEFAULT 7",
+                "CREATE TABLE dead (number INTEGER PRIMARY KEY)",
+            ]
+        try Schema.migrate(connection, from: Schema.migrations.count, steps)
+        #expect(try connection.integer("PRAGMA user_version") == Int64(steps.count))
+        #expect(try connection.integer("SELECT lane FROM streams") == 7)
+        #expect(try connection.integer("SELECT sum(logs) FROM rows") == 10)
+        #expect(try connection.integer("SELECT count(*) FROM dead") == 0)
+    }
+
+    @Test("A step that fails or is cut off by a crash leaves the version before it, whole")
+    func interrupted() throws {
+        try fill()
+        let version = Int64(Schema.migrations.count)
+        do {
+            let connection = try Connection(directory.path + "/queue.db", .readWrite)
+            let first = "CREATE TABLE dead (number INTEGER PRIMARY KEY)"
+            let second = "DELETE FROM rows; ALTER TABLE missing ADD COLUMN lane INTEGER"
+            #expect(throws: SQLiteError.self) {
+                try Schema.migrate(
+                    connection,
+                    from: Schema.migrations.count,
+                    Schema.migrations + [first, second]
+                )
+            }
+            // The process ends here, in the middle of the second step.
+            #expect(try connection.integer("SELECT count(*) FROM rows") == 0)
+        }
+        let connection = try Connection(directory.path + "/queue.db", .readWrite)
+        #expect(try connection.integer("PRAGMA user_version") == version + 1)
+        #expect(try connection.integer("SELECT sum(logs) FROM rows") == 10)
+        #expect(try connection.integer("SELECT count(*) FROM dead") == 0)
+    }
+}
