@@ -216,7 +216,7 @@ import Testing
 
     @Test("Logs that wait longer than allowed expire; sealed packets do not")
     func expiry() throws {
-        let time = Locked(WallTime(seconds: 1_700_000_000))
+        let time = Locked(WallTime(seconds: 1_800_000_000))
         let clock = QueueClock { time.withLock { $0 } }
         var configuration = QueueConfiguration.small(directory.path)
         configuration.ageMax = .seconds(60)

@@ -26,6 +26,8 @@ extension QueueOwner {
     private func lookAround(_ store: OpenStore, _ time: Moment) throws(SQLiteError) {
         let wasIdle = counts.commits == commitsBefore
         try measureRoom(store)
+        let step = clock.follow()
+        if step != .zero { store.clockStepped(by: step) }
         let expired = try store.expire()
         try store.giveBack()
         try store.commit()

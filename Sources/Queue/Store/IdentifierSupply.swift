@@ -32,6 +32,9 @@ struct IdentifierSupply {
         return highest
     }
 
+    /// The number given out last.
+    var last: Int64 { next - 1 }
+
     mutating func take(_ database: QueueDatabase) throws(SQLiteError) -> Int64 {
         if next > reserved {
             try database.write()

@@ -5,6 +5,7 @@ extension OpenStore {
     /// counts them as expired. Sealed packets are with delivery and stay. Returns the logs by
     /// destination.
     func expire(atMost rowsMax: Int = 10_000) throws(SQLiteError) -> [String: Int] {
+        guard knowsTime else { return [:] }
         let time = now()
         var expired: [String: Int] = [:]
         var left = rowsMax
@@ -26,14 +27,14 @@ extension OpenStore {
         var next: RowRecord?
         let rowsMax = left
         try database.rows(of: stream.id, after: stream.sealedThrough) { row in
-            guard gone.count < rowsMax, row.received + configuration.ageMax <= time else {
+            guard gone.count < rowsMax, begin(row) + configuration.ageMax <= time else {
                 next = row
                 return false
             }
             gone.append(row)
             return true
         }
-        if let next { stream.oldest = min(next.received, time) }
+        if let next { stream.oldest = min(begin(next), time) }
         guard let first = gone.first, let last = gone.last else { return 0 }
         left -= gone.count
         try database.write()

@@ -18,6 +18,7 @@ extension OpenStore {
         try checkSize()
         var byID: [Int64: QueuedStream] = [:]
         ids = IdentifierSupply(after: try IdentifierSupply.highest(database.connection))
+        inherit()
         for (name, ledger) in try database.ledgers() { destination(name).ledger = ledger }
         for record in try database.streams() {
             let stream = QueuedStream(record, destination(record.key.destination))
@@ -104,7 +105,6 @@ extension OpenStore {
         _ queued: inout [String: Int64]
     ) throws(SQLiteError) {
         var found = 0
-        let time = now()
         for id in try database.streamsWithRows() {
             guard let stream = byID[id] else { throw .damage("rows belong to no stream (\(id))") }
             let all = try database.sums(of: id, Int64.min...Int64.max)
@@ -120,8 +120,7 @@ extension OpenStore {
             try count(sums.rows, bytes: sums.size + sums.rows * Self.rowOverhead)
             queued[stream.key.destination, default: 0] += Int64(sums.logs)
             try database.rows(of: id, after: stream.sealedThrough) { row in
-                // A clock that was ahead in an earlier life must not hold a stream back.
-                stream.oldest = min(row.received, time)
+                stream.oldest = begin(row)
                 return false
             }
             stream.destination.schedule(stream)

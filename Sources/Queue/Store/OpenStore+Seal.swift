@@ -47,7 +47,7 @@ extension OpenStore {
         stream.waitingRows -= cut.rows.count
         stream.waitingLogs -= cut.logs
         stream.waitingRaw -= cut.raw
-        if let next { stream.oldest = min(next.received, time) }
+        if let next { stream.oldest = min(begin(next), time) }
         return SealedPacket(packet, recent: recent.take(cut.rows))
     }
 

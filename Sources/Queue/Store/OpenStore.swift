@@ -30,6 +30,12 @@ final class OpenStore {
     /// See `isLogCertain`.
     var foundLogIsMoved = false
 
+    /// Rows up to this one have the stamps of another clock.
+    var inherited: Int64 = 0
+    /// When this clock began to count, and by how much it was stepped forward in this life.
+    var since = WallTime(nanoseconds: 0)
+    var stepped = Duration.zero
+
     /// Free pages wait to be given back.
     var hasSpareSpace = false
 

@@ -34,6 +34,11 @@ final class QueuedDestination {
         }
     }
 
+    /// Its streams are filed anew by whoever calls this.
+    func forgetAges() {
+        aging = AgeHeap()
+    }
+
     private func ripen(_ stream: QueuedStream) {
         stream.isRipe = true
         ripe.append(stream)

@@ -1,0 +1,67 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct ClockTests {
+    let directory = TemporaryDirectory()
+    private let time = Locked(WallTime(seconds: 1_800_000_000))
+    /// Where the clock is stepped to when it is next followed.
+    private let target = Locked<WallTime?>(nil)
+
+    private func open(at seconds: Int64) throws -> LogStore {
+        time.withLock { $0 = WallTime(seconds: seconds) }
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.ageMax = .seconds(60)
+        let clock = QueueClock { [time] in
+            time.withLock { $0 }
+        } follow: { [time, target] in
+            guard let target = target.withLock({ $0.take() }) else { return .zero }
+            return time.withLock { time in
+                defer { time = target }
+                return .nanoseconds(target.nanoseconds - time.nanoseconds)
+            }
+        }
+        return try LogStore(configuration, journal: .silent, clock: clock)
+    }
+
+    private func wait(_ seconds: Int64) {
+        time.withLock { $0 = WallTime(seconds: $0.seconds + seconds) }
+    }
+
+    @Test(
+        "Stamps of a clock that was wrong in an earlier life count from this start",
+        arguments: [100, 4_000_000_000]
+    )
+    func earlierLife(wrong: Int64) throws {
+        let before = try open(at: wrong)
+        _ = before.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        before.close()
+        let store = try open(at: 1_800_000_000)
+        defer { store.close() }
+        // Shown by the housekeeping that looks for what is too old.
+        store.wait { $0.oldest != nil }
+        #expect(store.status.ledger.expired == 0)
+        #expect(store.status.oldest == WallTime(seconds: 1_800_000_000))
+        wait(70)
+        store.wait { $0.ledger.expired == 10 }
+    }
+
+    @Test(
+        "A step of the clock expires nothing and holds nothing back",
+        arguments: [
+            (100, 1_800_000_000), (1_800_000_000, 1_900_000_000), (1_900_000_000, 1_800_000_000),
+        ]
+    )
+    func steps(from: Int64, to: Int64) throws {
+        let store = try open(at: from)
+        defer { store.close() }
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        target.withLock { $0 = WallTime(seconds: to) }
+        store.wait { $0.oldest == WallTime(seconds: to) }
+        #expect(store.status.ledger.expired == 0)
+        wait(70)
+        store.wait { $0.ledger.expired == 10 }
+    }
+}
