@@ -1,5 +1,4 @@
 import Foundation
-import FoundationNetworking
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ServeTests {
@@ -95,18 +94,8 @@ import Testing
         #expect(!outcome.errors.contains("hush-hush"))
     }
 
-    private func post(_ url: URL, _ body: String) throws -> Int {
-        var request = URLRequest(url: url, timeoutInterval: 20)
-        request.httpMethod = "POST"
-        request.httpBody = Data(body.utf8)
-        let answered = DispatchSemaphore(value: 0)
-        // Written before the signal and read after it.
-        nonisolated(unsafe) var status = 0
-        URLSession.shared.dataTask(with: request) { _, response, _ in
-            status = (response as? HTTPURLResponse)?.statusCode ?? 0
-            answered.signal()
-        }.resume()
-        answered.wait()
-        return status
+    private func post(_ url: URL, _ body: String) throws -> Int? {
+        guard let port = url.port, let client = Client(port: UInt16(port)) else { return nil }
+        return client.send("POST", url.path, body: body)?.status
     }
 }
