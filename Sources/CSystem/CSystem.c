@@ -25,10 +25,6 @@ int sluice_random(void *bytes, size_t count) {
     return 0;
 }
 
-void sluice_trim_heap(void) {
-    malloc_trim(0);
-}
-
 void sluice_forbid_dumps(void) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);

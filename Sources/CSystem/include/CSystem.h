@@ -19,9 +19,6 @@ void sluice_name_thread(const char *name);
 /// Fills `bytes` from the kernel's generator; returns -1 with errno on failure.
 int sluice_random(void *bytes, size_t count);
 
-/// Gives free heap pages back to the kernel, as after a burst.
-void sluice_trim_heap(void);
-
 /// Forbids core dumps and the looking into this process by others of the same user.
 void sluice_forbid_dumps(void);
 
