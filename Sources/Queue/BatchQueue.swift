@@ -3,18 +3,53 @@ package protocol BatchQueue: Sendable {
     /// Whether a batch would be taken now. Costs an atomic load; asked before a body is read.
     var admission: QueueAdmission { get }
 
+    /// The same for a batch of this outlet, whose destination may be full while others are not.
+    func admission(for outlet: Outlet) -> QueueAdmission
+
     /// Stores the batches, all or none, and calls back once they are on stable storage (or cannot be),
     /// on the queue's own thread: the callback must be quick and must not wait.
+    ///
+    /// With an identity that was stored before and is still remembered, nothing is stored, and the outcome
+    /// tells what was answered then.
     func append(
         _ batches: [Batch],
+        identity: BatchIdentity?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     )
+}
+
+extension BatchQueue {
+    package func append(
+        _ batches: [Batch],
+        whenDurable: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        append(batches, identity: nil, whenDurable: whenDurable)
+    }
+}
+
+/// What tells a repeated request from a new one.
+package struct BatchIdentity: Sendable, Equatable {
+    /// Of everything that makes the request what it is: 16 bytes of a cryptographic digest.
+    package let digest: [UInt8]
+    /// What the first request was answered with.
+    package let receipt: [UInt8]
+    package let logs: Int
+
+    package init(digest: [UInt8], receipt: [UInt8], logs: Int) {
+        self.digest = digest
+        self.receipt = receipt
+        self.logs = logs
+    }
 }
 
 package enum QueueAdmission: Equatable, Sendable {
     case open
     /// The configured bound in bytes is reached.
     case full
+    /// The destination's own bound in bytes is reached.
+    case destinationFull
+    /// As many logstores of the destination have logs in the queue as may.
+    case tooManyLogstores
     /// The file system has less free space than the queue leaves to others.
     case diskFull
     /// The store cannot be written; it is tried again by itself.
@@ -24,5 +59,7 @@ package enum QueueAdmission: Equatable, Sendable {
 
 package enum AppendOutcome: Equatable, Sendable {
     case stored
+    /// It was stored before, and answered with this receipt and number of logs.
+    case repeated(receipt: [UInt8], logs: Int)
     case refused(QueueAdmission)
 }

@@ -98,8 +98,11 @@ private final class Opening: Sendable {
 extension LogStore: BatchQueue {
     package var admission: QueueAdmission { door.admission }
 
+    package func admission(for outlet: Outlet) -> QueueAdmission { door.admission }
+
     package func append(
         _ batches: [Batch],
+        identity: BatchIdentity?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         door.append(batches, whenDurable)
@@ -113,8 +116,16 @@ extension LogStore: PacketSource {
         door.post(.deliver(receiver))
     }
 
+    package func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
+        door.post(.announce(receiver))
+    }
+
     package func request(_ count: Int, for destination: String) {
         door.post(.request(count, destination: destination))
+    }
+
+    package func request(_ count: Int, for outlet: Outlet) {
+        door.post(.requestOf(outlet, count))
     }
 
     package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
@@ -131,6 +142,18 @@ extension LogStore: PacketSource {
 
     package func acknowledge(_ packet: SealedPacket) {
         door.post(.acknowledge(packet.number))
+    }
+
+    package func isolate(_ packet: SealedPacket, because reason: DeathReason) {
+        door.post(.isolate(packet.number, reason))
+    }
+
+    package func discard(_ packet: SealedPacket, because reason: DeathReason) {
+        door.post(.discard(packet.number, reason))
+    }
+
+    package func relane(_ packet: SealedPacket) {
+        door.post(.relane(packet.number))
     }
 
     package func flush(_ destination: String) {

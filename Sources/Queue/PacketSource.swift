@@ -10,9 +10,16 @@ package protocol PacketSource: Sendable {
     /// that sealed them; it must be quick.
     func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void)
 
+    /// Where outlets are announced: those that have logs, and each that gets its first. The receiver is
+    /// called on the queue's thread before any packet of theirs is handed over.
+    func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
+
     /// Raises by `count` how many packets of a destination may be handed over. Packets sealed in an
     /// earlier life come first, then streams that reached their size or age, oldest first.
     func request(_ count: Int, for destination: String)
+
+    /// The same for one outlet.
+    func request(_ count: Int, for outlet: Outlet)
 
     /// The packet's content, in order. Called on the consumer's thread: from memory when the rows are
     /// recent, else read from disk through the read-only connection.
@@ -24,6 +31,18 @@ package protocol PacketSource: Sendable {
 
     /// The packet is stored at the destination: removes it and counts its logs as delivered.
     func acknowledge(_ packet: SealedPacket)
+
+    /// The destination refuses the packet for what is in it, for ever. Takes out what is known to be wrong;
+    /// else halves it, until one log is left, which becomes a dead letter with the reason. What remains is
+    /// handed over in new packets: forget this one, and request others in its place.
+    func isolate(_ packet: SealedPacket, because reason: DeathReason)
+
+    /// The operator wants such packets dropped: removes it and counts its logs as discarded.
+    func discard(_ packet: SealedPacket, because reason: DeathReason)
+
+    /// SLS has seen the packet's sequence number already, though it cannot have seen the packet: hands it over
+    /// again in another lane. Forget this one, and request another in its place.
+    func relane(_ packet: SealedPacket)
 
     /// Seals what waits for a destination now, without waiting for size or age.
     func flush(_ destination: String)
@@ -47,6 +66,10 @@ package struct SealedPacket: Sendable {
     package let oldest: WallTime
     /// The content when it is still in memory.
     package let recent: [StoredBlock]?
+    /// For delivery exactly once; the same in each attempt.
+    package let lane: Lane?
+    /// Sealed in an earlier life, so that it may have been sent, and even stored, without our knowing.
+    package let isRecovered: Bool
 
     package init(
         number: Int64,
@@ -57,7 +80,9 @@ package struct SealedPacket: Sendable {
         logCount: Int,
         rawBytes: Int,
         oldest: WallTime,
-        recent: [StoredBlock]?
+        recent: [StoredBlock]?,
+        lane: Lane? = nil,
+        isRecovered: Bool = false
     ) {
         self.number = number
         self.stream = stream
@@ -68,6 +93,8 @@ package struct SealedPacket: Sendable {
         self.rawBytes = rawBytes
         self.oldest = oldest
         self.recent = recent
+        self.lane = lane
+        self.isRecovered = isRecovered
     }
 }
 

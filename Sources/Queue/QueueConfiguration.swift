@@ -16,8 +16,13 @@ package struct QueueConfiguration: Sendable {
     package var durability: Durability
     /// Space that the queue leaves free on its file system.
     package var freeBytesMin: Int
-    /// How each destination's logs are cut; others get the defaults.
-    package var packets: [String: PacketLimits]
+    /// What holds for each destination; others get the defaults.
+    package var destinations: [String: DestinationRules]
+    /// Dead letters that are older are dropped and counted as expired.
+    package var deadLetterAgeMax: Duration = .seconds(30 * 86_400)
+    /// How long, and how many of them, requests are remembered by their identity.
+    package var repeatsAgeMax: Duration = .seconds(86_400)
+    package var repeatsMax = 200_000
     /// Different streams that may wait at a time.
     package var streamsMax = 100_000
     package var tuning = QueueTuning()
@@ -28,14 +33,19 @@ package struct QueueConfiguration: Sendable {
         ageMax: Duration = .seconds(7 * 86_400),
         durability: Durability = .full,
         freeBytesMin: Int = 256 << 20,
-        packets: [String: PacketLimits] = [:]
+        destinations: [String: DestinationRules] = [:]
     ) {
         self.directory = directory
         self.bytesMax = bytesMax
         self.ageMax = ageMax
         self.durability = durability
         self.freeBytesMin = freeBytesMin
-        self.packets = packets
+        self.destinations = destinations
+    }
+
+    /// What holds for the destination.
+    func rules(_ destination: String) -> DestinationRules {
+        destinations[destination] ?? DestinationRules()
     }
 }
 

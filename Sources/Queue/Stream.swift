@@ -27,11 +27,28 @@ extension StreamKey {
 
 /// The logs of one device request that go to one stream.
 package struct Batch: Sendable {
+    /// Logs that are accepted, and can never be delivered as they are.
+    package struct Dead: Sendable {
+        package let logs: EncodedLogs
+        package let reason: DeathReason
+
+        package init(logs: EncodedLogs, reason: DeathReason) {
+            self.logs = logs
+            self.reason = reason
+        }
+    }
+
     package let stream: StreamKey
     package let logs: EncodedLogs
+    /// These become dead letters at once.
+    package let dead: [Dead]
+    /// So many logs more were accepted, and dropped by a policy of the operator's: counted as discarded.
+    package let dropped: Int
 
-    package init(stream: StreamKey, logs: EncodedLogs) {
+    package init(stream: StreamKey, logs: EncodedLogs, dead: [Dead] = [], dropped: Int = 0) {
         self.stream = stream
         self.logs = logs
+        self.dead = dead
+        self.dropped = dropped
     }
 }

@@ -13,7 +13,8 @@ import Testing
         let directory = try TemporaryDirectory()
         defer { directory.remove() }
         var configuration = QueueConfiguration(directory: directory.path, freeBytesMin: 0)
-        configuration.packets = ["app": PacketLimits(logs: 100, age: .milliseconds(10))]
+        let limits = PacketLimits(logs: 100, age: .milliseconds(10))
+        configuration.destinations = ["app": DestinationRules(packet: limits)]
         let store = try LogStore(configuration, journal: .silent)
         // Every other request fails, so that content is asked for a second time.
         let server = try ScriptedServer { _, number in

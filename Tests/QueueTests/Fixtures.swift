@@ -13,7 +13,10 @@ extension QueueConfiguration {
         var configuration = QueueConfiguration(
             directory: directory,
             freeBytesMin: 0,
-            packets: ["app": packets, "other": packets]
+            destinations: [
+                "app": DestinationRules(packet: packets),
+                "other": DestinationRules(packet: packets),
+            ]
         )
         configuration.tuning.linger = .zero
         configuration.tuning.spareBytes = 0

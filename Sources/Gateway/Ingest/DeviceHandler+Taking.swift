@@ -31,6 +31,9 @@ extension DeviceHandler {
             case .stored:
                 counters.countAccepted(route, logs: count, bodyBytes: bodyBytes)
                 responder.send(answers.accepted(route, receipt: receipt, count: count))
+            case .repeated(let receipt, let count):
+                counters.countAccepted(route, logs: 0, bodyBytes: bodyBytes)
+                responder.send(answers.accepted(route, receipt: receipt, count: count))
             case .refused(let admission):
                 responder.send(answers.refused(Refusal(admission), route))
             }

@@ -10,11 +10,19 @@ extension Refusal {
             switch admission {
             case .open: "try again"
             case .full: "the queue is full; keep the logs and send them again later"
+            case .destinationFull:
+                "the queue of this destination is full; keep the logs and send them again later"
+            case .tooManyLogstores:
+                "no room for one more logstore; see destinations.*.logstores_max"
             case .diskFull: "the disk is full; keep the logs and send them again later"
             case .failing: "the queue cannot be written; keep the logs and send them again later"
             case .stopping: "the gateway is stopping; keep the logs and send them again"
             }
-        self.init(503, "ServerBusy", reason)
+        if admission == .tooManyLogstores {
+            self.init(404, "LogStoreNotExist", reason)
+        } else {
+            self.init(503, "ServerBusy", reason)
+        }
     }
 
     init(_ error: InflateError) {

@@ -11,8 +11,8 @@ extension GatewayConfiguration {
             ageMax: queue.ageMax,
             durability: queue.durability,
             freeBytesMin: queue.freeBytesMin,
-            packets: Dictionary(
-                destinations.map { ($0.name, $0.transfer.packet) },
+            destinations: Dictionary(
+                destinations.map { ($0.name, DestinationRules(packet: $0.transfer.packet)) },
                 uniquingKeysWith: { first, _ in first }
             )
         )

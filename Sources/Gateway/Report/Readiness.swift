@@ -25,6 +25,8 @@ extension QueueAdmission {
         switch self {
         case .open: nil
         case .full: "the queue is full"
+        case .destinationFull: "the destination's part of the queue is full"
+        case .tooManyLogstores: "the destination has too many logstores"
         case .diskFull: "the disk is full"
         case .failing: "the queue cannot be written"
         case .stopping: "the queue is stopping"
@@ -36,6 +38,8 @@ extension QueueAdmission {
         switch self {
         case .open: "open"
         case .full: "full"
+        case .destinationFull: "destination_full"
+        case .tooManyLogstores: "too_many_logstores"
         case .diskFull: "disk_full"
         case .failing: "failing"
         case .stopping: "stopping"

@@ -2,8 +2,13 @@
 enum Message: Sendable {
     case append(Append)
     case deliver(@Sendable ([SealedPacket]) -> Void)
+    case announce(@Sendable ([Outlet]) -> Void)
     case request(Int, destination: String)
+    case requestOf(Outlet, Int)
     case acknowledge(Int64)
+    case isolate(Int64, DeathReason)
+    case discard(Int64, DeathReason)
+    case relane(Int64)
     case flush(String)
     /// Delivery could not read this packet.
     case unreadable(Int64)

@@ -84,6 +84,8 @@ extension QueueAdmission {
         case .diskFull: 2
         case .failing: 3
         case .stopping: 4
+        case .destinationFull: 5
+        case .tooManyLogstores: 6
         }
     }
 
@@ -94,6 +96,8 @@ extension QueueAdmission {
             case 1: .full
             case 2: .diskFull
             case 3: .failing
+            case 5: .destinationFull
+            case 6: .tooManyLogstores
             default: .stopping
             }
     }

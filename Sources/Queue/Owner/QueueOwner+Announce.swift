@@ -31,7 +31,7 @@ extension QueueOwner {
                     "remedy": "free some space, or lower queue.min_free_bytes",
                 ]
             )
-        case .full, .diskFull, .failing, .stopping: break
+        case .full, .diskFull, .destinationFull, .tooManyLogstores, .failing, .stopping: break
         }
     }
 }

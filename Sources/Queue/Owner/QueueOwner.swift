@@ -89,6 +89,7 @@ final class QueueOwner {
                 // Told twice, a packet must not be handed over twice.
                 if handed.contains(number) { unreadable.insert(number) }
             case .flush(let name): flushes.append(name)
+            case .announce, .requestOf, .isolate, .discard, .relane: break
             case .stop: isStopping = true
             }
         }

@@ -63,7 +63,7 @@ final class OpenStore {
         if let known = destinations[name] { return known }
         let new = QueuedDestination(
             name: name,
-            limits: configuration.packets[name] ?? PacketLimits(),
+            limits: configuration.rules(name).packet,
             ledger: Ledger()
         )
         destinations[name] = new

@@ -24,7 +24,7 @@ extension Salvage {
     ) throws(SQLiteError) {
         var behind = kept.sorted { $0.lowerBound < $1.lowerBound }[...]
         guard let destination = streams[stream]?.destination else { return }
-        let limits = configuration.packets[destination] ?? PacketLimits()
+        let limits = configuration.rules(destination).packet
         var cuts = [PacketCut(limits)]
         try saved.rows(of: stream, after: 0) { row in
             while let first = behind.first, first.upperBound < row.id {

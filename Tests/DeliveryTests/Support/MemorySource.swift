@@ -79,6 +79,11 @@ final class MemorySource: PacketSource {
     }
 
     func flush(_ destination: String) {}
+    func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {}
+    func request(_ count: Int, for outlet: Outlet) {}
+    func isolate(_ packet: SealedPacket, because reason: DeathReason) {}
+    func discard(_ packet: SealedPacket, because reason: DeathReason) {}
+    func relane(_ packet: SealedPacket) {}
 
     private func handOver() {
         let (receiver, packets) = state.change { state in

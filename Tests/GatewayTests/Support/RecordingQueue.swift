@@ -16,7 +16,13 @@ final class RecordingQueue: BatchQueue {
         state.withLock { $0 = admission }
     }
 
-    func append(_ batches: [Batch], whenDurable: @escaping @Sendable (AppendOutcome) -> Void) {
+    func admission(for outlet: Outlet) -> QueueAdmission { admission }
+
+    func append(
+        _ batches: [Batch],
+        identity: BatchIdentity?,
+        whenDurable: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
         let outcome = outcome.withLock { $0 }
         if outcome == .stored { self.batches.withLock { $0 += batches } }
         whenDurable(outcome)
