@@ -19,6 +19,7 @@ package struct Destination: Sendable, Equatable {
     /// Absent, it follows from the endpoint.
     package var region: String?
     package var labels: Labels
+    package var intake = Intake()
     package var transfer: Transfer
 
     /// What batches get that bring none, and what every batch gets.

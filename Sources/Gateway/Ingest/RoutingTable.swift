@@ -10,6 +10,7 @@ package struct RoutingTable: Sendable {
         let destination: String
         let logstore: String
         let labels: Destination.Labels
+        let intake: Destination.Intake
         /// Of a request that has one instead of a logstore.
         var tag: String?
     }
@@ -91,6 +92,7 @@ package struct RoutingTable: Sendable {
             destination: destination.name,
             logstore: logstore,
             labels: destination.labels,
+            intake: destination.intake,
             tag: tag
         )
     }
