@@ -7,6 +7,9 @@ package struct SLSAnswer: Sendable, Equatable {
     package let requestID: String?
     /// The server's clock, from an answer of SLS only.
     package let serverTime: WallTime?
+    /// How long SLS wants to be left alone (`Retry-After`): more than nothing, and an hour at most.
+    /// From an answer of SLS only, so that no captive portal closes a destination.
+    package let retryAfter: Duration?
     package let errorCode: String?
     package let errorMessage: String?
 
@@ -21,6 +24,8 @@ package struct SLSAnswer: Sendable, Equatable {
         self.status = status
         requestID = value("x-log-requestid").flatMap(Self.identifier)
         serverTime = requestID == nil ? nil : Self.time(value("x-log-time"), date: value("date"))
+        retryAfter =
+            requestID == nil ? nil : Self.wait(value("retry-after"), serverTime: serverTime)
         let error = status == 200 ? nil : ErrorBody(parsing: body)
         errorCode = error?.code
         errorMessage = error?.message
@@ -34,6 +39,23 @@ package struct SLSAnswer: Sendable, Equatable {
 
     /// The bounds that SLS's own SDKs believe, whoever tells the time.
     private static let plausibleSeconds: ClosedRange<Int64> = 1_500_000_001...4_294_967_293
+
+    private static let retryAfterMax: Duration = .seconds(3600)
+
+    /// Seconds, or a date (RFC 9110 section 10.2.3). A date counts from the server's time in the same
+    /// answer: the clock of this host may be off. Without that time it says nothing.
+    private static func wait(_ text: String?, serverTime: WallTime?) -> Duration? {
+        guard let text else { return nil }
+        let seconds: Int64
+        if let number = Int64(text), text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") }) {
+            seconds = number
+        } else if let date = WallTime(httpDate: text), let serverTime {
+            seconds = date.seconds - serverTime.seconds
+        } else {
+            return nil
+        }
+        return seconds > 0 ? min(.seconds(seconds), retryAfterMax) : nil
+    }
 
     private static func time(_ seconds: String?, date: String?) -> WallTime? {
         let candidates = [

@@ -14,11 +14,12 @@ import Testing
         var answer = ReceivedAnswer()
         let lines = [
             "HTTP/1.1 200 OK", "X-Log-RequestID:  ABC ", "Set-Cookie: a=b", "Date:x", "bad",
+            "Retry-After: 5",
         ]
         #expect(receive(lines, into: &answer))
         #expect(receive([""], into: &answer))
-        #expect(answer.headers.map(\.name) == ["x-log-requestid", "date"])
-        #expect(answer.headers.map(\.value) == ["ABC", "x"])
+        #expect(answer.headers.map(\.name) == ["x-log-requestid", "date", "retry-after"])
+        #expect(answer.headers.map(\.value) == ["ABC", "x", "5"])
     }
 
     @Test("A final answer does not inherit from an interim one")

@@ -52,6 +52,33 @@ import Testing
         #expect(SLSAnswer(status: 200, headers: headers, body: []).serverTime == nil)
     }
 
+    static let date = (name: "Date", value: "Tue, 14 Jan 2025 08:30:00 GMT")
+
+    @Test(
+        "How long to wait is told in seconds or as a date of the server's clock, an hour at most",
+        arguments: [
+            ("5", 5), ("3600", 3600), ("86400", 3600), ("9223372036854775807", 3600),
+            ("Tue, 14 Jan 2025 08:30:07 GMT", 7), ("Fri, 31 Dec 9999 23:59:59 GMT", 3600),
+            ("0", nil), ("-5", nil), ("+5", nil), ("1.5", nil), ("soon", nil), ("", nil),
+            ("99999999999999999999", nil), ("Tue, 14 Jan 2025 08:29:59 GMT", nil),
+            ("Tue, 14 Jan 2025 08:30:00 GMT", nil),
+        ] as [(String, Int?)]
+    )
+    func retryAfter(text: String, seconds: Int?) {
+        let headers = [Self.id, Self.date, (name: "Retry-After", value: text)]
+        let answer = SLSAnswer(status: 503, headers: headers, body: [])
+        #expect(answer.retryAfter == seconds.map { .seconds($0) })
+    }
+
+    @Test("Nobody but SLS can ask for patience, and a date needs a clock to count from")
+    func retryAfterOfOthers() {
+        let soon = (name: "Retry-After", value: "5")
+        let date = (name: "Retry-After", value: "Tue, 14 Jan 2025 08:30:07 GMT")
+        #expect(SLSAnswer(status: 503, headers: [soon], body: []).retryAfter == nil)
+        #expect(SLSAnswer(status: 503, headers: [Self.id, soon], body: []).retryAfter != nil)
+        #expect(SLSAnswer(status: 503, headers: [Self.id, date], body: []).retryAfter == nil)
+    }
+
     @Test("The reason of a refusal is read from its body")
     func refusal() {
         let body =

@@ -5,7 +5,9 @@ struct ReceivedAnswer {
     static let bodyBytesMax = 256 << 10
     static let headBytesMax = 64 << 10
     static let valueBytesMax = 256
-    static let namesKept: Set<String> = ["x-log-requestid", "x-log-time", "date"]
+    static let namesKept: Set<String> = [
+        "x-log-requestid", "x-log-time", "date", "retry-after",
+    ]
 
     private(set) var headers: [(name: String, value: String)] = []
     private(set) var body: [UInt8] = []
