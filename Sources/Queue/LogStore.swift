@@ -120,6 +120,10 @@ extension LogStore: PacketSource {
         door.post(.announce(receiver))
     }
 
+    package func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
+        door.post(.retire(receiver))
+    }
+
     package func request(_ count: Int, for destination: String) {
         door.post(.request(count, destination: destination))
     }

@@ -10,15 +10,20 @@ package protocol PacketSource: Sendable {
     /// that sealed them; it must be quick.
     func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void)
 
-    /// Where outlets are announced: those that have logs, and each that gets its first. The receiver is
-    /// called on the queue's thread before any packet of theirs is handed over.
+    /// Where outlets are announced: all that are known, and each that is new. The receiver is called on the
+    /// queue's thread before any packet of theirs is handed over. Nothing has been asked of an outlet that is
+    /// announced.
     func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
+
+    /// Where outlets are named that had no logs for so long that the queue forgot them, and with them what was
+    /// asked of them. They are announced again with their next log.
+    func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
 
     /// Raises by `count` how many packets of a destination may be handed over. Packets sealed in an
     /// earlier life come first, then streams that reached their size or age, oldest first.
     func request(_ count: Int, for destination: String)
 
-    /// The same for one outlet.
+    /// The same for one outlet, of those that were announced. No more than 4096 are remembered.
     func request(_ count: Int, for outlet: Outlet)
 
     /// The packet's content, in order. Called on the consumer's thread: from memory when the rows are

@@ -27,11 +27,21 @@ extension QueueConfiguration {
     }
 }
 
+extension Outlet {
+    static func named(_ logstore: String, destination: String = "app") -> Outlet {
+        Outlet(destination: destination, logstore: logstore)
+    }
+}
+
 extension StreamKey {
-    static func named(_ name: String, destination: String = "app") -> StreamKey {
+    static func named(
+        _ name: String,
+        destination: String = "app",
+        logstore: String = "app-log"
+    ) -> StreamKey {
         StreamKey(
             destination: destination,
-            logstore: "app-log",
+            logstore: logstore,
             trailer: GroupTrailer(topic: name, source: "", tags: [])
         )
     }
@@ -140,6 +150,12 @@ final class Consumer: Sendable {
     /// Asks for so many packets and waits for them.
     func packets(_ count: Int, of destination: String = "app") -> [SealedPacket] {
         store.request(count, for: destination)
+        return arrived.take(count)
+    }
+
+    /// The same of one outlet, which must have been announced.
+    func packets(_ count: Int, of outlet: Outlet) -> [SealedPacket] {
+        store.request(count, for: outlet)
         return arrived.take(count)
     }
 

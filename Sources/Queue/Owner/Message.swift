@@ -3,6 +3,7 @@ enum Message: Sendable {
     case append(Append)
     case deliver(@Sendable ([SealedPacket]) -> Void)
     case announce(@Sendable ([Outlet]) -> Void)
+    case retire(@Sendable ([Outlet]) -> Void)
     case request(Int, destination: String)
     case requestOf(Outlet, Int)
     case acknowledge(Int64)

@@ -118,6 +118,7 @@ extension QueueOwner {
         report(recovery)
         self.store = store
         try measureRoom(store)
+        compareOutlets(with: store)
     }
 
     private func report(_ recovery: Recovery) {

@@ -31,6 +31,7 @@ extension QueueOwner {
         let expired = try store.expire()
         try store.giveBack()
         try store.commit()
+        announceChanges(in: store)
         for (destination, logs) in expired {
             journal.warning(
                 "logs expired: they waited longer than max_age",

@@ -56,7 +56,7 @@ extension QueueOwner {
                 var shown = QueueStatus.Destination()
                 shown.ledger = destination.ledger
                 shown.oldest = destination.ledger.queued > 0 ? oldest[name] : nil
-                shown.demand = demand[name] ?? 0
+                shown.demand = demand.totals[name] ?? 0
                 shown.packets = destination.packetCount
                 status.destinations[name] = shown
             }

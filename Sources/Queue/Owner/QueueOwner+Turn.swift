@@ -14,6 +14,7 @@ extension QueueOwner {
             let sealed = receiver == nil ? [] : try store.packets(for: demand)
             try commit(store)
             settle(sealed)
+            announceChanges(in: store)
             publish()
             for (append, outcome) in taken { answer(append, outcome) }
             if !sealed.isEmpty { receiver?(sealed) }
@@ -77,7 +78,7 @@ extension QueueOwner {
         flushes.removeAll(keepingCapacity: true)
         for packet in sealed {
             handed.insert(packet.number)
-            demand[packet.stream.destination]? -= 1
+            demand.meet(packet.stream.outlet)
         }
     }
 

@@ -30,8 +30,12 @@ final class QueueOwner {
     var acknowledged: [Int64] = []
     var unreadable: Set<Int64> = []
     var flushes: [String] = []
-    var demand: [String: Int] = [:]
+    var demand = Demand()
     var receiver: (@Sendable ([SealedPacket]) -> Void)?
+    /// Outlets that delivery was told of, and whom it has for that.
+    var outlets: Set<Outlet> = []
+    var outletReceiver: (@Sendable ([Outlet]) -> Void)?
+    var retiredReceiver: (@Sendable ([Outlet]) -> Void)?
     var isStopping = false
 
     /// What the journal said last of the admission, and when it may warn again.
@@ -83,13 +87,16 @@ final class QueueOwner {
             switch message {
             case .append(let append): appends.append(append)
             case .deliver(let receiver): self.receiver = receiver
-            case .request(let count, let name): demand[name, default: 0] += count
+            case .request(let count, let name): demand.raise(name, by: count)
             case .acknowledge(let number): acknowledged.append(number)
             case .unreadable(let number):
                 // Told twice, a packet must not be handed over twice.
                 if handed.contains(number) { unreadable.insert(number) }
             case .flush(let name): flushes.append(name)
-            case .announce, .requestOf, .isolate, .discard, .relane: break
+            case .announce(let receiver): announceAll(to: receiver)
+            case .retire(let receiver): retiredReceiver = receiver
+            case .requestOf(let outlet, let count): request(count, for: outlet)
+            case .isolate, .discard, .relane: break
             case .stop: isStopping = true
             }
         }
@@ -99,7 +106,9 @@ final class QueueOwner {
     private func wait() {
         var pause = nextHousekeeping - .now
         if let store {
-            if let due = nextDue() { pause = min(pause, due - clock.now()) }
+            if receiver != nil, let due = store.nextDue(demand) {
+                pause = min(pause, due - clock.now())
+            }
             if store.hasSpareSpace { pause = min(pause, Self.givingBackPause) }
         } else {
             pause = min(pause, retry.next - .now)
@@ -115,15 +124,6 @@ final class QueueOwner {
 
     /// Between two steps of giving space back.
     private static let givingBackPause = Duration.milliseconds(20)
-
-    /// When the next stream comes of age that somebody asks for.
-    private func nextDue() -> WallTime? {
-        guard let store, receiver != nil else { return nil }
-        return demand.lazy
-            .filter { $0.value > 0 }
-            .compactMap { store.destinations[$0.key]?.nextDue }
-            .min()
-    }
 
     private func shutDown() {
         door.reader.withLock { $0.close() }

@@ -27,11 +27,13 @@ extension OpenStore {
         // Backwards says nothing about who was right before.
         let forward = max(step, .zero)
         stepped += forward
-        for destination in destinations.values { destination.forgetAges() }
+        for destination in destinations.values {
+            for outlet in destination.outlets.values { outlet.forgetAges() }
+        }
         for stream in streams.values {
             stream.isAging = false
             stream.oldest = min(stream.oldest + forward, since)
-            stream.destination.schedule(stream)
+            stream.outlet.schedule(stream)
         }
     }
 }

@@ -37,7 +37,7 @@ extension OpenStore {
             nextPack: 1
         )
         try database.add(record)
-        let new = QueuedStream(record, destination(key.destination))
+        let new = QueuedStream(record, outlet(key.outlet))
         streams[key] = new
         return new
     }
@@ -58,7 +58,7 @@ extension OpenStore {
             try packer.pack(batches, scratch: &joined) { raw, logs throws(SQLiteError) in
                 try add(raw, logs: logs, to: stream, time)
             }
-            stream.destination.schedule(stream)
+            stream.outlet.schedule(stream)
         }
         touched.removeAll(keepingCapacity: true)
         stagedBytes = 0

@@ -19,7 +19,7 @@ extension OpenStore {
             throw .damage("packet \(number) lacks rows")
         }
         guard !broken.isEmpty else {
-            packet.stream.destination.sealedBefore.append(number)
+            packet.stream.outlet.sealedBefore.append(number)
             return 0
         }
         try database.write()
@@ -43,7 +43,7 @@ extension OpenStore {
         )
         if let new {
             bytes += try enter(new, remainder, packet.stream).bytes
-            packet.stream.destination.sealedBefore.append(new.number)
+            packet.stream.outlet.sealedBefore.append(new.number)
         }
         try rest(packet.stream)
         return lost

@@ -21,9 +21,9 @@ extension OpenStore {
         inherit()
         for (name, ledger) in try database.ledgers() { destination(name).ledger = ledger }
         for record in try database.streams() {
-            let stream = QueuedStream(record, destination(record.key.destination))
+            let stream = QueuedStream(record, outlet(record.key.outlet))
             byID[record.id] = stream
-            streams[record.key] = stream
+            streams[stream.key] = stream
         }
         var queued: [String: Int64] = [:]
         try recoverPackets(byID, handed: handed)
@@ -86,7 +86,7 @@ extension OpenStore {
             stream.sealedThrough = max(stream.sealedThrough, record.rows.upperBound)
             try count(packet.rowCount, bytes: packet.bytes)
             if !handed.contains(record.number) {
-                stream.destination.sealedBefore.append(record.number)
+                stream.outlet.sealedBefore.append(record.number)
             }
         }
     }
@@ -123,7 +123,7 @@ extension OpenStore {
                 stream.oldest = begin(row)
                 return false
             }
-            stream.destination.schedule(stream)
+            stream.outlet.schedule(stream)
         }
         guard found == rows else { throw .damage("\(found - rows) rows belong to no packet") }
     }

@@ -1,31 +1,8 @@
 import System
 
 extension OpenStore {
-    /// Seals and gathers packets to hand over after the commit: those of an earlier life first, then
-    /// from ripe streams in turn, for each destination as many as it asks for.
-    func packets(for demand: [String: Int]) throws(SQLiteError) -> [SealedPacket] {
-        var gathered: [SealedPacket] = []
-        let time = now()
-        for (name, count) in demand where count > 0 {
-            guard let destination = destinations[name] else { continue }
-            for _ in 0..<count {
-                if let number = destination.sealedBefore.popFirst() {
-                    guard let packet = packets[number] else { continue }
-                    gathered.append(SealedPacket(packet, recent: nil))
-                } else if let stream = destination.nextRipe(time) {
-                    gathered.append(try seal(stream, time))
-                    destination.schedule(stream)
-                } else {
-                    break
-                }
-            }
-        }
-        return gathered
-    }
-
     /// Seals the stream's next packet: as many waiting rows as the limits allow, one at least.
-    private func seal(_ stream: QueuedStream, _ time: WallTime) throws(SQLiteError) -> SealedPacket
-    {
+    func seal(_ stream: QueuedStream, _ time: WallTime) throws(SQLiteError) -> SealedPacket {
         var cut = PacketCut(stream.destination.limits)
         var next: RowRecord?
         try database.rows(of: stream.id, after: stream.sealedThrough) { row in
@@ -75,12 +52,14 @@ extension OpenStore {
     func enter(_ packet: QueuedPacket) {
         packets[packet.record.number] = packet
         packet.stream.packetCount += 1
+        packet.stream.outlet.packetCount += 1
         packet.stream.destination.packetCount += 1
     }
 
     func leave(_ packet: QueuedPacket) {
         packets[packet.record.number] = nil
         packet.stream.packetCount -= 1
+        packet.stream.outlet.packetCount -= 1
         packet.stream.destination.packetCount -= 1
     }
 
@@ -90,7 +69,7 @@ extension OpenStore {
         for stream in streams.values
         where stream.destination === destination && stream.waitingRows > 0 {
             stream.flushThrough = stream.lastRow
-            destination.schedule(stream)
+            stream.outlet.schedule(stream)
         }
     }
 }

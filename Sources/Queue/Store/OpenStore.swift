@@ -12,6 +12,8 @@ final class OpenStore {
 
     var streams: [StreamKey: QueuedStream] = [:]
     var destinations: [String: QueuedDestination] = [:]
+    /// Outlets that came or went since this was last looked at.
+    var changedOutlets: Set<Outlet> = []
     /// Sealed, not yet acknowledged.
     var packets: [Int64: QueuedPacket] = [:]
     var ids = IdentifierSupply(after: 0)
@@ -59,17 +61,6 @@ final class OpenStore {
     /// What a row costs besides its payload: its other columns, its index entry, the ends of pages.
     static let rowOverhead = 160
 
-    func destination(_ name: String) -> QueuedDestination {
-        if let known = destinations[name] { return known }
-        let new = QueuedDestination(
-            name: name,
-            limits: configuration.rules(name).packet,
-            ledger: Ledger()
-        )
-        destinations[name] = new
-        return new
-    }
-
     /// Makes everything since the last commit durable, the ledger with it.
     func commit() throws(SQLiteError) {
         guard database.isWriting else { return }
@@ -110,6 +101,7 @@ final class OpenStore {
             try database.write()
             try database.removeStream(oldest.id)
             streams[oldest.key] = nil
+            leave(oldest.outlet)
         }
     }
 }

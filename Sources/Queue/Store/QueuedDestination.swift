@@ -1,75 +1,25 @@
-import System
-
-/// A destination's part of the queue: its ledger and the order in which its streams are sealed.
+/// A destination's part of the queue: its ledger, its rules and its outlets.
 final class QueuedDestination {
     let name: String
-    var limits: PacketLimits
+    var rules: DestinationRules
     var ledger: Ledger
     /// The ledger's row on disk is behind.
     var isLedgerStale = false
 
+    /// By logstore: those of which a stream is known.
+    var outlets: [String: QueuedOutlet] = [:]
+    /// Whose turn it is when packets of any of them are asked for.
+    var turn = 0
     /// Sealed and not acknowledged.
     var packetCount = 0
-    /// Sealed in an earlier life and not handed over in this one: they go first.
-    var sealedBefore = Fifo<Int64>()
-    /// Streams to seal from, in the order in which they became ripe: each gets its turn.
-    private var ripe = Fifo<QueuedStream>()
-    private var aging = AgeHeap()
 
-    init(name: String, limits: PacketLimits, ledger: Ledger) {
+    init(name: String, rules: DestinationRules, ledger: Ledger) {
         self.name = name
-        self.limits = limits
+        self.rules = rules
         self.ledger = ledger
     }
 
-    /// Files the stream where it belongs now: called after each change of what waits in it.
-    func schedule(_ stream: QueuedStream) {
-        guard stream.waitingRows > 0, !stream.isRipe else { return }
-        let isFull = stream.waitingRaw >= limits.rawBytes || stream.waitingLogs >= limits.logs
-        if isFull || stream.sealedThrough < stream.flushThrough {
-            ripen(stream)
-        } else if !stream.isAging {
-            stream.isAging = true
-            aging.insert(stream, due: due(stream))
-        }
-    }
-
-    /// Its streams are filed anew by whoever calls this.
-    func forgetAges() {
-        aging = AgeHeap()
-    }
-
-    private func ripen(_ stream: QueuedStream) {
-        stream.isRipe = true
-        ripe.append(stream)
-    }
-
-    private func due(_ stream: QueuedStream) -> WallTime {
-        stream.oldest + limits.age
-    }
-
-    /// The next stream to seal from, if one is ripe.
-    func nextRipe(_ now: WallTime) -> QueuedStream? {
-        while let first = aging.first, first.due <= now {
-            let stream = aging.removeFirst()
-            stream.isAging = false
-            guard stream.waitingRows > 0, !stream.isRipe else { continue }
-            // Its oldest rows may have left since it was filed.
-            if due(stream) <= now {
-                ripen(stream)
-            } else {
-                schedule(stream)
-            }
-        }
-        while let stream = ripe.popFirst() {
-            stream.isRipe = false
-            if stream.waitingRows > 0 { return stream }
-        }
-        return nil
-    }
-
-    /// When the next stream comes of age.
-    var nextDue: WallTime? { aging.first?.due }
+    var limits: PacketLimits { rules.packet }
 
     func change(_ body: (inout Ledger) -> Void) {
         body(&ledger)

@@ -7,8 +7,8 @@ final class QueuedStream {
     let id: Int64
     let key: StreamKey
     let cost: Int
-    /// Unowned: it holds its streams in its lines, and lives as long as the store.
-    unowned let destination: QueuedDestination
+    /// Unowned: it holds its streams in its lines, and is forgotten after the last of them.
+    unowned let outlet: QueuedOutlet
     let packPrefix: String
     var nextPack: Int64
 
@@ -26,9 +26,9 @@ final class QueuedStream {
     var packetCount = 0
     /// A flush seals up to this row without waiting for size or age.
     var flushThrough: Int64 = 0
-    /// Stands in its destination's line of streams to seal from.
+    /// Stands in its outlet's line of streams to seal from.
     var isRipe = false
-    /// Stands in its destination's heap of ages.
+    /// Stands in its outlet's heap of ages.
     var isAging = false
     /// Counted among those that are not empty.
     var isBusy = false
@@ -37,14 +37,22 @@ final class QueuedStream {
     /// Batches of the transaction at hand, not yet made into rows.
     var staged: [EncodedLogs] = []
 
-    init(_ record: StreamRecord, _ destination: QueuedDestination) {
+    init(_ record: StreamRecord, _ outlet: QueuedOutlet) {
         id = record.id
-        key = record.key
+        // The outlet's own strings: those of each record would be one more copy per stream.
+        key = StreamKey(
+            destination: outlet.name.destination,
+            logstore: outlet.name.logstore,
+            trailer: record.key.trailer
+        )
         cost = record.key.cost
         packPrefix = record.packPrefix
         nextPack = record.nextPack
-        self.destination = destination
+        self.outlet = outlet
+        outlet.streamCount += 1
     }
+
+    var destination: QueuedDestination { outlet.destination }
 
     var isEmpty: Bool { waitingRows == 0 && packetCount == 0 && staged.isEmpty }
 

@@ -80,6 +80,7 @@ final class MemorySource: PacketSource {
 
     func flush(_ destination: String) {}
     func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {}
+    func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {}
     func request(_ count: Int, for outlet: Outlet) {}
     func isolate(_ packet: SealedPacket, because reason: DeathReason) {}
     func discard(_ packet: SealedPacket, because reason: DeathReason) {}

@@ -1,0 +1,69 @@
+import System
+
+extension OpenStore {
+    /// Seals and gathers packets to hand over after the commit, of each outlet as many as are asked for.
+    func packets(for demand: Demand) throws(SQLiteError) -> [SealedPacket] {
+        var gathered: [SealedPacket] = []
+        let time = now()
+        for (name, count) in demand.byOutlet where count > 0 {
+            guard let outlet = destinations[name.destination]?.outlets[name.logstore] else {
+                continue
+            }
+            for _ in 0..<count {
+                guard let packet = try nextPacket(of: outlet, time) else { break }
+                gathered.append(packet)
+            }
+        }
+        for (name, count) in demand.byDestination where count > 0 {
+            guard let destination = destinations[name] else { continue }
+            for _ in 0..<count {
+                guard let packet = try nextPacket(ofAny: destination, time) else { break }
+                gathered.append(packet)
+            }
+        }
+        return gathered
+    }
+
+    /// Those of an earlier life first, then from ripe streams in turn.
+    private func nextPacket(
+        of outlet: QueuedOutlet,
+        _ time: WallTime
+    ) throws(SQLiteError) -> SealedPacket? {
+        while let number = outlet.sealedBefore.popFirst() {
+            if let packet = packets[number] { return SealedPacket(packet, recent: nil) }
+        }
+        guard let stream = outlet.nextRipe(time) else { return nil }
+        let packet = try seal(stream, time)
+        outlet.schedule(stream)
+        return packet
+    }
+
+    private func nextPacket(
+        ofAny destination: QueuedDestination,
+        _ time: WallTime
+    ) throws(SQLiteError) -> SealedPacket? {
+        let outlets = Array(destination.outlets.values)
+        for _ in outlets {
+            destination.turn += 1
+            let outlet = outlets[destination.turn % outlets.count]
+            if let packet = try nextPacket(of: outlet, time) { return packet }
+        }
+        return nil
+    }
+
+    /// When the next stream comes of age that somebody asks for.
+    func nextDue(_ demand: Demand) -> WallTime? {
+        var due: WallTime?
+        func note(_ outlet: QueuedOutlet?) {
+            guard let time = outlet?.nextDue else { return }
+            due = min(due ?? time, time)
+        }
+        for (name, count) in demand.byOutlet where count > 0 {
+            note(destinations[name.destination]?.outlets[name.logstore])
+        }
+        for (name, count) in demand.byDestination where count > 0 {
+            destinations[name]?.outlets.values.forEach(note)
+        }
+        return due
+    }
+}
