@@ -11,8 +11,7 @@ extension OpenStore {
             throw SQLiteError.damage("packet \(number) has \(removed) rows, not \(packet.rowCount)")
         }
         leave(packet)
-        bytes -= packet.bytes
-        rows -= packet.rowCount
+        weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
         let logs = Int64(packet.record.logs)
         stream.destination.change { ledger in
             ledger.delivered += logs

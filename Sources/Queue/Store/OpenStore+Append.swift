@@ -86,8 +86,7 @@ extension OpenStore {
         stream.waitingRows += 1
         stream.waitingLogs += logs
         stream.waitingRaw += raw.count
-        bytes += row.size + Self.rowOverhead
-        rows += 1
+        weighWaiting(stream.destination, bytes: row.size + Self.rowOverhead, rows: 1)
         stream.destination.change { ledger in
             ledger.accepted += Int64(logs)
             ledger.queued += Int64(logs)

@@ -43,11 +43,12 @@ extension OpenStore {
         stream.waitingRows -= gone.count
         stream.waitingLogs -= logs
         stream.waitingRaw -= gone.reduce(0) { $0 + $1.raw }
-        for row in gone {
-            recent.remove(row.id)
-            bytes -= row.size + Self.rowOverhead
-        }
-        rows -= gone.count
+        for row in gone { recent.remove(row.id) }
+        weighWaiting(
+            stream.destination,
+            bytes: -gone.reduce(0) { $0 + $1.size + Self.rowOverhead },
+            rows: -gone.count
+        )
         stream.destination.change { ledger in
             ledger.expired += Int64(logs)
             ledger.queued -= Int64(logs)

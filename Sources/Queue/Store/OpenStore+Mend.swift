@@ -29,8 +29,7 @@ extension OpenStore {
             try database.removeRows(of: packet.stream.id, row.id...row.id)
         }
         // Not by the broken rows' own numbers, which may be what is broken.
-        bytes -= packet.bytes
-        rows -= broken.count
+        weigh(packet.stream.destination, bytes: -packet.bytes, rows: -broken.count)
         let lost = packet.record.logs - remainder.logs
         packet.stream.destination.change { ledger in
             ledger.discarded += Int64(lost)
@@ -42,7 +41,10 @@ extension OpenStore {
             pack: packet.stream.nextPack
         )
         if let new {
-            bytes += try enter(new, remainder, packet.stream).bytes
+            weigh(
+                packet.stream.destination,
+                bytes: try enter(new, remainder, packet.stream).bytes
+            )
             packet.stream.outlet.sealedBefore.append(new.number)
         }
         try rest(packet.stream)

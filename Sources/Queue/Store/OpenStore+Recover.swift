@@ -84,7 +84,8 @@ extension OpenStore {
             )
             enter(packet)
             stream.sealedThrough = max(stream.sealedThrough, record.rows.upperBound)
-            try count(packet.rowCount, bytes: packet.bytes)
+            weigh(stream.destination, bytes: packet.bytes, rows: packet.rowCount)
+            try checkWeight()
             if !handed.contains(record.number) {
                 stream.outlet.sealedBefore.append(record.number)
             }
@@ -92,9 +93,7 @@ extension OpenStore {
     }
 
     /// Each is plausible, and so must be their sum.
-    private func count(_ more: Int, bytes moreBytes: Int) throws(SQLiteError) {
-        rows += more
-        bytes += moreBytes
+    private func checkWeight() throws(SQLiteError) {
         guard Plausible.counts.contains(Int64(bytes)) else {
             throw .damage("rows cannot have \(bytes) bytes")
         }
@@ -117,7 +116,12 @@ extension OpenStore {
             stream.waitingRows = sums.rows
             stream.waitingLogs = sums.logs
             stream.waitingRaw = sums.raw
-            try count(sums.rows, bytes: sums.size + sums.rows * Self.rowOverhead)
+            weighWaiting(
+                stream.destination,
+                bytes: sums.size + sums.rows * Self.rowOverhead,
+                rows: sums.rows
+            )
+            try checkWeight()
             queued[stream.key.destination, default: 0] += Int64(sums.logs)
             try database.rows(of: id, after: stream.sealedThrough) { row in
                 stream.oldest = begin(row)

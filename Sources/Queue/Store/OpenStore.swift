@@ -24,7 +24,7 @@ final class OpenStore {
     var resting = Fifo<QueuedStream>()
     var restingBytes = 0
 
-    /// What the queue's bound counts, rows and the streams that are not empty, and its rows.
+    /// What the queue's bound counts, rows and the streams that are not empty, and its rows. See `weigh`.
     var bytes = 0
     var rows = 0
     /// The file's size when it was last looked at.
@@ -58,9 +58,6 @@ final class OpenStore {
         recent = RecentPayloads(bytesMax: configuration.tuning.recentBytesMax)
     }
 
-    /// What a row costs besides its payload: its other columns, its index entry, the ends of pages.
-    static let rowOverhead = 160
-
     /// Makes everything since the last commit durable, the ledger with it.
     func commit() throws(SQLiteError) {
         guard database.isWriting else { return }
@@ -71,21 +68,10 @@ final class OpenStore {
         try database.commit()
     }
 
-    func wake(_ stream: QueuedStream) {
-        guard !stream.isBusy else { return }
-        stream.isBusy = true
-        busyStreams += 1
-        bytes += stream.cost
-    }
-
     /// Files a stream that may have become empty, and forgets the longest empty ones: a fleet whose
     /// devices come and go leaves no trail.
     func rest(_ stream: QueuedStream) throws(SQLiteError) {
-        if stream.isEmpty, stream.isBusy {
-            stream.isBusy = false
-            busyStreams -= 1
-            bytes -= stream.cost
-        }
+        if stream.isEmpty { sleep(stream) }
         if stream.isEmpty, !stream.isResting {
             stream.isResting = true
             resting.append(stream)

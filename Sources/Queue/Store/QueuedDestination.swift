@@ -12,6 +12,11 @@ final class QueuedDestination {
     var turn = 0
     /// Sealed and not acknowledged.
     var packetCount = 0
+    /// What its bound counts, and what of that are rows that wait.
+    var bytes = 0
+    var waitingBytes = 0
+    /// Logstores that have logs in the queue.
+    var busyLogstores: Set<String> = []
 
     init(name: String, rules: DestinationRules, ledger: Ledger) {
         self.name = name

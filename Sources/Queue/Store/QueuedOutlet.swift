@@ -8,6 +8,8 @@ final class QueuedOutlet {
 
     /// Its streams, empty ones too; without any it is forgotten.
     var streamCount = 0
+    /// Those that are not empty.
+    var busyStreams = 0
     /// Sealed and not acknowledged.
     var packetCount = 0
     /// Sealed and not handed over, of an earlier life for example: they go first.

@@ -1,0 +1,42 @@
+extension OpenStore {
+    /// What a row costs besides its payload: its other columns, its index entry, the ends of pages.
+    static let rowOverhead = 160
+
+    /// Counts what came, or with negative numbers left, in the bounds of the queue and of the destination.
+    /// Whatever has a row of its own weighs its payload and `rowOverhead`.
+    func weigh(_ destination: QueuedDestination, bytes more: Int, rows moreRows: Int = 0) {
+        bytes += more
+        rows += moreRows
+        destination.bytes += more
+    }
+
+    /// Waiting rows came, or left because they expired: these an overflow could drop.
+    func weighWaiting(_ destination: QueuedDestination, bytes more: Int, rows moreRows: Int) {
+        weigh(destination, bytes: more, rows: moreRows)
+        destination.waitingBytes += more
+    }
+
+    func wake(_ stream: QueuedStream) {
+        guard !stream.isBusy else { return }
+        stream.isBusy = true
+        busyStreams += 1
+        let outlet = stream.outlet
+        outlet.busyStreams += 1
+        if outlet.busyStreams == 1 {
+            outlet.destination.busyLogstores.insert(outlet.name.logstore)
+        }
+        weigh(stream.destination, bytes: stream.cost)
+    }
+
+    func sleep(_ stream: QueuedStream) {
+        guard stream.isBusy else { return }
+        stream.isBusy = false
+        busyStreams -= 1
+        let outlet = stream.outlet
+        outlet.busyStreams -= 1
+        if outlet.busyStreams == 0 {
+            outlet.destination.busyLogstores.remove(outlet.name.logstore)
+        }
+        weigh(stream.destination, bytes: -stream.cost)
+    }
+}
