@@ -7,6 +7,7 @@ enum ControlRoute: Equatable, Sendable {
     case fault(Int)
     case limits
     case keys
+    case poisons
 
     init?(path: String) {
         switch path {
@@ -16,6 +17,7 @@ enum ControlRoute: Equatable, Sendable {
         case "/faults": self = .faults
         case "/limits": self = .limits
         case "/keys": self = .keys
+        case "/poisons": self = .poisons
         default:
             guard path.hasPrefix("/faults/"), let id = Int(path.dropFirst(8)) else { return nil }
             self = .fault(id)

@@ -4,6 +4,7 @@ import System
 struct LogRules {
     let limits: SandboxConfiguration.Limits
     let now: WallTime
+    var poisons: Poisons?
 
     private static let reservedKeys: [StaticString] = [
         "__time__", "__source__", "__topic__", "__partition_time__", "_extract_others_",
@@ -18,6 +19,7 @@ struct LogRules {
                 "A key has \(key.count) bytes, 1 to \(limits.keyBytesMax) are allowed."
             )
         }
+        try poisons?.check(key)
         // All of them begin like this, most keys do not.
         guard key[0] == UInt8(ascii: "_") else { return }
         for reserved in Self.reservedKeys where reserved.utf8CodeUnitCount == key.count {

@@ -32,6 +32,9 @@ extension Sandbox {
         case (.keys, "GET"): listKeys()
         case (.keys, "POST"): try setKey(body)
         case (.keys, "DELETE"): try removeKey(request)
+        case (.poisons, "GET"): listPoisons()
+        case (.poisons, "POST"): try setPoison(body)
+        case (.poisons, "DELETE"): removePoisons()
         default:
             throw Refusal(
                 405,

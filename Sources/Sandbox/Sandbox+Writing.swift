@@ -24,7 +24,7 @@ extension Sandbox {
         let lane = try write.isRouted ? request.lane() : nil
         try admit(project, write.logstore, rawBytes: request["x-log-bodyrawsize"])
         let raw = try request.rawBody(body, inflater: inflater, limits: configuration.limits)
-        let rules = LogRules(limits: configuration.limits, now: write.visit.now)
+        let rules = rules(at: write.visit.now)
         let logs = try LogGroupReader.read(raw, rules: rules)
         try store(
             logs,
@@ -52,7 +52,7 @@ extension Sandbox {
         try checkLogstore(logstore)
         try admit(project, logstore, rawBytes: "\(body.count)")
         let raw = try request.rawTrackBody(body, inflater: inflater, limits: configuration.limits)
-        let rules = LogRules(limits: configuration.limits, now: visit.now)
+        let rules = rules(at: visit.now)
         let logs = try TrackReader.read(raw, rules: rules)
         // A page that is closed may send its last, empty list.
         guard !logs.entries.isEmpty else { return }
@@ -65,6 +65,13 @@ extension Sandbox {
                 received: visit.now
             )
         )
+    }
+
+    private func rules(at now: WallTime) -> LogRules {
+        let poisons = state.withLock { $0.poisons }
+        // Asked for each key of each log: nothing where there is none.
+        let isAny = !poisons.refusals.isEmpty
+        return LogRules(limits: configuration.limits, now: now, poisons: isAny ? poisons : nil)
     }
 
     private func store(

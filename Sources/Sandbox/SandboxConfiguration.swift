@@ -52,6 +52,7 @@ package struct SandboxConfiguration: Sendable {
         package var faultsMax = 100
         package var rateLimitsMax = 100
         package var keysMax = 1000
+        package var poisonsMax = 32
         /// Answers that latency, `hold` or `wait` keep back at the same time.
         package var lateAnswersMax = 10_000
 

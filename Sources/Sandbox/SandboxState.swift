@@ -6,6 +6,7 @@ struct SandboxState: ~Copyable {
     var faults: FaultPlan
     var rateLimits: RateLimits
     var keys: KeyRing
+    var poisons: Poisons
     var statistics: Statistics
     var random: SeededRandom
     var hasToldOfDrops = false
@@ -16,6 +17,7 @@ struct SandboxState: ~Copyable {
         faults = FaultPlan(capacity: limits.faultsMax)
         rateLimits = RateLimits(capacity: limits.rateLimitsMax)
         keys = KeyRing(configuration.keys, capacity: limits.keysMax)
+        poisons = Poisons(capacity: limits.poisonsMax)
         statistics = Statistics(since: configuration.clock())
         random = SeededRandom(seed: configuration.seed)
     }

@@ -1,0 +1,68 @@
+import System
+
+/// What the sandbox finds wrong with logs on request: a log that has a field of such a name is refused, and
+/// the whole request with it, as SLS refuses all for one.
+struct Poisons: Sendable {
+    private(set) var refusals: [(key: [UInt8], refusal: Refusal)] = []
+    let capacity: Int
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    /// False when there are too many.
+    mutating func set(_ key: String, _ refusal: Refusal) -> Bool {
+        let bytes = Array(key.utf8)
+        refusals.removeAll { $0.key == bytes }
+        guard refusals.count < capacity else { return false }
+        refusals.append((bytes, refusal))
+        return true
+    }
+
+    mutating func removeAll() { refusals = [] }
+
+    func check(_ key: UnsafeRawBufferPointer) throws(Refusal) {
+        for (poison, refusal) in refusals where key.elementsEqual(poison) { throw refusal }
+    }
+}
+
+extension Sandbox {
+    func listPoisons() -> Answer {
+        let objects = state.withLock { $0.poisons.refusals }.map { key, refusal in
+            var object = JSONObject()
+            object.add("key", String(decoding: key, as: UTF8.self))
+            object.add("status", refusal.status)
+            object.add("code", refusal.code)
+            object.add("message", refusal.message)
+            return object
+        }
+        var object = JSONObject()
+        object.add("poisons", objects)
+        return .json(object.finished)
+    }
+
+    func setPoison(_ body: UnsafeRawBufferPointer) throws(Refusal) -> Answer {
+        var fields = try ControlFields(body)
+        let key = try fields.text("key")
+        let code = try fields.text("code") ?? "PostBodyInvalid"
+        let status = try fields.integer("status", in: 400...499)
+        let message = try fields.text("message", bytesMax: 4096)
+        try fields.refuseUnknown()
+        guard let key else { throw .badParameter("key is missing: a field's name.") }
+        guard let status = status ?? KnownCode.statuses[code] else {
+            throw .badParameter("The code \(code) needs a status.")
+        }
+        let words = message ?? "A log has the field \(key), which the sandbox was asked to refuse."
+        let isSet = state.withLock { $0.poisons.set(key, Refusal(status, code, words)) }
+        guard isSet else {
+            let most = configuration.limits.poisonsMax
+            throw .badParameter("\(most) poisons are set: remove them first.")
+        }
+        return listPoisons()
+    }
+
+    func removePoisons() -> Answer {
+        state.withLock { $0.poisons.removeAll() }
+        return listPoisons()
+    }
+}
