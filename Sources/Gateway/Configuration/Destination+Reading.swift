@@ -9,7 +9,10 @@ extension Destination {
         "no destination: describe one in a file given with --config, set SLUICE_ENDPOINT, "
         + "SLUICE_PROJECT and SLUICE_LOGSTORE, or try without an account: sluice serve --sandbox"
 
-    static func readAll(_ section: consuming Section) -> [PlacedDestination] {
+    static func readAll(
+        _ section: consuming Section,
+        queue: QueueSettings
+    ) -> [PlacedDestination] {
         let report = section.report
         let names = section.names.isEmpty ? ["default"] : section.names
         // The environment speaks of the default destination, and makes one where there is none.
@@ -30,7 +33,8 @@ extension Destination {
             }
             let place = section.place(of: name)
             let settings = section.section(name)
-            if let destination = read(settings, name: name, isDefault: name == defaultName) {
+            let isDefault = name == defaultName
+            if let destination = read(settings, name: name, isDefault: isDefault, queue: queue) {
                 found.append((destination, place))
             }
         }
@@ -42,60 +46,47 @@ extension Destination {
     private static func read(
         _ section: consuming Section,
         name: String,
-        isDefault: Bool
+        isDefault: Bool,
+        queue: QueueSettings
     ) -> Destination? {
-        let endpoint = section.required(
+        let endpoints = section.required(
             "endpoint",
-            .endpoint,
             variable: isDefault ? "SLUICE_ENDPOINT" : nil,
-            inSandbox: try? Endpoint(parsing: "http://localhost")
-        )
+            inSandbox: (try? Endpoint(parsing: "http://localhost")).map { [$0] }
+        ) { $0.list("endpoint", .endpoint, counts: 1...8, $1) }
         let project = section.required(
             "project",
-            .name(.project),
             variable: isDefault ? "SLUICE_PROJECT" : nil,
             inSandbox: "sandbox"
-        )
+        ) { $0.value("project", .name(.project), $1) }
         let logstore = section.required(
             "logstore",
-            .logstore,
             variable: isDefault ? "SLUICE_LOGSTORE" : nil,
             inSandbox: .any
-        )
+        ) { $0.value("logstore", .logstore, $1) }
         let credential = section.value("credential", .text(upTo: 64)) ?? "default"
         let signatures: Kind<SignatureVersion> = .choice(["v1": .v1, "v4": .v4])
-        let signature = section.value("signature", signatures)
-        let override = Override(variable: isDefault ? "SLUICE_REGION" : nil)
-        let isRegionGiven = section.has("region") || section.report.inputs.override(override) != nil
-        let givenRegion = section.value("region", .name(.region), override)
+        let signature = section.value("signature", signatures) ?? .v4
+        let region = readRegion(&section, isDefault: isDefault, endpoints ?? [], signature)
         let labels = Labels.read(&section)
+        let intake = Intake.read(&section)
+        let backlog = Backlog.read(&section, logstore: logstore, queue: queue)
         let transfer = Transfer.read(&section)
-        let path = section.path
-        let place = section.place(of: "signature")
-        let report = section.report
         section.refuseOthers()
-        guard let endpoint, let project, let logstore else { return nil }
-        // Only a look-alike of SLS lives on this machine, and that has no region.
-        let region = givenRegion ?? (endpoint.isLoopback ? "local" : nil)
-        let destination = Destination(
+        guard let endpoints, let project, let logstore else { return nil }
+        return Destination(
             name: name,
-            endpoint: endpoint,
+            endpoints: endpoints,
             project: project,
             logstore: logstore,
             credential: credential,
-            signature: signature ?? .v4,
+            signature: signature,
             region: region,
             labels: labels,
+            intake: intake,
+            backlog: backlog,
             transfer: transfer
         )
-        if !isRegionGiven || givenRegion != nil, !report.inputs.isSandboxed {
-            do throws(EndpointError) {
-                _ = try SigningMethod(destination.signature, region: region, endpoint: endpoint)
-            } catch {
-                report.add(place, key: "\(path).signature", error.description)
-            }
-        }
-        return destination
     }
 
     /// Two destinations for the same project and logstore: no request could tell them apart.

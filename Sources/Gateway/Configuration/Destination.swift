@@ -1,4 +1,3 @@
-package import Queue
 package import SLS
 
 /// A place to deliver to, as the configuration describes it.
@@ -10,17 +9,19 @@ package struct Destination: Sendable, Equatable {
     }
 
     package var name: String
-    package var endpoint: Endpoint
+    /// At least one; the first that answers is used, the earlier the better.
+    package var endpoints: [Endpoint]
     package var project: String
     package var logstore: Logstore
     /// The credential's name.
     package var credential: String
     package var signature: SignatureVersion
-    /// Absent, it follows from the endpoint.
+    /// Absent where no endpoint shows it and signature v1 needs none.
     package var region: String?
-    package var labels: Labels
+    package var labels = Labels()
     package var intake = Intake()
-    package var transfer: Transfer
+    package var backlog = Backlog()
+    package var transfer = Transfer()
 
     /// What batches get that bring none, and what every batch gets.
     package struct Labels: Sendable, Equatable {
@@ -32,16 +33,5 @@ package struct Destination: Sendable, Equatable {
         package var topic = ""
         package var source = ""
         package var tags: [Tag] = []
-    }
-
-    /// How packets are made and sent.
-    package struct Transfer: Sendable, Equatable {
-        package var compression = Compression.lz4
-        package var packet = PacketLimits()
-        package var concurrency = 8
-        package var connectTimeout: Duration = .seconds(10)
-        package var sendTimeout: Duration = .seconds(15)
-        /// Certificates to trust instead of the system's.
-        package var certificateFile: String?
     }
 }

@@ -45,8 +45,8 @@ extension GatewayConfiguration {
             Override(option: "--data-dir", variable: "SLUICE_DATA_DIR")
         )
         let queue = QueueSettings.read(file.section("queue"))
-        refuseDevices(file.section("devices"))
-        let destinations = Destination.readAll(file.section("destinations"))
+        let devices = DeviceSettings.read(file.section("devices"))
+        let destinations = Destination.readAll(file.section("destinations"), queue: queue)
         let credentials = readCredentials(file.section("credentials"), usedBy: destinations)
         let log = LogSettings.read(file.section("log"))
         let limits = LimitSettings.read(file.section("limits"))
@@ -60,6 +60,7 @@ extension GatewayConfiguration {
             dataDirectory: dataDirectory
                 ?? (report.inputs.isSandboxed ? "sluice-data" : "/var/lib/sluice"),
             queue: queue,
+            devices: devices,
             destinations: destinations.map(\.destination),
             credentials: credentials,
             log: log,
@@ -83,15 +84,6 @@ extension GatewayConfiguration {
             }
         }
         return configuration
-    }
-
-    private static func refuseDevices(_ section: consuming Section) {
-        section.refuseOthers(
-            later: [
-                "keys": "not in this version: every device that reaches the listener may send",
-                "cors": "not in this version: web pages of every origin may send",
-            ]
-        )
     }
 
     private static func takenPort(

@@ -11,6 +11,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var admin: AdminSettings
     package var dataDirectory: String
     package var queue = QueueSettings()
+    package var devices = DeviceSettings()
     package var destinations: [Destination]
     /// By the name that destinations use.
     package var credentials: [String: Credential]
@@ -36,6 +37,20 @@ package struct QueueSettings: Sendable, Equatable {
     package var ageMax: Duration = .seconds(7 * 86_400)
     package var durability = QueueConfiguration.Durability.full
     package var freeBytesMin = 256 << 20
+    package var deadLetterAgeMax: Duration = .seconds(30 * 86_400)
+    /// For destinations that say nothing of their own.
+    package var overflow = DestinationRules.Overflow.reject
+    package var freshShare = 0.0
+}
+
+package struct DeviceSettings: Sendable, Equatable {
+    /// How repeated requests are recognised; with either at 0 none are.
+    package struct Duplicates: Sendable, Equatable {
+        package var window: Duration = .seconds(86_400)
+        package var max = 200_000
+    }
+
+    package var duplicates = Duplicates()
 }
 
 package struct LogSettings: Sendable, Equatable {

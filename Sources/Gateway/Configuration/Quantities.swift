@@ -12,8 +12,9 @@ func byteSize(_ text: String) -> Int? {
     return overflows ? nil : size
 }
 
-/// Durations as "500ms", "1s", "10m", "2h", "7d" or several of them, as in "1h30m".
+/// Durations as "500ms", "1s", "10m", "2h", "7d" or several of them, as in "1h30m"; nothing needs no unit.
 func timeSpan(_ text: String) -> Duration? {
+    if text == "0" { return .zero }
     let units: [String: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
     var rest = text[...]
     var total: Int64 = 0

@@ -6,7 +6,7 @@ struct Section: ~Copyable {
     /// Whether the file has it at all.
     let isInFile: Bool
     private let line: Int
-    private var entries: [String: YAMLNode.Entry] = [:]
+    private(set) var entries: [String: YAMLNode.Entry] = [:]
     /// The keys, in the order of the file.
     private(set) var names: [String] = []
     private var known: [String] = []
@@ -64,9 +64,14 @@ struct Section: ~Copyable {
         _ kind: Kind<Value>,
         _ override: Override = .none
     ) -> Value? {
-        known.append(key)
-        let fromFile = valueFromFile(key, kind)
-        guard let (place, text) = report.inputs.override(override) else { return fromFile }
+        know(key)
+        let fromFile = entries[key].flatMap { parsed($0.value, key, kind) }
+        return report.inputs.override(override) == nil ? fromFile : overriding(override, kind)
+    }
+
+    /// What option or environment say; nil when they are wrong, and that is reported.
+    func overriding<Value>(_ override: Override, _ kind: Kind<Value>) -> Value? {
+        guard let (place, text) = report.inputs.override(override) else { return nil }
         do throws(Mismatch) {
             return try kind.parse(text)
         } catch {
@@ -75,18 +80,19 @@ struct Section: ~Copyable {
         }
     }
 
-    /// As `value`, for what must be given; `inSandbox` does instead when a sandbox stands in for SLS.
+    /// A setting that must be given, read by `read`; `inSandbox` does instead when a sandbox stands in
+    /// for SLS.
     mutating func required<Value>(
         _ key: String,
-        _ kind: Kind<Value>,
         variable: String?,
-        inSandbox: Value?
+        inSandbox: Value?,
+        _ read: (inout Section, Override) -> Value?
     ) -> Value? {
         let override = Override(variable: variable)
         guard !has(key), report.inputs.override(override) == nil else {
-            return value(key, kind, override)
+            return read(&self, override)
         }
-        known.append(key)
+        know(key)
         if report.inputs.isSandboxed, let inSandbox { return inSandbox }
         if let variable, !isInFile {
             report.add(.environment(variable), "not set, and a destination needs it")
@@ -97,7 +103,7 @@ struct Section: ~Copyable {
     }
 
     mutating func section(_ key: String) -> Section {
-        known.append(key)
+        know(key)
         return Section(entries[key]?.value, path: keyPath(key), report: report)
     }
 
@@ -119,8 +125,12 @@ struct Section: ~Copyable {
         }
     }
 
-    private func valueFromFile<Value>(_ key: String, _ kind: Kind<Value>) -> Value? {
-        guard let node = entries[key]?.value, !node.isNull else { return nil }
+    /// From now on the key is one that means something here.
+    mutating func know(_ key: String) { known.append(key) }
+
+    /// What a node of the file says; nil when it says nothing, or something wrong, which is reported.
+    func parsed<Value>(_ node: YAMLNode, _ key: String, _ kind: Kind<Value>) -> Value? {
+        guard !node.isNull else { return nil }
         do throws(Mismatch) {
             guard case .scalar(let written, _) = node.content else {
                 throw Mismatch("wants \(kind.wants), got \(node.kindName)")

@@ -4,14 +4,19 @@ import Queue
 import System
 
 extension QueueSettings {
+    static var age: Kind<Duration> {
+        .duration(.seconds(60) ... .seconds(86_400 * 365))
+    }
+
     static func read(_ section: consuming Section) -> QueueSettings {
         var settings = QueueSettings()
         if let bytes = section.value("max_bytes", .size(1 << 20...1 << 50)) {
             settings.bytesMax = bytes
         }
-        if let age = section.value("max_age", .duration(.seconds(60) ... .seconds(86_400 * 365))) {
-            settings.ageMax = age
-        }
+        if let age = section.value("max_age", age) { settings.ageMax = age }
+        if let age = section.value("dead_letter_age", age) { settings.deadLetterAgeMax = age }
+        if let choice = section.value("overflow", .overflow) { settings.overflow = choice }
+        if let share = section.value("fresh_first", .freshShare) { settings.freshShare = share }
         let durability = Kind<QueueConfiguration.Durability>.choice([
             "full": .full, "normal": .normal,
         ])

@@ -37,11 +37,13 @@ package struct Check: Sendable {
                 case .any: "any logstore"
                 }
             let isDefault = destination.name == configuration.defaultDestination.name
+            let endpoints = destination.endpoints.map(\.description).joined(separator: ", else ")
             lines.append(
                 "  destination  \(destination.name)\(isDefault ? " (default)" : ""): "
-                    + "\(destination.project)/\(logstore) at \(destination.endpoint), "
+                    + "\(destination.project)/\(logstore) at \(endpoints), "
                     + "signature \(destination.signature), key \(key(of: destination, configuration))"
             )
+            lines += destination.particulars.map { "               \($0)" }
         }
         return lines.joined(separator: "\n")
     }

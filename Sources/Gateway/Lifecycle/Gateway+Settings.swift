@@ -5,17 +5,35 @@ import Queue
 
 extension GatewayConfiguration {
     var queueConfiguration: QueueConfiguration {
-        QueueConfiguration(
+        var settings = QueueConfiguration(
             directory: dataDirectory,
             bytesMax: queue.bytesMax,
             ageMax: queue.ageMax,
             durability: queue.durability,
             freeBytesMin: queue.freeBytesMin,
             destinations: Dictionary(
-                destinations.map { ($0.name, DestinationRules(packet: $0.transfer.packet)) },
+                destinations.map { ($0.name, $0.queueRules) },
                 uniquingKeysWith: { first, _ in first }
             )
         )
+        settings.deadLetterAgeMax = queue.deadLetterAgeMax
+        settings.repeatsAgeMax = devices.duplicates.window
+        settings.repeatsMax = devices.duplicates.window > .zero ? devices.duplicates.max : 0
+        return settings
+    }
+}
+
+extension Destination {
+    var queueRules: DestinationRules {
+        var rules = DestinationRules(packet: transfer.packet)
+        rules.bytesMax = backlog.bytesMax
+        rules.ageMax = backlog.ageMax
+        rules.overflow = backlog.overflow
+        rules.freshShare = backlog.freshShare
+        rules.logstoresMax = backlog.logstoresMax
+        rules.lanes = transfer.lanes
+        rules.lateLogs = intake.lateLogs
+        return rules
     }
 }
 
@@ -25,7 +43,7 @@ extension Destination {
     var deliverySettings: DestinationSettings {
         var settings = DestinationSettings(
             name: name,
-            endpoint: endpoint,
+            endpoint: endpoints[0],
             project: project,
             credential: credential,
             signature: signature,
@@ -36,6 +54,7 @@ extension Destination {
         settings.leases = max(settings.leases, transfer.concurrency * 2)
         settings.connectTimeout = transfer.connectTimeout
         settings.sendTimeout = transfer.sendTimeout
+        settings.stallTimeout = transfer.stallTimeout
         settings.certificateAuthorities = transfer.certificateFile
         return settings
     }

@@ -85,7 +85,7 @@ extension GatewayReport.Destination {
             }
         self.init(
             name: destination.name,
-            endpoint: destination.endpoint.description,
+            endpoint: destination.endpoints[0].description,
             project: destination.project,
             logstore: logstore,
             queue: queue,

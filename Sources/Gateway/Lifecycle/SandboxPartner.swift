@@ -43,9 +43,10 @@ final class SandboxPartner: Sendable {
             // The name has room for the project in front, which curl resolves to loopback by itself.
             if let endpoint = try? Endpoint(parsing: "http://localhost:\(address.port)") {
                 redirected.destinations[index].region =
-                    region ?? redirected.destinations[index].endpoint.region ?? "sandbox"
-                redirected.destinations[index].endpoint = endpoint
+                    region ?? "sandbox"
+                redirected.destinations[index].endpoints = [endpoint]
             }
+            redirected.destinations[index].transfer.proxy = nil
             redirected.destinations[index].credential = Self.credentialName
         }
         return redirected

@@ -26,7 +26,7 @@ import Testing
         "Durations are numbers with units",
         arguments: [
             ("500ms", Duration.milliseconds(500)), ("1s", .seconds(1)), ("1h30m", .seconds(5400)),
-            ("7d", .seconds(604_800)), ("0s", .zero),
+            ("7d", .seconds(604_800)), ("0s", .zero), ("0", .zero),
         ]
     )
     func durations(text: String, expected: Duration) {
@@ -36,6 +36,37 @@ import Testing
     @Test("What is no duration is refused", arguments: ["", "1", "s", "1.5s", "-1s", "1 s", "1w"])
     func noDuration(text: String) {
         #expect(timeSpan(text) == nil)
+    }
+
+    @Test(
+        "Shares are percentages",
+        arguments: [("20%", 0.2), ("0%", 0), ("0", 0), ("90%", 0.9)]
+    )
+    func shares(text: String, share: Double) throws {
+        #expect(try Kind<Double>.share(upTo: 90).parse(text) == share)
+    }
+
+    @Test("What is no share is refused", arguments: ["", "%", "20", "-1%", "1.5%", "91%", "+5%"])
+    func noShare(text: String) {
+        #expect(throws: Mismatch.self) { try Kind<Double>.share(upTo: 90).parse(text) }
+    }
+
+    @Test(
+        "Offsets go both ways",
+        arguments: [
+            ("90s", Duration.seconds(90)), ("+90s", .seconds(90)), ("-2h", .seconds(-7200)),
+            ("0s", .zero), ("-1d", .seconds(-86_400)),
+        ]
+    )
+    func offsets(text: String, offset: Duration) throws {
+        #expect(try Kind<Duration>.offset(upTo: .seconds(86_400)).parse(text) == offset)
+    }
+
+    @Test("What is no offset is refused", arguments: ["", "-", "--1s", "1", "-1d1ms", "2d"])
+    func noOffset(text: String) {
+        #expect(throws: Mismatch.self) {
+            try Kind<Duration>.offset(upTo: .seconds(86_400)).parse(text)
+        }
     }
 
     @Test("Sizes and durations are written as people write them")

@@ -102,7 +102,7 @@ import Testing
     @Test("When nothing can be delivered, readiness says why and the status how to end it")
     func unreachable() throws {
         let trial = try TryOut {
-            $0.destinations[0].endpoint = try! Endpoint(parsing: "http://localhost:1")
+            $0.destinations[0].endpoints = [try! Endpoint(parsing: "http://localhost:1")]
         }
         _ = try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8)
         #expect(eventually { !trial.gateway.report.reasonsAgainstTraffic.isEmpty })

@@ -55,7 +55,7 @@ import Testing
         let nowhere = try Gateway(
             try TryOut.configuration(sandbox, directory) {
                 // Nobody listens there.
-                $0.destinations[0].endpoint = try! Endpoint(parsing: "http://localhost:1")
+                $0.destinations[0].endpoints = [try! Endpoint(parsing: "http://localhost:1")]
             },
             journal: .silent
         )

@@ -1,32 +1,6 @@
 import Queue
 import SLS
 
-extension Destination.Labels {
-    /// SLS puts these into a log itself, or a packet's own id.
-    private static let reserved: Set<String> = [
-        "__time__", "__source__", "__topic__", "__pack_id__", "__partition_time__",
-        "_extract_others_", "__extract_others__",
-    ]
-
-    static func read(_ section: inout Section) -> Destination.Labels {
-        var labels = Destination.Labels()
-        labels.topic = section.value("topic", .text(upTo: 128)) ?? ""
-        labels.source = section.value("source", .text(upTo: 128)) ?? ""
-        var tags = section.section("tags")
-        for key in tags.names {
-            let value = tags.value(key, .text(upTo: 1024)) ?? ""
-            if reserved.contains(key) {
-                tags.problem(key, "this name is reserved by SLS; choose another")
-            } else if !(1...128).contains(key.utf8.count) {
-                tags.problem(key, "a tag's name has 1 to 128 bytes")
-            }
-            labels.tags.append(.init(key: key, value: value))
-        }
-        tags.refuseOthers()
-        return labels
-    }
-}
-
 extension Destination.Transfer {
     static func read(_ section: inout Section) -> Destination.Transfer {
         var transfer = Destination.Transfer()
@@ -38,9 +12,18 @@ extension Destination.Transfer {
         if let count = section.value("concurrency", .count(1...256)) {
             transfer.concurrency = count
         }
+        transfer.lanes = readLanes(&section, concurrency: transfer.concurrency)
+        if let drops = section.value("drop_unauthorized", .boolean) {
+            transfer.dropsUnauthorized = drops
+        }
         let timeouts: Kind<Duration> = .duration(.seconds(1) ... .seconds(3600))
         if let time = section.value("connect_timeout", timeouts) { transfer.connectTimeout = time }
         if let time = section.value("send_timeout", timeouts) { transfer.sendTimeout = time }
+        if let time = section.value("stall_timeout", timeouts) { transfer.stallTimeout = time }
+        if let offset = section.value("clock_offset", .offset(upTo: .seconds(86_400))) {
+            transfer.clockOffset = offset
+        }
+        transfer.proxy = section.value("proxy", .proxy)
         transfer.certificateFile = section.value("ca_file", .readableFile)
         return transfer
     }
@@ -57,5 +40,19 @@ extension Destination.Transfer {
         }
         section.refuseOthers()
         return limits
+    }
+
+    /// A lane carries one packet at a time, so that twice as many as requests keep those busy while
+    /// acknowledged packets wait for their commit.
+    private static func readLanes(_ section: inout Section, concurrency: Int) -> Int {
+        let isExactlyOnce = section.value("exactly_once", .boolean) ?? false
+        let lanes = section.value("lanes", .count(1...512))
+        if section.has("lanes"), !isExactlyOnce {
+            section.problem(
+                "lanes",
+                "has a meaning with exactly_once: true only; add that, or remove lanes"
+            )
+        }
+        return isExactlyOnce ? lanes ?? concurrency * 2 : 0
     }
 }

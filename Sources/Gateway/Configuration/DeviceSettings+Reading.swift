@@ -1,0 +1,19 @@
+extension DeviceSettings {
+    static func read(_ section: consuming Section) -> DeviceSettings {
+        var settings = DeviceSettings()
+        var duplicates = section.section("duplicates")
+        let window = Kind<Duration>.duration(.zero ... .seconds(86_400 * 30))
+        if let window = duplicates.value("window", window) { settings.duplicates.window = window }
+        if let count = duplicates.value("max", .count(0...5_000_000)) {
+            settings.duplicates.max = count
+        }
+        duplicates.refuseOthers()
+        section.refuseOthers(
+            later: [
+                "keys": "not in this version: every device that reaches the listener may send",
+                "cors": "not in this version: web pages of every origin may send",
+            ]
+        )
+        return settings
+    }
+}

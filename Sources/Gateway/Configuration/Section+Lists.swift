@@ -1,0 +1,72 @@
+extension Section {
+    func isList(_ key: String) -> Bool {
+        if case .sequence = entries[key]?.value.content { true } else { false }
+    }
+
+    /// A setting of several values: a list in the file, or one text with commas between them.
+    mutating func list<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        counts: ClosedRange<Int>,
+        _ override: Override = .none
+    ) -> [Value]? {
+        guard isList(key) else { return value(key, .commaSeparated(kind, counts), override) }
+        know(key)
+        let fromFile = listFromFile(key, kind, counts)
+        guard report.inputs.override(override) != nil else { return fromFile }
+        return overriding(override, .commaSeparated(kind, counts))
+    }
+
+    private func listFromFile<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ counts: ClosedRange<Int>
+    ) -> [Value]? {
+        guard let node = entries[key]?.value, case .sequence(let items) = node.content else {
+            return nil
+        }
+        do throws(Mismatch) {
+            try counts.check(items.count)
+        } catch {
+            report.add(line: node.line, key: keyPath(key), error.reason)
+            return nil
+        }
+        // All of them, so that everything wrong is said at once.
+        for item in items where item.isNull {
+            report.add(line: item.line, key: keyPath(key), "wants \(kind.wants), got nothing")
+        }
+        let values = items.map { parsed($0, key, kind) }
+        return values.contains { $0 == nil } ? nil : values.compactMap(\.self)
+    }
+}
+
+extension Kind {
+    static func commaSeparated<Item>(
+        _ item: Kind<Item>,
+        _ counts: ClosedRange<Int>
+    ) -> Kind<[Item]> where Value == [Item] {
+        Kind(wants: "\(item.wants), or a list of them") { text throws(Mismatch) in
+            let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+            try counts.check(parts.count)
+            var items: [Item] = []
+            for part in parts { items.append(try item.parse(trimmed(part))) }
+            return items
+        }
+    }
+}
+
+extension ClosedRange<Int> {
+    fileprivate func check(_ count: Int) throws(Mismatch) {
+        guard !contains(count) else { return }
+        throw Mismatch(
+            count == 0
+                ? "is an empty list; give at least \(lowerBound)"
+                : "has \(count) values; give at most \(upperBound)"
+        )
+    }
+}
+
+private func trimmed(_ text: Substring) -> String {
+    let spaces = { (character: Character) in character == " " || character == "\t" }
+    return String(text.drop(while: spaces).reversed().drop(while: spaces).reversed())
+}

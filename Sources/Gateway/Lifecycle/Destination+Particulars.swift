@@ -1,0 +1,40 @@
+import Queue
+
+extension Destination {
+    /// What an operator chose here that changes what happens to logs, in words.
+    var particulars: [String] {
+        var lines: [String] = []
+        if transfer.lanes > 0 {
+            lines.append("each log exactly once, \(transfer.lanes) lanes for a logstore")
+        }
+        if transfer.proxy != nil { lines.append("through a proxy") }
+        if transfer.dropsUnauthorized {
+            lines.append("logs that SLS refuses for lack of rights are dropped and counted")
+        }
+        switch intake.lateLogs {
+        case .rewrite: break
+        case .drop: lines.append("logs too old for SLS are dropped and counted")
+        case .deadLetter: lines.append("logs too old for SLS become dead letters")
+        }
+        if intake.oversize == .deadLetter { lines.append("oversized logs become dead letters") }
+        switch intake.foldTags {
+        case .none: break
+        case .all: lines.append("devices' tags become fields of their logs")
+        case .named(let names):
+            lines.append(
+                "devices' tags \(names.joined(separator: ", ")) become fields of their logs"
+            )
+        }
+        if intake.keepsPackID { lines.append("devices' pack ids are kept") }
+        var bounds = [
+            backlog.bytesMax.map { "up to \(sizeText($0))" },
+            backlog.ageMax.map { "for \(durationText($0))" },
+        ].compactMap(\.self)
+        if backlog.overflow == .dropOldest { bounds.append("the oldest dropped when full") }
+        if backlog.freshShare > 0 {
+            bounds.append("\(Int((backlog.freshShare * 100).rounded()))% for fresh logs")
+        }
+        if !bounds.isEmpty { lines.append("queued " + bounds.joined(separator: ", ")) }
+        return lines
+    }
+}

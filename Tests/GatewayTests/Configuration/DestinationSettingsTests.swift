@@ -1,0 +1,349 @@
+import Delivery
+import Queue
+import SLS
+import Testing
+
+@testable import Gateway
+
+/// A destination with so much more to it.
+private func described(_ more: String, logstore: String = "app-log", rest: String = "") -> String {
+    "destinations: {app: {endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, "
+        + "logstore: \"\(logstore)\", \(more)}}\n\(rest)\n"
+}
+
+private let keys = [
+    "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
+]
+
+private func destination(
+    _ more: String = "",
+    logstore: String = "app-log",
+    rest: String = "",
+    environment: [String: String] = [:]
+) throws -> Destination {
+    try read(
+        described(more, logstore: logstore, rest: rest),
+        keys.merging(environment) { $1 }
+    ).destinations[0]
+}
+
+@Suite struct DestinationSettingsTests {
+    @Test("What is not given has its default")
+    func defaults() throws {
+        let plain = try destination()
+        #expect(plain.transfer == .init())
+        #expect(plain.backlog == .init())
+        #expect(plain.intake == .init())
+        #expect(plain.intake.logDelayMax == .seconds(167 * 3600))
+        #expect(plain.queueRules == DestinationRules())
+    }
+
+    @Test("How it is sent")
+    func transfer() throws {
+        let sent = try destination(
+            "exactly_once: true, lanes: 5, drop_unauthorized: true, clock_offset: -90s, "
+                + "stall_timeout: 20s, send_timeout: 30s, proxy: \"http://me:hush@10.0.0.1:3128\""
+        )
+        #expect(sent.transfer.lanes == 5)
+        #expect(sent.queueRules.lanes == 5)
+        #expect(sent.transfer.dropsUnauthorized)
+        #expect(sent.transfer.clockOffset == .seconds(-90))
+        #expect(sent.transfer.stallTimeout == .seconds(20))
+        #expect(sent.deliverySettings.stallTimeout == .seconds(20))
+        #expect(sent.transfer.sendTimeout == .seconds(30))
+        #expect(sent.transfer.proxy == Secret("http://me:hush@10.0.0.1:3128"))
+    }
+
+    @Test("Lanes follow from the concurrency")
+    func lanes() throws {
+        #expect(try destination("exactly_once: true").transfer.lanes == 16)
+        #expect(try destination("exactly_once: true, concurrency: 20").transfer.lanes == 40)
+        #expect(try destination("exactly_once: false, concurrency: 20").transfer.lanes == 0)
+    }
+
+    @Test("What becomes of a log")
+    func intake() throws {
+        let intake = try destination(
+            "late_logs: dead_letter, max_log_delay: 1d, oversize: dead_letter, "
+                + "fold_tags: [device_id, model], keep_pack_id: true"
+        ).intake
+        #expect(intake.lateLogs == .deadLetter)
+        #expect(intake.logDelayMax == .seconds(86_400))
+        #expect(intake.oversize == .deadLetter)
+        #expect(intake.foldTags == .named(["device_id", "model"]))
+        #expect(intake.keepsPackID)
+        #expect(try destination("late_logs: drop").queueRules.lateLogs == .drop)
+        #expect(try destination("fold_tags: all").intake.foldTags == .all)
+        #expect(try destination("fold_tags: []").intake.foldTags == .none)
+        #expect(try destination("fold_tags: [all]").intake.foldTags == .named(["all"]))
+    }
+
+    @Test("What may wait for it")
+    func backlog() throws {
+        let rules = try destination(
+            "max_bytes: 1GiB, max_age: 2d, overflow: drop_oldest, fresh_first: 25%, "
+                + "logstores_max: 3",
+            logstore: "*"
+        ).queueRules
+        #expect(rules.bytesMax == 1 << 30)
+        #expect(rules.ageMax == .seconds(2 * 86_400))
+        #expect(rules.overflow == .dropOldest)
+        #expect(rules.freshShare == 0.25)
+        #expect(rules.logstoresMax == 3)
+    }
+
+    @Test("The queue says what holds for destinations that do not")
+    func queueDefaults() throws {
+        let queue = "queue: {overflow: drop_oldest, fresh_first: 20%}"
+        #expect(try destination(rest: queue).backlog.overflow == .dropOldest)
+        #expect(try destination(rest: queue).backlog.freshShare == 0.2)
+        let own = try destination("overflow: reject, fresh_first: 0%", rest: queue).backlog
+        #expect(own.overflow == .reject)
+        #expect(own.freshShare == 0)
+    }
+
+    @Test("Dead letters have an age, repeated requests a window")
+    func queue() throws {
+        let configuration = try read(
+            described(
+                "",
+                rest: "queue: {dead_letter_age: 3d}\ndevices: {duplicates: {window: 2h, max: 9}}"
+            ),
+            keys
+        ).queueConfiguration
+        #expect(configuration.deadLetterAgeMax == .seconds(3 * 86_400))
+        #expect(configuration.repeatsAgeMax == .seconds(7200))
+        #expect(configuration.repeatsMax == 9)
+        for none in ["window: 0", "max: 0"] {
+            let text = described("", rest: "devices: {duplicates: {\(none)}}")
+            #expect(try read(text, keys).queueConfiguration.repeatsMax == 0)
+        }
+    }
+}
+
+@Suite struct EndpointListTests {
+    private func endpoints(_ text: String, _ environment: [String: String] = [:]) throws -> [String]
+    {
+        try read(text, keys.merging(environment) { $1 }).destinations[0].endpoints
+            .map(\.description)
+    }
+
+    private let two = ["https://cn-hangzhou.log.aliyuncs.com", "https://log-global.aliyuncs.com"]
+
+    @Test("Several endpoints are a list or have commas between them")
+    func several() throws {
+        let rest = "project: my-project, logstore: app-log}}\n"
+        let names = "cn-hangzhou.log.aliyuncs.com, log-global.aliyuncs.com"
+        #expect(try endpoints("destinations: {app: {endpoint: [\(names)], \(rest)") == two)
+        #expect(try endpoints("destinations: {app: {endpoint: \"\(names)\", \(rest)") == two)
+        #expect(try endpoints(minimal, ["SLUICE_ENDPOINT": names]) == two)
+        // The environment beats the list.
+        #expect(
+            try endpoints(
+                "destinations: {app: {endpoint: [a.example.com, b.example.com], \(rest)",
+                ["SLUICE_ENDPOINT": names]
+            ) == two
+        )
+    }
+
+    @Test("Each value of a list may come from somewhere else")
+    func substituted() throws {
+        let text = """
+            destinations:
+              app:
+                endpoint:
+                  - ${FIRST}
+                  - https://log-global.aliyuncs.com
+                project: my-project
+                logstore: app-log
+            """
+        #expect(try endpoints(text, ["FIRST": "cn-hangzhou.log.aliyuncs.com"]) == two)
+    }
+
+    @Test("The region is the one that an endpoint shows")
+    func region() throws {
+        let names = "log-global.aliyuncs.com, cn-hangzhou-vpc.log.aliyuncs.com"
+        let read = try read(minimal, keys.merging(["SLUICE_ENDPOINT": names]) { $1 })
+        #expect(read.destinations[0].region == "cn-hangzhou")
+    }
+}
+
+@Suite struct DestinationProblemTests {
+    @Test(
+        "A wrong value is refused with what would be right",
+        arguments: [
+            ("exactly_once: yes", "exactly_once: \"yes\" is neither true nor false"),
+            ("exactly_once: true, lanes: 513", "lanes: 513 is not between 1 and 512"),
+            (
+                "lanes: 4",
+                "lanes: has a meaning with exactly_once: true only; add that, or remove lanes"
+            ),
+            ("drop_unauthorized: 1", "drop_unauthorized: \"1\" is neither true nor false"),
+            (
+                "late_logs: deadletter",
+                "late_logs: \"deadletter\" is not one of rewrite, drop, dead_letter; did you mean dead_letter?"
+            ),
+            ("max_log_delay: 8d", "max_log_delay: 8d is not between 1m and 7d"),
+            (
+                "oversize: cut", "oversize: \"cut\" is not one of truncate, dead_letter"
+            ),
+            (
+                "fold_tags: device_id",
+                "fold_tags: \"device_id\" is neither all nor none; write names as a list, as in [device_id]"
+            ),
+            (
+                "fold_tags: {a: b}",
+                "fold_tags: wants all, none or a list of tags, got a group of settings"
+            ),
+            ("fold_tags: [a, \"\"]", "fold_tags: a tag's name has 1 to 128 bytes"),
+            ("keep_pack_id: no", "keep_pack_id: \"no\" is neither true nor false"),
+            ("max_bytes: 1KiB", "max_bytes: 1KiB is not between 1MiB and 1024TiB"),
+            (
+                "max_bytes: 5GiB",
+                "max_bytes: 5GiB is beyond queue.max_bytes (4GiB), so it would never be reached; lower it, or raise queue.max_bytes"
+            ),
+            ("max_age: 1s", "max_age: 1s is not between 1m and 365d"),
+            ("overflow: drop", "overflow: \"drop\" is not one of reject, drop_oldest"),
+            ("fresh_first: 20", "fresh_first: \"20\" is not a percentage; write one such as 20%"),
+            ("fresh_first: 91%", "fresh_first: 91% is not between 0% and 90%"),
+            (
+                "logstores_max: 5",
+                "logstores_max: there is one logstore, app-log; write logstore: \"*\", or remove logstores_max"
+            ),
+            (
+                "clock_offset: soon",
+                "clock_offset: \"soon\" is not an offset; write one such as 90s or -2h"
+            ),
+            ("clock_offset: -2d", "clock_offset: -2d is not between -1d and 1d"),
+            ("stall_timeout: 2h", "stall_timeout: 2h is not between 1s and 1h"),
+        ]
+    )
+    func refused(more: String, expected: String) {
+        #expect(problems(described(more)) == "sluice.yaml:1: destinations.app.\(expected)")
+    }
+
+    @Test(
+        "So are those of the queue and the devices",
+        arguments: [
+            ("queue: {overflow: x}", "queue.overflow: \"x\" is not one of reject, drop_oldest"),
+            (
+                "queue: {fresh_first: x}",
+                "queue.fresh_first: \"x\" is not a percentage; write one such as 20%"
+            ),
+            (
+                "queue: {dead_letter_age: 1s}",
+                "queue.dead_letter_age: 1s is not between 1m and 365d"
+            ),
+            (
+                "devices: {duplicates: {window: 31d}}",
+                "devices.duplicates.window: 31d is not between 0ms and 30d"
+            ),
+            (
+                "devices: {duplicates: {max: -1}}",
+                "devices.duplicates.max: -1 is not between 0 and 5000000"
+            ),
+            (
+                "devices: {duplicates: on}",
+                "devices.duplicates: wants a group of settings, got a plain value"
+            ),
+        ]
+    )
+    func refusedElsewhere(text: String, expected: String) {
+        #expect(problems(described("", rest: text)) == "sluice.yaml:2: \(expected)")
+    }
+
+    @Test("Each wrong value of a list is told with its own line")
+    func lists() {
+        let text = """
+            destinations:
+              app:
+                endpoint:
+                  - cn-hangzhou.log.aliyuncs.com
+                  - https://
+                  - ${NONE}
+                  -
+                  - [a]
+                project: my-project
+                logstore: app-log
+            """
+        let key = "destinations.app.endpoint: "
+        #expect(
+            problems(text) == """
+                sluice.yaml:5: \(key)endpoint 'https://' has no host; write it as https://cn-hangzhou.log.aliyuncs.com
+                sluice.yaml:6: \(key)the environment has no NONE; set it, or give a default as in ${NONE:-value}
+                sluice.yaml:7: \(key)wants an endpoint such as https://cn-hangzhou.log.aliyuncs.com, got nothing
+                sluice.yaml:8: \(key)wants an endpoint such as https://cn-hangzhou.log.aliyuncs.com, got a list
+                """
+        )
+    }
+
+    @Test(
+        "Endpoints that cannot go together are refused",
+        arguments: [
+            ("[]", "is an empty list; give at least 1"),
+            (
+                "\"a.example,,b.example\"",
+                "endpoint '' has no host; write it as https://cn-hangzhou.log.aliyuncs.com"
+            ),
+            (
+                "[\(Array(repeating: "x", count: 9).joined(separator: ", "))]",
+                "has 9 values; give at most 8"
+            ),
+            (
+                "[cn-hangzhou.log.aliyuncs.com, https://cn-hangzhou.log.aliyuncs.com]",
+                "https://cn-hangzhou.log.aliyuncs.com is given twice; keep one of them"
+            ),
+            (
+                "[cn-hangzhou.log.aliyuncs.com, cn-beijing.log.aliyuncs.com]",
+                "the endpoints are in cn-hangzhou and cn-beijing, but a project is in one region only; keep those of its own region, or add log-global.aliyuncs.com"
+            ),
+        ]
+    )
+    func endpoints(list: String, expected: String) {
+        let text =
+            "destinations: {app: {endpoint: \(list), project: my-project, logstore: app-log}}"
+        #expect(problems(text) == "sluice.yaml:1: destinations.app.endpoint: \(expected)")
+    }
+
+    @Test(
+        "A proxy is a URL, and nothing of it is repeated",
+        arguments: [
+            "10.0.0.1:3128", "ftp://me:hush@10.0.0.1:3128", "http://me:hush@10.0.0.1",
+            "http://me:hush@:3128", "http://me:hu@sh@10.0.0.1:3128", "http://10.0.0.1:99999",
+            "http://me:hush@10.0.0.1:3128/path", "http://me:hush @10.0.0.1:3128",
+        ]
+    )
+    func proxies(url: String) {
+        let said = problems(described("proxy: \"\(url)\""))
+        #expect(
+            said == """
+                sluice.yaml:1: destinations.app.proxy: not the URL of a proxy; write scheme, host and port as in http://10.0.0.1:3128, with http, https, socks5 or socks5h, and user:password@ before the host where one is needed (%40 stands for @ in them)
+                """
+        )
+    }
+
+    @Test(
+        "A proxy may have a name, an address or a password",
+        arguments: [
+            "http://10.0.0.1:3128", "https://me:hush@proxy.example.com:443/",
+            "socks5h://[::1]:1080", "socks5://me@proxy:1080",
+        ]
+    )
+    func goodProxies(url: String) throws {
+        let destination = try destination("proxy: \"${PROXY}\"", environment: ["PROXY": url])
+        #expect(destination.transfer.proxy == Secret(url))
+        #expect(!"\(destination)".contains("hush"))
+    }
+
+    private func problems(_ text: String) -> String {
+        let directory = TemporaryDirectory()
+        do {
+            _ = try GatewayConfiguration.read(
+                .init(file: directory.file("sluice.yaml", text), environment: keys)
+            )
+            return "nothing is wrong"
+        } catch {
+            return "\(error)".replacing("\(directory.path)/", with: "")
+        }
+    }
+}

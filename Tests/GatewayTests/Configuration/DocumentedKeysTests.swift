@@ -1,0 +1,173 @@
+import Glibc
+import System
+import Testing
+
+@testable import Gateway
+
+@Suite struct DocumentedKeysTests {
+    private let page = DocumentedKeys()
+
+    @Test("The document has every key that the reader knows, and no other")
+    func complete() {
+        let documented = page.keys
+        let known = KnownKeys.all
+        #expect(known.count > 50)
+        #expect(known.subtracting(documented).sorted() == [], "not in the document")
+        #expect(documented.subtracting(known).sorted() == [], "not known to the reader")
+    }
+
+    @Test("A default in the document is the default")
+    func defaults() throws {
+        let plain = try read(configuration(), keys)
+        var compared = 0
+        for (key, value) in page.defaults where !KnownKeys.all.contains(value) {
+            let given = try read(configuration(key, value), keys)
+            #expect(given == plain, "\(key): \(value)")
+            compared += 1
+        }
+        #expect(compared > 35)
+    }
+
+    @Test("Every setting of the SDKs' producers has its row, with keys that exist")
+    func producerSettings() {
+        let settings = Set(page.producerSettings.flatMap(\.settings))
+        let missing = Self.producerSettings.filter { !settings.contains($0) }
+        #expect(missing == [])
+        for (settings, keys) in page.producerSettings {
+            for key in keys {
+                let isKnown = [key, "destinations.NAME.\(key)"].contains(
+                    where: KnownKeys.all.contains
+                )
+                #expect(isKnown, "\(settings): \(key)")
+            }
+        }
+    }
+
+    private static let producerSettings = [
+        "SetTopic", "AddTag", "SetSource", "SetPacketLogBytes", "SetPacketLogCount",
+        "SetPacketTimeout", "SetMaxBufferLimit", "SetSendThreadCount", "SetPersistent",
+        "SetPersistentFilePath", "SetPersistentForceFlush", "SetPersistentMaxFileCount",
+        "SetPersistentMaxFileSize", "SetPersistentMaxLogCount", "SetConnectTimeoutSec",
+        "SetSendTimeoutSec", "SetDestroyFlusherWaitSec", "SetDestroySenderWaitSec",
+        "SetCompressType", "SetNtpTimeOffset", "SetMaxLogDelayTime", "SetDropDelayLog",
+        "SetDropUnauthorizedLog", "setUseWebtracking", "endpoint", "project", "logstore",
+        "accessKeyId", "accessKeySecret", "securityToken", "resetSecurityToken",
+    ]
+
+    private let keys = [
+        "ALIBABA_CLOUD_ACCESS_KEY_ID": "id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret",
+    ]
+
+    /// A configuration that says one thing.
+    private func configuration(_ key: String = "log.level", _ value: String = "info") -> String {
+        var parts = key.split(separator: ".").map(String.init)
+        let isDestination = parts.starts(with: ["destinations", "NAME"])
+        if isDestination { parts.removeFirst(2) }
+        let setting =
+            parts.reversed().reduce("\"\(value)\"") { inner, part in
+                inner.hasPrefix("\"") ? "\(part): \(inner)" : "\(part): {\(inner)}"
+            }
+        let destination =
+            "endpoint: cn-hangzhou.log.aliyuncs.com, project: my-project, logstore: \"*\""
+        return "destinations: {app: {\(destination)\(isDestination ? ", \(setting)" : "")}}\n"
+            + (isDestination ? "" : setting + "\n")
+    }
+}
+
+/// What docs/configuration.md says in its tables.
+struct DocumentedKeys {
+    private(set) var keys: Set<String> = []
+    /// Of keys whose default is written as a value.
+    private(set) var defaults: [(key: String, value: String)] = []
+    private(set) var producerSettings: [(settings: [String], keys: [String])] = []
+
+    init() {
+        var header: [String] = []
+        for line in Self.lines {
+            guard line.hasPrefix("|") else {
+                header = []
+                continue
+            }
+            let cells = line.split(separator: "|").map { String($0) }
+            guard !header.isEmpty else {
+                header = cells
+                continue
+            }
+            guard !cells[0].contains("---") else { continue }
+            if header[0].contains("Key") { take(cells, group: code(in: header[0]).first) }
+            if header[0].contains("SDK") {
+                producerSettings.append((code(in: cells[0]), code(in: cells[2])))
+            }
+        }
+    }
+
+    private mutating func take(_ cells: [String], group: String?) {
+        let names = code(in: cells[0]).map { name in group.map { "\($0).\(name)" } ?? name }
+        keys.formUnion(names)
+        guard cells[1].hasPrefix(" `") else { return }
+        defaults += zip(names, code(in: cells[1])).map { ($0, $1) }
+    }
+
+    /// What stands between backticks.
+    private func code(in cell: String) -> [String] {
+        let parts = cell.split(separator: "`", omittingEmptySubsequences: false)
+        return parts.indices.filter { $0 % 2 == 1 }.map { String(parts[$0]) }
+    }
+
+    private static var lines: [String] {
+        let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        let content = (try? fileContent("/\(root)/docs/configuration.md")) ?? []
+        return String(decoding: content, as: UTF8.self).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        .map(String.init)
+    }
+}
+
+/// The keys that the reader knows, found out by asking it for one that it cannot know.
+enum KnownKeys {
+    static let all: Set<String> = {
+        var found: Set<String> = []
+        for key in known(in: []) where key != "destinations" && key != "credentials" {
+            found.formUnion(leaves(of: [key]))
+        }
+        for key in known(in: ["destinations", "NAME"]) {
+            found.formUnion(leaves(of: ["destinations", "NAME", key]))
+        }
+        for key in known(in: ["credentials", "NAME"]) {
+            found.formUnion(leaves(of: ["credentials", "NAME", key]))
+        }
+        return found
+    }()
+
+    private static let stranger = String(repeating: "q", count: 60)
+
+    private static func leaves(of path: [String]) -> [String] {
+        let keys = known(in: path)
+        return keys.isEmpty
+            ? [path.joined(separator: ".")] : keys.flatMap { leaves(of: path + [$0]) }
+    }
+
+    /// Nothing when there is no such group.
+    private static func known(in path: [String]) -> [String] {
+        var text = "\(stranger): 1"
+        if path.first == "credentials" { text += ", from: static" }
+        for key in path.reversed() { text = "\(key): {\(text)}" }
+        let directory = TemporaryDirectory()
+        let file = directory.file("sluice.yaml", "{\(text)}")
+        do {
+            _ = try GatewayConfiguration.read(.init(file: file))
+            return []
+        } catch {
+            let start = "unknown key; known here: "
+            let answer = error.problems.first {
+                $0.key == (path + [stranger]).joined(separator: ".") && $0.text.hasPrefix(start)
+            }
+            return answer.map {
+                $0.text.dropFirst(start.count).split(separator: ", ").map(String.init)
+            }
+                ?? []
+        }
+    }
+}
