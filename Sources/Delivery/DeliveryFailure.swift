@@ -16,6 +16,8 @@ package struct DeliveryFailure: Sendable, Equatable {
         case clock
         /// A log in it, or its size.
         case content
+        /// A sequence number that SLS has seen already.
+        case sequence
         /// The request's form.
         case request
         case other
@@ -24,6 +26,8 @@ package struct DeliveryFailure: Sendable, Equatable {
     }
 
     package let kind: Kind
+    /// As SLS's SDKs call it.
+    package let result: ProducerResult
     package let logstore: String
     package let status: Int?
     /// SLS's error code, or the transport's.

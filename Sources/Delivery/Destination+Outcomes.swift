@@ -42,7 +42,16 @@ extension Destination {
                 void(error.description)
             } else {
                 let remedy = "check the disk that holds the queue"
-                failed(lease, .init(kind: .queue, message: error.description, remedy: remedy), now)
+                failed(
+                    lease,
+                    .init(
+                        kind: .queue,
+                        result: .persistentError,
+                        message: error.description,
+                        remedy: remedy
+                    ),
+                    now
+                )
             }
             return nil
         }
@@ -91,6 +100,7 @@ extension Destination {
     func failed(_ lease: Lease, _ reason: Judge.Reason, _ now: Moment) {
         let failure = DeliveryFailure(
             kind: reason.kind,
+            result: reason.result,
             logstore: lease.packet.stream.logstore,
             status: reason.status,
             code: reason.code,

@@ -17,7 +17,9 @@ struct Lease {
         guard failures >= Self.failuresBeforeParking, let lastFailure else { return false }
         return switch lastFailure {
         case .network, .notSLS, .suspended, .clock: false
-        case .server, .quota, .unauthorized, .notFound, .content, .request, .other, .queue: true
+        case .server, .quota, .unauthorized, .notFound, .content, .sequence, .request, .other,
+            .queue:
+            true
         }
     }
 

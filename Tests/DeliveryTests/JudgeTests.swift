@@ -41,7 +41,7 @@ import Testing
             (400, "ParameterInvalid", .request),
             (500, "InternalServerError", .server),
             (503, "ServerBusy", .server),
-            (400, "InvalidSequenceId", .other),
+            (400, "InvalidSequenceId", .sequence),
         ]
     )
     func codes(status: Int, code: String, kind: DeliveryFailure.Kind) {
@@ -58,7 +58,7 @@ import Testing
         arguments: [
             (401, DeliveryFailure.Kind.unauthorized), (403, .quota), (429, .quota),
             (404, .notFound), (405, .request), (411, .request), (413, .content), (500, .server),
-            (599, .server), (400, .other), (302, .other),
+            (599, .server), (400, .request), (302, .request),
         ]
     )
     func statuses(status: Int, kind: DeliveryFailure.Kind) {

@@ -2,6 +2,7 @@ import CCurl
 
 /// Why there was no answer, from curl's result.
 struct TransportProblem: Equatable {
+    let result: CURLcode
     /// "CURLE_28", for looking up.
     let code: String
     let message: String
@@ -10,6 +11,7 @@ struct TransportProblem: Equatable {
     /// `detail` is what curl wrote about this transfer; empty when it wrote nothing.
     init(_ result: CURLcode, detail: String) {
         let meaning = String(cString: curl_easy_strerror(result))
+        self.result = result
         code = "CURLE_\(result.rawValue)"
         message = detail.isEmpty ? meaning : "\(meaning): \(detail)"
         remedy = Self.remedy(for: result)

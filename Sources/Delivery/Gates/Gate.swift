@@ -1,0 +1,85 @@
+import System
+
+/// How much may be in flight through one scope: a region, a project or a logstore.
+///
+/// Pure: time and chance are passed in. Every request that goes through takes a `Pass` (`enter`) and
+/// gives it back exactly once with what its answer said (`leave`), whatever became of it; so no place
+/// can leak.
+///
+/// A gate is *open* and lets up to `limit` through, which grows with windows of good results and shrinks
+/// with bad ones; or it is *probing*, and lets one at a time through, after waits that double, to see
+/// whether things are well again. Then it opens to half its maximum at once, because a backlog waits.
+/// Besides, a used up quota makes it let requests through at a steady pace.
+struct Gate {
+    struct Bounds: Equatable {
+        var most: Int
+        var least = 1
+        /// Between the first probes, at most.
+        var firstWait: Duration = .milliseconds(100)
+        var longestWait: Duration = .seconds(60)
+        /// Between probes of something that only a paid bill opens.
+        var longestWaitSuspended: Duration = .seconds(300)
+        /// What a server may ask for with Retry-After; beyond, a probe is worth its request.
+        var longestHold: Duration = .seconds(600)
+    }
+
+    /// What a request that is on its way holds.
+    struct Pass: Equatable {
+        let epoch: Int
+        let isProbe: Bool
+        let bytes: Int
+        let paces: Pacing.Ticket
+    }
+
+    var bounds: Bounds
+    /// How many may be in flight while it is open.
+    var limit: Int
+    private(set) var inFlight = 0
+    var probing: Probing?
+    var window = ResultWindow()
+    var pacing = Pacing()
+    /// Counts what makes earlier requests poor witnesses: a decrease, a pause, a new beginning.
+    var epoch = 0
+
+    init(_ bounds: Bounds) {
+        self.bounds = bounds
+        limit = bounds.most
+    }
+
+    /// Whether one more may go through now.
+    func permits(_ now: Moment) -> Bool {
+        nextOpening.map { $0 <= now } ?? false
+    }
+
+    /// From when on one more may go through, if nothing happens until then. Nil when only the end of a
+    /// request can open it.
+    var nextOpening: Moment? {
+        if let probing { return probing.isFlying ? nil : probing.next }
+        return inFlight < limit ? pacing.next : nil
+    }
+
+    /// How many may go through now, for asking the queue.
+    func room(_ now: Moment) -> Int {
+        guard permits(now) else { return 0 }
+        return probing == nil && !pacing.isEngaged ? limit - inFlight : 1
+    }
+
+    /// A request goes through. Only when it is permitted.
+    mutating func enter(_ now: Moment, bytes: Int) -> Pass {
+        inFlight += 1
+        let isProbe = probing != nil
+        probing?.isFlying = true
+        return Pass(
+            epoch: epoch,
+            isProbe: isProbe,
+            bytes: bytes,
+            paces: pacing.sent(bytes: bytes, now)
+        )
+    }
+
+    /// Gives up a place.
+    mutating func freePlace() {
+        precondition(inFlight > 0, "a pass is given back once")
+        inFlight -= 1
+    }
+}

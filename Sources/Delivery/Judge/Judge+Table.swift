@@ -1,0 +1,148 @@
+extension Judge {
+    /// What each code means for us; what it means for the operator stands with the code. A code decides
+    /// before the status that it came with.
+    static let byCode: [Rule.ByCode] = [
+        .init(
+            Rule(.resign, .clock, .sendTimeError),
+            "RequestTimeExpired",
+            "RequestTimeTooSkewed"
+        ),
+        .init(
+            Rule(.split, .content, .sendDiscardError),
+            "PostBodyInvalid",
+            "PostBodyTooLarge",
+            "InvalidTimestamp",
+            "InvalidEncoding",
+            "InvalidKey"
+        ),
+        .init(
+            Rule(.suspect, .request, .sendDiscardError),
+            "ParameterInvalid",
+            "PostBodyUncompressError",
+            "InvalidCompressType",
+            "InvalidRequestTime",
+            "InvalidDateFormat",
+            "MissingDate",
+            "MissingParameter",
+            "MissingContentType",
+            "InvalidContentType",
+            "MissingContentLength",
+            "MissingBodyRawSize",
+            "InvalidBodyRawSize",
+            "MissingHost",
+            "MissingAPIVersion",
+            "InvalidAPIVersion",
+            "MissAccessKeyId",
+            "MissingSignatureMethod",
+            "InvalidSignatureMethod"
+        ),
+        .init(Rule(.suspect, .request, .parametersInvalid), "InvalidMethod"),
+        .init(Rule(.sequence, .sequence, .sendDiscardError), "InvalidSequenceId"),
+        .init(
+            Rule(.pause(.project), .unauthorized, .sendUnauthorized),
+            "SignatureNotMatch",
+            "InvalidAccessKeyId",
+            "SecurityTokenExpired",
+            "SecurityToken.Expired"
+        ),
+        .init(Rule(.pause(.logstore), .unauthorized, .sendUnauthorized), "Unauthorized"),
+        .init(Rule(.slowDown(.logstore), .quota, .sendQuotaError), "ShardWriteQuotaExceed"),
+        .init(
+            Rule(.slowDown(.project), .quota, .sendQuotaError),
+            "WriteQuotaExceed",
+            "ProjectQuotaExceed",
+            "ExceedQuota",
+            "QuotaExceed",
+            "ReadQuotaExceed",
+            "MetaOperationQpsLimitExceeded"
+        ),
+        .init(Rule(.pause(.project), .suspended, .sendQuotaError), "ProjectForbidden"),
+        .init(
+            Rule(.pause(.project), .notFound, .sendUnauthorized),
+            "ProjectNotExist",
+            "ProjectNotExists"
+        ),
+        .init(Rule(.pause(.project), .notFound, .sendDiscardError), "InvalidHost"),
+        .init(
+            Rule(.pause(.logstore), .notFound, .sendUnauthorized),
+            "LogStoreNotExist",
+            "LogstoreNotExists"
+        ),
+        .init(
+            Rule(.again(.region), .server, .sendServerError),
+            "InternalServerError",
+            "RequestTimeout",
+            "ServerBusy"
+        ),
+    ]
+
+    /// For answers with a request id and a code that nobody knows, or none. The first row that fits.
+    static let byStatus: [Rule.ByStatus] = [
+        .init(
+            401...401,
+            Rule(.pause(.logstore), .unauthorized, .sendUnauthorized),
+            "check the credential and its permission to write to this logstore"
+        ),
+        .init(
+            403...403,
+            Rule(.slowDown(.project), .quota, .sendQuotaError),
+            "look the code up in the documentation of SLS; it may be a quota to raise"
+        ),
+        .init(
+            404...404,
+            Rule(.pause(.logstore), .notFound, .sendUnauthorized),
+            "check endpoint, project and logstore"
+        ),
+        .init(
+            405...405,
+            Rule(.suspect, .request, .parametersInvalid),
+            "check the endpoint, and that nothing on the way changes requests"
+        ),
+        .init(
+            413...413,
+            Rule(.split, .content, .sendDiscardError),
+            "lower packet.bytes of the destination"
+        ),
+        .init(
+            429...429,
+            Rule(.slowDown(.logstore), .quota, .sendDiscardError),
+            "none needed unless it lasts"
+        ),
+        .init(
+            500...599,
+            Rule(.again(.region), .server, .sendServerError),
+            "none needed unless it lasts"
+        ),
+        .init(
+            300...399,
+            Rule(.pause(.project), .request, .sendDiscardError),
+            "set the endpoint that the redirection leads to; Sluice follows none"
+        ),
+        .init(
+            400...499,
+            Rule(.suspect, .request, .sendDiscardError),
+            "look the code up in the documentation of SLS"
+        ),
+        .init(
+            0...999,
+            Rule(.again(.region), .other, .sendDiscardError),
+            "check the endpoint: SLS answers a write with 200 or an error"
+        ),
+    ]
+
+    /// An answer without a request id: a captive portal, a proxy, another server. Even its 200 says
+    /// nothing about the packet.
+    static let foreign = Rule(.again(.region), .notSLS, .sendServerError)
+
+    static let foreignRemedy =
+        "check the endpoint, and what stands between here and SLS (proxy, load balancer)"
+
+    static let transport = Rule(.again(.region), .network, .sendNetworkError)
+
+    private static let ruleByCode = Dictionary(
+        byCode.flatMap { row in row.codes.map { ($0, row.rule) } },
+        uniquingKeysWith: { first, _ in first }
+    )
+
+    static func rule(for code: String) -> Rule? { ruleByCode[code] }
+}

@@ -1,0 +1,113 @@
+import SLS
+
+/// Decides from what came back what becomes of a packet, and how far the reason reaches. Everything that
+/// it knows stands in its table.
+enum Judge {
+    static func judge(_ answer: SLSAnswer, _ attempt: Attempt = Attempt()) -> Judgement {
+        if answer.isStored { return .stored(answer) }
+        guard answer.requestID != nil else {
+            return Judgement(
+                answer,
+                foreign,
+                action: .again(.region),
+                message: "the answer with HTTP status \(answer.status) has no x-log-requestid: it "
+                    + "is not from SLS",
+                remedy: foreignRemedy
+            )
+        }
+        let known = answer.errorCode.flatMap(ErrorCode.known)
+        let byStatus = byStatus.first { $0.statuses.contains(answer.status) }
+        let rule = answer.errorCode.flatMap(rule(for:)) ?? byStatus?.rule ?? foreign
+        return Judgement(
+            answer,
+            rule,
+            action: action(of: rule, answer, attempt),
+            message: answer.errorMessage ?? known?.meaning ?? "HTTP status \(answer.status)",
+            remedy: known?.remedy ?? byStatus?.remedy ?? foreignRemedy
+        )
+    }
+
+    static func judge(_ problem: TransportProblem) -> Judgement {
+        Judgement(
+            action: .again(problem.scope),
+            kind: transport.kind,
+            result: transport.result,
+            status: nil,
+            code: problem.code,
+            message: problem.message,
+            requestID: nil,
+            remedy: problem.remedy,
+            retryAfter: nil,
+            isOutcomeUnknown: !problem.isSurelyUnsent
+        )
+    }
+
+    private static func action(
+        of rule: Rule,
+        _ answer: SLSAnswer,
+        _ attempt: Attempt
+    ) -> Judgement.Action {
+        switch rule.plan {
+        case .again(let scope): .again(scope)
+        case .slowDown(let scope): .slowDown(scope)
+        case .pause(.logstore) where isAboutCredential(answer): .pause(.project)
+        case .pause(let scope): .pause(scope)
+        // The time of SLS itself did not help, so another request would not either.
+        case .resign: attempt.isResigned ? .pause(.region) : .resign
+        case .split: .split
+        case .suspect: .suspect
+        case .sequence:
+            if !attempt.hasLane { .suspect } else { attempt.mayBeStored ? .acknowledge : .relane }
+        }
+    }
+
+    /// SLS says `Unauthorized` for a key that is refused everywhere and for a permission that is missing
+    /// on one logstore; only its words tell which.
+    private static func isAboutCredential(_ answer: SLSAnswer) -> Bool {
+        guard answer.errorCode == "Unauthorized", let message = answer.errorMessage?.lowercased()
+        else { return false }
+        // Names the resource, which may contain any word.
+        if message.contains("denied by") { return false }
+        return ["token", "accesskey", "access key", "does not belong"].contains(
+            where: message.contains
+        )
+    }
+}
+
+extension Judgement {
+    fileprivate static func stored(_ answer: SLSAnswer) -> Judgement {
+        Judgement(
+            action: .acknowledge,
+            kind: .other,
+            result: .ok,
+            status: answer.status,
+            code: nil,
+            message: "stored",
+            requestID: answer.requestID,
+            remedy: "none needed",
+            retryAfter: nil,
+            isOutcomeUnknown: false
+        )
+    }
+
+    fileprivate init(
+        _ answer: SLSAnswer,
+        _ rule: Rule,
+        action: Action,
+        message: String,
+        remedy: String
+    ) {
+        self.init(
+            action: action,
+            kind: rule.kind,
+            result: action == .acknowledge ? .ok : rule.result,
+            status: answer.status,
+            code: answer.errorCode,
+            message: message,
+            requestID: answer.requestID,
+            remedy: remedy,
+            retryAfter: answer.retryAfter,
+            isOutcomeUnknown: answer.requestID == nil || answer.status >= 500
+        )
+    }
+}

@@ -1,0 +1,36 @@
+extension Judgement {
+    /// What the answer says about a scope, for its gate. `isOutletProven` tells whether the same outlet
+    /// stores other packets: then a suspect packet says nothing against it.
+    ///
+    /// Whoever answers is there: a refusal for a logstore proves that region and project work. A region's
+    /// failure also counts against the logstore that it happened to, so that a logstore which alone never
+    /// gets an answer is slowed down by itself, and the region's gate sees the others' successes.
+    func verdict(for scope: GateScope, isOutletProven: Bool) -> Gate.Verdict {
+        switch action {
+        case .acknowledge: return .stored
+        case .split, .relane, .resign: return .reached
+        case .suspect:
+            guard scope == .logstore else { return .reached }
+            return isOutletProven ? .none : .forbidden
+        case .again(.region):
+            return scope == .project ? .none : .failed
+        case .again(let own):
+            return verdict(for: scope, own, .failed)
+        case .slowDown(let own):
+            return verdict(for: scope, own, .overQuota)
+        case .pause(let own):
+            return verdict(for: scope, own, kind == .suspended ? .suspended : .forbidden)
+        }
+    }
+
+    private func verdict(
+        for scope: GateScope,
+        _ own: GateScope,
+        _ verdict: Gate.Verdict
+    ) -> Gate.Verdict {
+        if scope == own { return verdict }
+        guard scope.holds(own) else { return .none }
+        // Without an answer nothing is proven about what holds the scope.
+        return status == nil ? .none : .reached
+    }
+}
