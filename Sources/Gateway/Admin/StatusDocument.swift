@@ -111,6 +111,10 @@ extension JSONText {
             json.member("time", failure.at.rfc3339)
             json.member("logstore", failure.logstore)
             json.member("error", failure.summary)
+            json.object("result") { json in
+                json.member("name", failure.result.name)
+                json.member("number", failure.result.number)
+            }
             json.member("request_id", failure.requestID)
             json.member("remedy", failure.remedy)
         }

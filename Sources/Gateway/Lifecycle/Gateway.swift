@@ -29,7 +29,8 @@ package final class Gateway: Sendable {
         journal: Journal
     ) throws(StartProblem) {
         self.journal = journal
-        self.configuration = Locked(configuration)
+        let running = Locked(configuration)
+        self.configuration = running
         let store = try Self.start { () throws(QueueError) in
             try LogStore(configuration.queueConfiguration, journal: journal)
         }
@@ -60,7 +61,7 @@ package final class Gateway: Sendable {
         self.devices = devices
         let reporter = Reporter(
             .init(
-                configuration: configuration,
+                configuration: running,
                 store: store,
                 forwarder: forwarder,
                 counters: devices.counters

@@ -9,7 +9,7 @@ import System
 /// Looks at all parts of a running gateway and puts together what they say.
 final class Reporter: Sendable {
     struct Parts: Sendable {
-        let configuration: GatewayConfiguration
+        let configuration: Locked<GatewayConfiguration>
         let store: LogStore
         let forwarder: Forwarder
         let counters: IngestCounters
@@ -40,8 +40,12 @@ final class Reporter: Sendable {
 
     var report: GatewayReport {
         let queue = parts.store.status
-        let delivery = parts.forwarder.status
-        let configured = Set(parts.configuration.destinations.map(\.name))
+        let delivery = Dictionary(
+            parts.forwarder.status.map { ($0.name, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let described = parts.configuration.withLock(\.destinations)
+        let configured = Set(described.map(\.name))
         let servers = servers.withLock { $0 }
         return GatewayReport(
             now: .now,
@@ -55,13 +59,14 @@ final class Reporter: Sendable {
                 )
             },
             queue: queue,
-            // The forwarder keeps the order that it was given.
-            destinations: zip(parts.configuration.destinations, delivery).map { settings, status in
-                .init(
-                    settings,
-                    queue: queue.destinations[settings.name] ?? .init(),
-                    delivery: status
-                )
+            destinations: described.compactMap { settings in
+                delivery[settings.name].map {
+                    .init(
+                        settings,
+                        queue: queue.destinations[settings.name] ?? .init(),
+                        delivery: $0
+                    )
+                }
             },
             strangers: queue.destinations.filter { !configured.contains($0.key) }
                 .mapValues(\.ledger),
