@@ -20,10 +20,7 @@ package struct Moment: Comparable, Hashable, Sendable {
 
     /// What lies beyond the clock's end, some 292 years away, is at its end.
     package static func + (moment: Moment, duration: Duration) -> Moment {
-        let (seconds, attoseconds) = duration.components
-        let whole = saturatingNanoseconds(seconds: seconds)
-        let part = attoseconds / 1_000_000_000
-        return Moment(nanoseconds: saturatingSum(saturatingSum(moment.nanoseconds, whole), part))
+        Moment(nanoseconds: saturatingSum(moment.nanoseconds, duration))
     }
 
     package static func - (later: Moment, earlier: Moment) -> Duration {
@@ -59,6 +56,15 @@ package struct WallTime: Comparable, Hashable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
+    /// What lies beyond the ends of the clock is at that end.
+    package static func + (time: WallTime, duration: Duration) -> WallTime {
+        WallTime(nanoseconds: saturatingSum(time.nanoseconds, duration))
+    }
+
+    package static func - (later: WallTime, earlier: WallTime) -> Duration {
+        .nanoseconds(later.nanoseconds) - .nanoseconds(earlier.nanoseconds)
+    }
+
     /// The calendar's view, in UTC.
     package var calendar: tm {
         var seconds = time_t(seconds)
@@ -72,6 +78,12 @@ private func saturatingNanoseconds(seconds: Int64) -> Int64 {
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     guard overflow else { return product }
     return seconds < 0 ? .min : .max
+}
+
+private func saturatingSum(_ nanoseconds: Int64, _ duration: Duration) -> Int64 {
+    let (seconds, attoseconds) = duration.components
+    let whole = saturatingNanoseconds(seconds: seconds)
+    return saturatingSum(saturatingSum(nanoseconds, whole), attoseconds / 1_000_000_000)
 }
 
 private func saturatingSum(_ left: Int64, _ right: Int64) -> Int64 {

@@ -28,4 +28,15 @@ import Testing
         #expect(last - first > .seconds(18_446_744_073))
         #expect(first - last < .zero)
     }
+
+    @Test("The time of day is counted in the same way")
+    func wallTime() {
+        let now = WallTime(nanoseconds: 1_500_000_000)
+        #expect((now + .milliseconds(-2500)).nanoseconds == -1_000_000_000)
+        #expect((now + .seconds(Int64.max)).nanoseconds == Int64.max)
+        #expect(now - WallTime(seconds: 3) == .milliseconds(-1500))
+        #expect(
+            WallTime(nanoseconds: .max) - WallTime(nanoseconds: .min) > .seconds(18_446_744_073)
+        )
+    }
 }

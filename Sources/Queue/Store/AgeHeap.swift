@@ -40,19 +40,3 @@ struct AgeHeap {
         }
     }
 }
-
-extension WallTime {
-    /// Saturates; durations here are not negative.
-    static func + (time: WallTime, duration: Duration) -> WallTime {
-        let (seconds, attoseconds) = duration.components
-        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, isTooLate) = time.nanoseconds.addingReportingOverflow(whole)
-        // An age without end stays one.
-        guard !isTooLong, !isTooLate else { return WallTime(nanoseconds: .max) }
-        return WallTime(nanoseconds: sum &+ attoseconds / 1_000_000_000)
-    }
-
-    static func - (later: WallTime, earlier: WallTime) -> Duration {
-        .nanoseconds(later.nanoseconds - earlier.nanoseconds)
-    }
-}
