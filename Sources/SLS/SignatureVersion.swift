@@ -8,14 +8,23 @@ package enum SigningMethod: Sendable, Equatable {
     case v1
     case v4(region: String)
 
-    /// Decides the method of a destination. The region that the operator gave wins over the one that
-    /// the endpoint's name shows.
+    /// Decides the method of a destination, for all endpoints by which it is reached. The region that
+    /// the operator gave wins over the one that their names show. Where only some of them show it, as
+    /// beside an accelerated endpoint, it counts for the others: a project lives in one region.
     package init(
         _ version: SignatureVersion,
         region: String?,
-        endpoint: Endpoint
+        endpoints: [Endpoint]
     ) throws(EndpointError) {
-        let region = region ?? endpoint.region
+        let shown = Set(endpoints.compactMap(\.region)).sorted()
+        if region == nil, shown.count > 1 {
+            throw EndpointError(
+                "the endpoints are in different regions (\(shown.joined(separator: ", "))), but a "
+                    + "project is in one: list only endpoints of that region, or set region if the "
+                    + "names mislead"
+            )
+        }
+        let region = region ?? shown.first
         if let region, let problem = NamePattern.region.problem(with: region) {
             throw EndpointError(problem)
         }
@@ -26,11 +35,21 @@ package enum SigningMethod: Sendable, Equatable {
             return
         }
         guard let region else {
+            let names = endpoints.map { "'\($0)'" }.joined(separator: ", ")
             throw EndpointError(
-                "signature v4 needs a region, and the endpoint '\(endpoint)' does not show one: "
+                "signature v4 needs a region, and the endpoint \(names) does not show one: "
                     + "set region (for example cn-hangzhou), or use signature v1"
             )
         }
         self = .v4(region: region)
+    }
+
+    /// The same for a single endpoint.
+    package init(
+        _ version: SignatureVersion,
+        region: String?,
+        endpoint: Endpoint
+    ) throws(EndpointError) {
+        try self.init(version, region: region, endpoints: [endpoint])
     }
 }

@@ -95,4 +95,41 @@ import Testing
                 == .v4(region: "xx-test-acdr-ut-1")
         )
     }
+
+    @Test("Several endpoints are of one region, which those that show it tell for the others")
+    func severalEndpoints() throws {
+        let endpoints = try [
+            "cn-hangzhou-intranet.log.aliyuncs.com", "cn-hangzhou.log.aliyuncs.com",
+            "log-global.aliyuncs.com", "https://logs.example.com",
+        ].map { text in try Endpoint(parsing: text) }
+        #expect(
+            try SigningMethod(.v4, region: nil, endpoints: endpoints) == .v4(region: "cn-hangzhou")
+        )
+        let silent = Array(endpoints.dropFirst(2))
+        let error = #expect(throws: EndpointError.self) {
+            try SigningMethod(.v4, region: nil, endpoints: silent)
+        }
+        #expect(error?.description.contains("log-global.aliyuncs.com', 'https://logs") == true)
+        #expect(
+            try SigningMethod(.v4, region: "cn-hangzhou", endpoints: silent)
+                == .v4(region: "cn-hangzhou")
+        )
+    }
+
+    @Test(
+        "Endpoints of two regions cannot lead to one project",
+        arguments: SignatureVersion.allCases
+    )
+    func twoRegions(version: SignatureVersion) throws {
+        let endpoints = try ["cn-hangzhou", "cn-shanghai"].map { region in
+            try Endpoint(parsing: "\(region).log.aliyuncs.com")
+        }
+        let error = #expect(throws: EndpointError.self) {
+            try SigningMethod(version, region: nil, endpoints: endpoints)
+        }
+        #expect(error?.description.contains("cn-hangzhou, cn-shanghai") == true)
+        #expect(throws: Never.self) {
+            try SigningMethod(version, region: "cn-hangzhou", endpoints: endpoints)
+        }
+    }
 }
