@@ -1,0 +1,206 @@
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+@Suite struct ServerClockTests {
+    static let host = WallTime(seconds: 1_736_843_400)
+
+    func clock(_ endpoint: String = "https://cn-hangzhou.log.aliyuncs.com") throws -> ServerClock {
+        ServerClock(try Endpoint(parsing: endpoint))
+    }
+
+    /// An answer of a server whose clock is off by so many seconds.
+    func answer(
+        _ offset: Int64,
+        status: Int = 503,
+        code: String? = nil,
+        requestID: String? = "5642FC2399248C8F7B0145FD"
+    ) -> SLSAnswer {
+        SLSAnswer(
+            status: status,
+            headers: [("x-log-time", "\(Self.host.seconds + offset)")]
+                + (requestID.map { [("x-log-requestid", $0)] } ?? []),
+            body: Array((code.map { #"{"errorCode":"\#($0)"}"# } ?? "").utf8)
+        )
+    }
+
+    /// The offset after such an answer, which came at once.
+    func offset(_ clock: inout ServerClock, _ answer: SLSAnswer) -> Duration? {
+        _ = clock.learn(from: answer, sent: Self.host, received: Self.host)
+        return clock.offset
+    }
+
+    @Test("Before anything is learned it is what the operator says, else the host's time")
+    func start() throws {
+        let clock = try clock()
+        #expect(clock.offset == nil)
+        #expect(clock.time(at: Self.host) == Self.host)
+        #expect(clock.time(at: Self.host, assuming: .seconds(90)) - Self.host == .seconds(90))
+    }
+
+    @Test("A host that is right is told so exactly", arguments: [-2, -1, 0, 1, 2])
+    func right(seconds: Int64) throws {
+        var clock = try clock()
+        let change = clock.learn(from: answer(seconds), sent: Self.host, received: Self.host)
+        #expect(change == nil)
+        #expect(clock.offset == .zero)
+    }
+
+    @Test("A clock that is off is learned within a second", arguments: [-600, -30, 30, 600, 86400])
+    func off(seconds: Int64) throws {
+        var clock = try clock()
+        let sent = Self.host + .milliseconds(200)
+        let change = clock.learn(
+            from: answer(seconds),
+            sent: sent,
+            received: sent + .milliseconds(400)
+        )
+        let offset = try #require(clock.offset)
+        #expect(offset > .seconds(seconds - 1) && offset < .seconds(seconds + 1))
+        #expect(change?.to == offset)
+        #expect(change?.from == .zero)
+        #expect(clock.time(at: Self.host, assuming: .seconds(5)) == Self.host + offset)
+    }
+
+    @Test("What the operator says stands until SLS says otherwise")
+    func assumed() throws {
+        var clock = try clock()
+        let same = clock.learn(
+            from: answer(20),
+            sent: Self.host,
+            received: Self.host,
+            assuming: .seconds(19)
+        )
+        #expect(same == nil)
+        #expect(clock.offset == .seconds(19))
+        #expect(offset(&clock, answer(0)) == .zero)
+    }
+
+    @Test("An answer that took long says little, and changes nothing that it does not contradict")
+    func slow() throws {
+        var clock = try clock()
+        let change = clock.learn(
+            from: answer(30),
+            sent: Self.host,
+            received: Self.host + .seconds(60)
+        )
+        #expect(change == nil)
+        #expect(clock.offset == .zero)
+        _ = clock.learn(from: answer(300), sent: Self.host, received: Self.host + .seconds(60))
+        #expect(clock.offset == .milliseconds(270_500))
+    }
+
+    @Test("A host's clock that was set back meanwhile teaches nothing")
+    func setBack() throws {
+        var clock = try clock()
+        let change = clock.learn(
+            from: answer(300),
+            sent: Self.host,
+            received: Self.host + .seconds(-1)
+        )
+        #expect(change == nil)
+        #expect(clock.offset == nil)
+    }
+
+    @Test("Noise of rounding and of the network moves nothing")
+    func noise() throws {
+        var clock = try clock()
+        var generator = SystemRandomNumberGenerator()
+        let trueOffset: Duration = .milliseconds(734_567)
+        _ = clock.learn(from: answer(734), sent: Self.host, received: Self.host)
+        var moves = 0
+        for step in 0..<10_000 {
+            let sent = Self.host + .milliseconds(step * 137)
+            let answered = sent + .milliseconds(Int.random(in: 0...3000, using: &generator))
+            let received = answered + .milliseconds(Int.random(in: 0...3000, using: &generator))
+            let told = SLSAnswer(
+                status: 200,
+                headers: [
+                    ("x-log-requestid", "A"), ("x-log-time", "\((answered + trueOffset).seconds)"),
+                ],
+                body: []
+            )
+            if clock.learn(from: told, sent: sent, received: received) != nil { moves += 1 }
+            let error = try #require(clock.offset) - trueOffset
+            #expect(error > .seconds(-3) && error < .seconds(3))
+        }
+        #expect(moves == 0)
+    }
+
+    @Test("Nobody but SLS tells the time, and no time beyond ten years is believed")
+    func bounds() throws {
+        var clock = try clock()
+        #expect(offset(&clock, answer(300, requestID: nil)) == nil)
+        #expect(offset(&clock, answer(11 * 365 * 86400)) == nil)
+        #expect(offset(&clock, answer(9 * 365 * 86400)) != nil)
+    }
+
+    @Test("An answer that says stored cannot show a time at which it would have been refused")
+    func contradiction() throws {
+        var clock = try clock()
+        #expect(offset(&clock, answer(1000, status: 200)) == nil)
+        #expect(offset(&clock, answer(800, status: 200)) == .milliseconds(800_500))
+        // With the offset that is known by now it is a time that SLS takes.
+        #expect(offset(&clock, answer(1600, status: 200)) == .milliseconds(1_600_500))
+    }
+
+    @Test(
+        "Over plain http only a refusal for the time counts, and a day at most; not so on this machine",
+        arguments: [
+            ("http://logs.example.com", false), ("http://127.0.0.1:1", true),
+            ("http://localhost:1", true), ("https://logs.example.com", true),
+        ]
+    )
+    func unverified(endpoint: String, believesAll: Bool) throws {
+        var clock = try clock(endpoint)
+        #expect((offset(&clock, answer(600)) != nil) == believesAll)
+        for code in ["RequestTimeExpired", "RequestTimeTooSkewed"] {
+            clock = try self.clock(endpoint)
+            let refusal = answer(80_000, status: 400, code: code)
+            #expect(offset(&clock, refusal) == .milliseconds(80_000_500))
+            let farther = answer(100_000, status: 400, code: code)
+            #expect((offset(&clock, farther) == .milliseconds(100_000_500)) == believesAll)
+        }
+    }
+
+    @Test("The operator hears once of a host that is far off, and once that it is right again")
+    func notices() throws {
+        var clock = try clock()
+        var notices: [ServerClock.Notice] = []
+        for seconds in [0, 50, 70, 90, 55, 61, 40, 20, 50, -61, -100, 0] as [Int64] {
+            let change = clock.learn(from: answer(seconds), sent: Self.host, received: Self.host)
+            if let notice = change?.notice { notices.append(notice) }
+        }
+        #expect(
+            notices == [.hostIsFarOff, .hostIsRightAgain, .hostIsFarOff, .hostIsRightAgain]
+        )
+    }
+
+    @Test("The operator hears of a host that is as far off as he said")
+    func noticeOfAssumed() throws {
+        var clock = try clock()
+        let change = clock.learn(
+            from: answer(3600),
+            sent: Self.host,
+            received: Self.host,
+            assuming: .seconds(3600)
+        )
+        #expect(change?.notice == .hostIsFarOff)
+        #expect(change?.from == change?.to)
+    }
+
+    @Test("A refused request is signed anew when that gives it another time")
+    func signAgain() throws {
+        var clock = try clock()
+        #expect(!clock.helpsToSignAgain(Self.host, now: Self.host))
+        #expect(!clock.helpsToSignAgain(Self.host, now: Self.host + .seconds(59)))
+        // The upload took so long that its date went stale.
+        #expect(clock.helpsToSignAgain(Self.host, now: Self.host + .seconds(1000)))
+        _ = offset(&clock, answer(-3600))
+        #expect(clock.helpsToSignAgain(Self.host, now: Self.host))
+        let signed = clock.time(at: Self.host)
+        #expect(!clock.helpsToSignAgain(signed, now: Self.host))
+    }
+}
