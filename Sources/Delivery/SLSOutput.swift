@@ -27,7 +27,7 @@ struct SLSOutput {
         signing = try SigningMethod(
             settings.signature,
             region: settings.region,
-            endpoint: settings.endpoint
+            endpoints: settings.endpoints
         )
     }
 

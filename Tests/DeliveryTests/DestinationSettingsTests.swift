@@ -50,6 +50,20 @@ import Testing
         )
     }
 
+    @Test("A list of endpoints has one to eight, each once")
+    func endpoints() throws {
+        var settings = try Samples.destination(port: 80)
+        settings.endpoints = try (1...8).map { try Endpoint(parsing: "http://127.0.0.1:\($0)") }
+        #expect(settings.problems.isEmpty)
+        settings.endpoints.append(try Endpoint(parsing: "http://127.0.0.1:8"))
+        #expect(settings.problems.map(\.setting) == ["endpoints", "endpoints"])
+        settings.endpoints = []
+        #expect(settings.problems.map(\.setting) == ["endpoints"])
+        settings = try Samples.destination(port: 80)
+        settings.clockOffset = .seconds(-400_000_000)
+        #expect(settings.problems.map(\.setting) == ["clock_offset"])
+    }
+
     @Test(
         "A request's time grows with its body",
         arguments: [(0, 15), (512 << 10, 47), (1 << 20, 79), (10 << 20, 655)]

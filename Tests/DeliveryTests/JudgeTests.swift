@@ -74,6 +74,8 @@ import Testing
             (CURLE_OPERATION_TIMEDOUT, "CURLE_28", "send_timeout"),
             (CURLE_PEER_FAILED_VERIFICATION, "CURLE_60", "intercepts TLS"),
             (CURLE_SSL_CACERT_BADFILE, "CURLE_77", "certificate authorities"),
+            (CURLE_COULDNT_RESOLVE_PROXY, "CURLE_5", "name in proxy"),
+            (CURLE_PROXY, "CURLE_97", "check proxy"),
         ]
     )
     func transport(result: CURLcode, code: String, remedy: String) {

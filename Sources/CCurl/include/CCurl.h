@@ -4,6 +4,9 @@
 // curl_easy_setopt and its relatives are variadic, which Swift cannot call: one function for each type
 // of argument.
 
+// Macros with casts in them do not import.
+static const long sluice_curl_auth_basic = (long)CURLAUTH_BASIC;
+
 static inline CURLcode sluice_curl_initialize(void) {
     return curl_global_init(CURL_GLOBAL_DEFAULT);
 }

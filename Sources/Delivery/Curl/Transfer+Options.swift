@@ -1,4 +1,5 @@
 import CCurl
+import SLS
 import System
 
 extension Transfer {
@@ -12,9 +13,7 @@ extension Transfer {
         // The answer comes from where the request went, or it is no answer.
         text(CURLOPT_PROTOCOLS_STR, "http,https")
         number(CURLOPT_FOLLOWLOCATION, 0)
-        // http_proxy and its relatives are not obeyed: a variable left in the environment must not
-        // decide where logs go. A proxy, where one is needed, is a setting of the destination.
-        text(CURLOPT_PROXY, "")
+        setProxy(settings.proxy)
         number(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
 
         number(CURLOPT_SSL_VERIFYPEER, 1)
@@ -24,11 +23,14 @@ extension Transfer {
             text(CURLOPT_CAINFO, file)
             // Otherwise the system's directory would be searched as well.
             text(CURLOPT_CAPATH, nil)
+            text(CURLOPT_PROXY_CAINFO, file)
+            text(CURLOPT_PROXY_CAPATH, nil)
         }
 
         number(CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout.milliseconds))
         number(CURLOPT_LOW_SPEED_LIMIT, 1)
-        number(CURLOPT_LOW_SPEED_TIME, Int((settings.stallTimeout.milliseconds + 999) / 1000))
+        let stallTimeout = settings.stallTimeout ?? settings.sendTimeout
+        number(CURLOPT_LOW_SPEED_TIME, Int((stallTimeout.milliseconds + 999) / 1000))
 
         // Middleboxes forget idle connections without a word.
         number(CURLOPT_TCP_KEEPALIVE, 1)
@@ -38,6 +40,25 @@ extension Transfer {
         number(CURLOPT_MAXLIFETIME_CONN, 600)
         // A packet's body has hundreds of kilobytes; curl's default of 64 KiB costs more calls.
         number(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+    }
+
+    /// http_proxy, no_proxy and their relatives are not obeyed: a variable left in the environment must
+    /// not decide where logs go.
+    private func setProxy(_ proxy: Proxy?) {
+        text(CURLOPT_PROXY, proxy?.address ?? "")
+        text(CURLOPT_NOPROXY, "")
+        guard let proxy else { return }
+        text(CURLOPT_PROXYUSERNAME, proxy.user)
+        text(CURLOPT_PROXYPASSWORD, proxy.password?.revealed)
+        number(CURLOPT_PROXYAUTH, Int(sluice_curl_auth_basic))
+        number(CURLOPT_SOCKS5_AUTH, Int(sluice_curl_auth_basic))
+        number(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
+        number(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
+        number(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        // The headers of a request, signature and token among them, are for SLS alone; and what the
+        // proxy says when it connects is not SLS's answer.
+        number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     }
 
     func setTimeLimit(_ limit: Duration) {

@@ -98,7 +98,10 @@ final class Transfer {
     func outcome(_ result: CURLcode) -> Outcome {
         // An answer that breaks off is none, whatever its head says: better twice than never.
         guard result == CURLE_OK else {
-            return .failed(TransportProblem(result, detail: String(cString: errorText)))
+            var proxyStatus = 0
+            sluice_curl_get_number(easy, CURLINFO_HTTP_CONNECTCODE, &proxyStatus)
+            let detail = String(cString: errorText)
+            return .failed(TransportProblem(result, detail: detail, proxyStatus: proxyStatus))
         }
         var status = 0
         sluice_curl_get_number(easy, CURLINFO_RESPONSE_CODE, &status)
