@@ -1,3 +1,4 @@
+package import Delivery
 package import Queue
 package import SLS
 
@@ -12,11 +13,11 @@ extension Destination {
         package var dropsUnauthorized = false
         package var connectTimeout: Duration = .seconds(10)
         package var sendTimeout: Duration = .seconds(15)
-        package var stallTimeout: Duration = .seconds(15)
+        /// Absent, it is the send timeout.
+        package var stallTimeout: Duration?
         /// SLS's clock minus this machine's, until SLS has told its own.
         package var clockOffset: Duration = .zero
-        /// A URL, with a password perhaps.
-        package var proxy: Secret?
+        package var proxy: Proxy?
         /// Certificates to trust instead of the system's.
         package var certificateFile: String?
     }

@@ -15,26 +15,18 @@ extension Destination {
         where endpoints[..<index].contains(endpoint) {
             section.problem("endpoint", "\(endpoint) is given twice; keep one of them")
         }
-        let shown = endpoints.compactMap(\.region).reduce(into: [String]()) {
-            if !$0.contains($1) { $0.append($1) }
-        }
-        if shown.count > 1 {
-            section.problem(
-                "endpoint",
-                "the endpoints are in \(shown.joined(separator: " and ")), but a project is in one "
-                    + "region only; keep those of its own region, or add log-global.aliyuncs.com"
-            )
-        }
         // Only a look-alike of SLS lives on this machine, and that has no region.
         let isLocal = !endpoints.isEmpty && endpoints.allSatisfy(\.isLoopback)
-        let region = given ?? shown.first ?? (isLocal ? "local" : nil)
-        if let endpoint = endpoints.first, !isGiven || given != nil,
-            !section.report.inputs.isSandboxed
-        {
+        let region = given ?? endpoints.lazy.compactMap(\.region).first ?? (isLocal ? "local" : nil)
+        if !endpoints.isEmpty, !isGiven || given != nil, !section.report.inputs.isSandboxed {
             do throws(EndpointError) {
-                _ = try SigningMethod(signature, region: region, endpoint: endpoint)
+                _ = try SigningMethod(
+                    signature,
+                    region: given ?? (isLocal ? "local" : nil),
+                    endpoints: endpoints
+                )
             } catch {
-                section.problem("signature", error.description)
+                section.problem("region", error.description)
             }
         }
         return region

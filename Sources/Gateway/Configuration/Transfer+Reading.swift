@@ -1,3 +1,4 @@
+import Delivery
 import Queue
 import SLS
 
@@ -19,8 +20,8 @@ extension Destination.Transfer {
         let timeouts: Kind<Duration> = .duration(.seconds(1) ... .seconds(3600))
         if let time = section.value("connect_timeout", timeouts) { transfer.connectTimeout = time }
         if let time = section.value("send_timeout", timeouts) { transfer.sendTimeout = time }
-        if let time = section.value("stall_timeout", timeouts) { transfer.stallTimeout = time }
-        if let offset = section.value("clock_offset", .offset(upTo: .seconds(86_400))) {
+        transfer.stallTimeout = section.value("stall_timeout", timeouts)
+        if let offset = section.value("clock_offset", .offset(upTo: .seconds(3650 * 86_400))) {
             transfer.clockOffset = offset
         }
         transfer.proxy = section.value("proxy", .proxy)

@@ -1,3 +1,4 @@
+import Delivery
 import Queue
 
 extension Destination {
@@ -7,7 +8,7 @@ extension Destination {
         if transfer.lanes > 0 {
             lines.append("each log exactly once, \(transfer.lanes) lanes for a logstore")
         }
-        if transfer.proxy != nil { lines.append("through a proxy") }
+        if let proxy = transfer.proxy { lines.append("through the proxy \(proxy)") }
         if transfer.dropsUnauthorized {
             lines.append("logs that SLS refuses for lack of rights are dropped and counted")
         }

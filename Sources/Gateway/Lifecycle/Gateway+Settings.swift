@@ -50,11 +50,14 @@ extension Destination {
             region: region,
             compression: transfer.compression
         )
+        settings.endpoints = endpoints
         settings.concurrency = transfer.concurrency
         settings.leases = max(settings.leases, transfer.concurrency * 2)
         settings.connectTimeout = transfer.connectTimeout
         settings.sendTimeout = transfer.sendTimeout
         settings.stallTimeout = transfer.stallTimeout
+        settings.clockOffset = transfer.clockOffset
+        settings.proxy = transfer.proxy
         settings.certificateAuthorities = transfer.certificateFile
         return settings
     }

@@ -48,7 +48,7 @@ import Testing
                 sluice.yaml:17: destinations.app.tags.__topic__: this name is reserved by SLS; choose another
                 sluice.yaml:18: destinations.app.packet.logs: 0 is not between 1 and 40960
                 sluice.yaml:20: destinations.web.logstore: is missing
-                sluice.yaml:20: destinations.web.signature: signature v4 needs a region, and the endpoint 'https://logs.example.com' does not show one: set region (for example cn-hangzhou), or use signature v1
+                sluice.yaml:20: destinations.web.region: signature v4 needs a region, and the endpoint 'https://logs.example.com' does not show one: set region (for example cn-hangzhou), or use signature v1
                 sluice.yaml:23: credentials.defualt.access_key_secret: is missing or empty; a static credential needs it
                 sluice.yaml:24: credentials.other.from: ecs_role is not in this version; use environment or static
                 """
@@ -93,7 +93,7 @@ import Testing
             ),
             (
                 "destinations: {a: {endpoint: \"http://10.0.0.1\", project: my-p, logstore: ls}}\n",
-                "sluice.yaml:1: destinations.a.signature: signature v4 needs a region, and the endpoint 'http://10.0.0.1' does not show one: set region (for example cn-hangzhou), or use signature v1"
+                "sluice.yaml:1: destinations.a.region: signature v4 needs a region, and the endpoint 'http://10.0.0.1' does not show one: set region (for example cn-hangzhou), or use signature v1"
             ),
             (
                 "destinations: {a: {endpoint: cn-hangzhou.log.aliyuncs.com, project: my-p, logstore: ls, credential: x}}\n",

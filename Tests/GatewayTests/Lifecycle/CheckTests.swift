@@ -34,7 +34,7 @@ import Testing
                   queue        /var/lib/sluice, up to 4GiB or 7d, durability full
                   destination  app (default): my-project/app-log at https://cn-hangzhou.log.aliyuncs.com, else https://log-global.aliyuncs.com, signature v4, key LTAI…6789
                                each log exactly once, 16 lanes for a logstore
-                               through a proxy
+                               through the proxy http://me:•••@10.0.0.1:3128
                                logs too old for SLS become dead letters
                                devices' tags device_id become fields of their logs
                                queued up to 1GiB, the oldest dropped when full, 20% for fresh logs
