@@ -1,3 +1,5 @@
+package import System
+
 /// The head of one request: method, target and fields, checked and kept as the bytes that came.
 ///
 /// It costs two allocations a request and nothing per field; names and values are ranges of `bytes`.
@@ -24,6 +26,8 @@ package struct RequestHead: Sendable {
     package let minorVersion: Int
     /// The connection's other end.
     package let peer: PeerAddress
+    /// When it was complete; its body may take minutes more.
+    package let arrival: WallTime
 
     package init(
         bytes: [UInt8],
@@ -32,7 +36,8 @@ package struct RequestHead: Sendable {
         query: Range<Int>?,
         fields: [Field],
         minorVersion: Int,
-        peer: PeerAddress
+        peer: PeerAddress,
+        arrival: WallTime = .now
     ) {
         self.bytes = bytes
         self.method = method
@@ -41,6 +46,7 @@ package struct RequestHead: Sendable {
         self.fields = fields
         self.minorVersion = minorVersion
         self.peer = peer
+        self.arrival = arrival
     }
 }
 
