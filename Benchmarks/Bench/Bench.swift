@@ -1,7 +1,7 @@
 import Glibc
 
 /// The benchmark's own parts: the bodies that are posted, the sink that takes what is forwarded,
-/// and the floor, which does the gateway's work without the gateway.
+/// the decoder alone, and the floor, which does the gateway's work without the gateway.
 @main
 struct Bench {
     static func main() {
@@ -11,6 +11,8 @@ struct Bench {
             writeBodies(fieldCount: Int(arguments[2]) ?? 4, to: arguments[1])
         case ("sink", 1):
             runSink()
+        case ("decode", 3):
+            runDecode(bodies: arguments[1], seconds: Double(arguments[2]) ?? 5)
         case ("floor", 4):
             runFloor(
                 bodies: arguments[1],
@@ -18,7 +20,10 @@ struct Bench {
                 seconds: Double(arguments[3]) ?? 5
             )
         default:
-            print("usage: sluice-bench bodies DIR FIELDS | sink | floor BODIES SCRATCH SECONDS")
+            print(
+                "usage: sluice-bench bodies DIR FIELDS | sink | decode BODIES SECONDS "
+                    + "| floor BODIES SCRATCH SECONDS"
+            )
             exit(2)
         }
     }

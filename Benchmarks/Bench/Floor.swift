@@ -29,8 +29,8 @@ func runFloor(bodies: String, scratch: String, seconds: Double) {
             guard
                 let batch = try? decoder.decodePlain(
                     UnsafeRawBufferPointer(rebasing: file[..<(file.count - 64)]),
-                    arrival: .now
-                )
+                    BatchTiming(arrival: .now)
+                ).sound
             else { fatalError("a body is not readable") }
             let block = LZ4.compress(batch.bytes)
             store.insert(block, rawBytes: batch.bytes.count)
@@ -68,7 +68,7 @@ func runFloor(bodies: String, scratch: String, seconds: Double) {
 }
 
 /// Each body with 64 spare bytes after it, as the decoder wants it.
-private func readBodies(_ directory: String) -> [UnsafeMutableRawBufferPointer] {
+func readBodies(_ directory: String) -> [UnsafeMutableRawBufferPointer] {
     (0..<64)
         .map { number in
             guard let file = fopen("\(directory)/\(number).json", "r") else {

@@ -158,8 +158,9 @@ import Testing
             )
             for body in [body, writer.mutated(body)] {
                 _ = try? padded(body) { body throws(LogDecodingError) in
-                    let tracked = try decoder.decodeTracking(body, arrival: arrival)
-                    #expect((try? tracked.logs.read()) != nil)
+                    let timing = BatchTiming(arrival: arrival)
+                    let tracked = try decoder.decodeTracking(body, timing)
+                    #expect((try? tracked.logs.sound.read()) != nil)
                 }
             }
         }

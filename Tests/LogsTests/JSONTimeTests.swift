@@ -109,24 +109,6 @@ import Testing
         #expect(logs.map(\.nanoseconds) == [0, 500_000_000, 0])
     }
 
-    @Test("A time that SLS would refuse is kept as a field where that is asked for")
-    func window() throws {
-        var limits = JSONLimits()
-        limits.times = .sls
-        let decoder = JSONLogDecoder(limits: limits)
-        let arrival = Int64(arrivalSeconds)
-        for (time, isBelieved) in [
-            (arrival, true), (arrival - 6 * 86_400, true), (arrival - 7 * 86_400, false),
-            (arrival + 800, true), (arrival + 900, false), (0, false),
-        ] {
-            let expected =
-                isBelieved
-                ? Read([["a", "1"]], seconds: UInt32(time))
-                : Read([["__original_time__", "\(time)"], ["a", "1"]])
-            #expect(try decoder.plain("{\"__time__\":\(time),\"a\":1}") == [expected])
-        }
-    }
-
     @Test("Of two times the last counts, and an escaped name is still that of the time")
     func repeated() throws {
         let body = #"{"__time__":1,"a":"","\u005f_time__":"2"}"#

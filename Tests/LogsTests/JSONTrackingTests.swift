@@ -16,7 +16,7 @@ import Testing
         #expect(tracked.topic == "app")
         #expect(tracked.source == "iOS")
         #expect(tracked.tags.map { [$0.key, $0.value] } == [["env", "prod"]])
-        #expect(try tracked.logs.read() == [Read([["level", "info"], ["msg", "hi"]])])
+        #expect(try tracked.logs.sound.read() == [Read([["level", "info"], ["msg", "hi"]])])
     }
 
     @Test("What the iOS SDK sends keeps the device's time")
@@ -28,7 +28,7 @@ import Testing
             """
         )
         #expect(tracked.topic == nil)
-        let logs = try tracked.logs.read()
+        let logs = try tracked.logs.sound.read()
         #expect(logs.map(\.seconds) == [1_736_840_000, 1_736_840_001])
         #expect(logs.map(\.fields) == [[["a", "\u{1f}"]], [["b", "2"]]])
     }
@@ -46,13 +46,15 @@ import Testing
         #expect(tracked.source == nil)
         let tags = [["n", "2"], ["t", "true"], ["o", #"{"a":[]}"#], ["z", ""]]
         #expect(tracked.tags.map { [$0.key, $0.value] } == tags)
-        #expect(try tracked.logs.read() == [Read([["n", "-0"], ["v", "[1,2]"], ["e", ""]])])
+        #expect(
+            try tracked.logs.sound.read() == [Read([["n", "-0"], ["v", "[1,2]"], ["e", ""]])]
+        )
     }
 
     @Test("Logs may be none, as when a page is closed")
     func noLogs() throws {
         let tracked = try decoder.tracking("{\"__logs__\":[],\"__tags__\":null}")
-        #expect(tracked.logs == EncodedLogs())
+        #expect(tracked.logs == DecodedLogs())
         #expect(tracked.tags.isEmpty)
     }
 
@@ -69,7 +71,7 @@ import Testing
             ["field_extract_others_", "2"], ["field__extract_others__", "3"],
             ["__original_time__", "today"], ["__tag__:x", "y"],
         ]
-        #expect(try tracked.logs.read() == [Read(fields)])
+        #expect(try tracked.logs.sound.read() == [Read(fields)])
     }
 
     @Test("Reserved names of tags become ordinary ones too, and then come once")
@@ -104,10 +106,11 @@ import Testing
         ("{\"a\":[1", 7, .unfinished),
         ("{\"a\":01,\"__logs__\":[]}", 5, .badNumber), ("{\"a\":1 2}", 7, .objectEndExpected),
         ("{\"a\":[\"\\x\"]}", 7, .badEscape), ("{\"__tags__\":[]}", 12, .tagsNotObject),
-        ("{\"__tags__\":\"a\"}", 12, .tagsNotObject), ("{\"__tags__\":{\"\":1}}", 13, .keyEmpty),
+        ("{\"__tags__\":\"a\"}", 12, .tagsNotObject),
+        ("{\"__tags__\":{\"\":1}}", 13, .tagNameEmpty),
         ("{\"__tags__\":nul}", 12, .badLiteral),
         ("{\"__tags__\":{\"a\":1]}", 18, .objectEndExpected),
-        ("{\"__tags__\":{\"\(long)\":1}}", 13, .keyTooLong(128)),
+        ("{\"__tags__\":{\"\(long)\":1}}", 13, .tagNameTooLong(128)),
         ("{\"__topic__\":\"\(long)\"}", 13, .topicTooLong(128)),
         ("{\"__source__\":\"\(long)\"}", 14, .sourceTooLong(128)),
     ]

@@ -93,14 +93,34 @@ extension JSONLogDecoder {
     }
 
     func plain(_ body: [UInt8]) throws(LogDecodingError) -> EncodedLogs {
-        try padded(body) { body throws(LogDecodingError) in
-            try decodePlain(body, arrival: arrival)
+        try ruled(body, LogRules()).sound
+    }
+
+    func ruled(
+        _ body: String,
+        _ rules: LogRules = LogRules(times: .sls),
+        skew: Int64 = 0
+    ) throws(LogDecodingError) -> DecodedLogs {
+        try ruled(Array(body.utf8), rules, skew: skew)
+    }
+
+    func ruled(
+        _ body: [UInt8],
+        _ rules: LogRules,
+        skew: Int64 = 0
+    ) throws(LogDecodingError) -> DecodedLogs {
+        let timing = BatchTiming(arrival: arrival, skew: ClockSkew(seconds: skew))
+        return try padded(body) { body throws(LogDecodingError) in
+            try decodePlain(body, timing, rules)
         }
     }
 
-    func tracking(_ body: String) throws(LogDecodingError) -> TrackedLogs {
+    func tracking(
+        _ body: String,
+        _ rules: LogRules = LogRules()
+    ) throws(LogDecodingError) -> TrackedLogs {
         try padded(Array(body.utf8)) { body throws(LogDecodingError) in
-            try decodeTracking(body, arrival: arrival)
+            try decodeTracking(body, BatchTiming(arrival: arrival), rules)
         }
     }
 }

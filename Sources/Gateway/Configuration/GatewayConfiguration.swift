@@ -65,11 +65,5 @@ package struct LimitSettings: Sendable, Equatable {
     package var inflatedBytes = 10 << 20
     /// Bytes of content for each byte on the wire.
     package var inflateRatio = InflateLimit().ratio
-    /// A time that SLS would refuse would take its whole packet with it, so such a log gets the time
-    /// of its arrival and keeps what it said beside it.
-    package var json = {
-        var limits = JSONLimits()
-        limits.times = .sls
-        return limits
-    }()
+    package var json = JSONLimits()
 }

@@ -50,8 +50,8 @@ struct DeviceAnswers: Sendable {
                 ("access-control-allow-methods", route.methodNames),
                 (
                     "access-control-allow-headers",
-                    "content-type, content-encoding, x-log-apiversion, x-log-bodyrawsize, "
-                        + "x-log-compresstype"
+                    "content-type, content-encoding, idempotency-key, x-log-apiversion, "
+                        + "x-log-bodyrawsize, x-log-client-time, x-log-compresstype"
                 ),
                 ("access-control-max-age", "86400"),
             ]

@@ -12,27 +12,27 @@ extension DeviceHandler {
         _ responder: Responder
     ) throws(Refusal) {
         let target = try admittedTarget(of: route, head)
+        let key = shared.recognizesRepeats ? try head.idempotencyKey : nil
         defer { reader.forget() }
         let content = try reader.content(of: body, head)
-        let (logs, trailer) = try read(content, target)
-        let (answers, counters, bodyBytes) = (answers, shared.counters, content.count)
-        let (count, receipt) = (logs.count, shared.mint.next())
-        guard count > 0 else {
-            counters.countAccepted(route, logs: 0, bodyBytes: bodyBytes)
+        var taken = try read(content, target, timing(head), isNamed: key != nil)
+        if let key { taken.name(key, target) }
+        let (answers, counters, receipt) = (answers, shared.counters, shared.mint.next())
+        let figures = IngestCounters.Figures(of: taken.logs, bodyBytes: content.count)
+        guard figures.logs > 0 else {
+            counters.countAccepted(route, figures)
             return responder.send(answers.accepted(route, receipt: receipt, count: 0))
         }
-        let stream = StreamKey(
-            destination: target.destination,
-            logstore: target.logstore,
-            trailer: trailer
-        )
-        shared.queue.append([Batch(stream: stream, logs: logs)]) { outcome in
+        let identity = taken.identity.map {
+            BatchIdentity(digest: $0, receipt: receipt, logs: figures.logs)
+        }
+        shared.queue.append([try taken.batch(target)], identity: identity) { outcome in
             switch outcome {
             case .stored:
-                counters.countAccepted(route, logs: count, bodyBytes: bodyBytes)
-                responder.send(answers.accepted(route, receipt: receipt, count: count))
+                counters.countAccepted(route, figures)
+                responder.send(answers.accepted(route, receipt: receipt, count: figures.logs))
             case .repeated(let receipt, let count):
-                counters.countAccepted(route, logs: 0, bodyBytes: bodyBytes)
+                counters.countRepeated(route)
                 responder.send(answers.accepted(route, receipt: receipt, count: count))
             case .refused(let admission):
                 responder.send(answers.refused(Refusal(admission), route))
@@ -42,25 +42,22 @@ extension DeviceHandler {
 
     private func read(
         _ content: UnsafeRawBufferPointer,
-        _ target: RoutingTable.Target
-    ) throws(Refusal) -> (EncodedLogs, GroupTrailer) {
-        guard let tag = target.tag else {
-            let tracked = try decoded { () throws(LogDecodingError) in
-                try reader.decoder.decodeTracking(content, arrival: .now)
-            }
-            return (tracked.logs, target.labels.trailer(of: tracked))
-        }
-        let logs = try decoded { () throws(LogDecodingError) in
-            try reader.decoder.decodePlain(content, arrival: .now)
-        }
-        return (logs, target.labels.trailer(tag: tag))
-    }
-
-    private func decoded<Result>(
-        _ decode: () throws(LogDecodingError) -> Result
-    ) throws(Refusal) -> Result {
+        _ target: RoutingTable.Target,
+        _ timing: BatchTiming,
+        isNamed: Bool
+    ) throws(Refusal) -> TakenRequest {
+        let rules = target.intake.rules
         do throws(LogDecodingError) {
-            return try decode()
+            if let tag = target.tag {
+                let logs = try reader.decoder.decodePlain(content, timing, rules)
+                return TakenRequest(logs, tag: tag, target)
+            }
+            return TakenRequest(
+                try reader.decoder.decodeTracking(content, timing, rules),
+                target,
+                content: shared.recognizesRepeats && !isNamed ? content : nil,
+                foldedBytesMax: shared.limits.inflatedBytes * 2
+            )
         } catch {
             throw Refusal(error)
         }

@@ -12,11 +12,14 @@ package final class DeviceHandler: RequestHandler {
         package let limits: LimitSettings
         package let mint: ReceiptMint
         package let counters: IngestCounters
+        /// Whether the queue is told what a request would be recognised by if it came again.
+        package let recognizesRepeats: Bool
 
         package init(
             queue: any BatchQueue,
             routes: RoutingTable,
             limits: LimitSettings = LimitSettings(),
+            recognizesRepeats: Bool = true,
             counters: IngestCounters = IngestCounters()
         ) {
             self.queue = queue
@@ -24,6 +27,7 @@ package final class DeviceHandler: RequestHandler {
             self.limits = limits
             self.mint = ReceiptMint()
             self.counters = counters
+            self.recognizesRepeats = recognizesRepeats
         }
     }
 
@@ -53,7 +57,8 @@ package final class DeviceHandler: RequestHandler {
                 return .accept(bodyBytesMax: 0)
             }
             let target = try target(of: route, head)
-            let admission = shared.queue.admission
+            let outlet = Outlet(destination: target.destination, logstore: target.logstore)
+            let admission = shared.queue.admission(for: outlet)
             guard admission == .open else { throw Refusal(admission) }
             admitted = AdmittedRequest(head, target)
             return .accept(bodyBytesMax: shared.limits.bodyBytes)

@@ -1,3 +1,4 @@
+import Logs
 import Synchronization
 import System
 
@@ -8,6 +9,16 @@ package final class IngestCounters: Sendable {
         package var logs = 0
         /// After inflating.
         package var bodyBytes = 0
+        /// Requests that were stored before, and answered again.
+        package var repeated = 0
+    }
+
+    /// What devices' own clocks gave to do.
+    package struct Clocks: Sendable, Equatable {
+        /// Requests of which times were corrected.
+        package var corrected = 0
+        /// Requests whose device told a time that cannot be one.
+        package var unusable = 0
     }
 
     package struct RefusalKind: Hashable, Sendable {
@@ -16,37 +27,66 @@ package final class IngestCounters: Sendable {
         package let code: String
     }
 
+    /// What one stored request adds.
+    struct Figures: Sendable {
+        let logs: Int
+        let bodyBytes: Int
+        let isCorrected: Bool
+
+        init(of logs: DecodedLogs, bodyBytes: Int) {
+            self.logs = logs.count
+            self.bodyBytes = bodyBytes
+            isCorrected = logs.corrected > 0
+        }
+    }
+
     /// Counted with every request on every loop, so without a lock.
     private final class RouteCounter: Sendable {
         let requests = Atomic<Int>(0)
         let logs = Atomic<Int>(0)
         let bodyBytes = Atomic<Int>(0)
+        let repeated = Atomic<Int>(0)
 
         var counts: Accepted {
             Accepted(
                 requests: requests.load(ordering: .relaxed),
                 logs: logs.load(ordering: .relaxed),
-                bodyBytes: bodyBytes.load(ordering: .relaxed)
+                bodyBytes: bodyBytes.load(ordering: .relaxed),
+                repeated: repeated.load(ordering: .relaxed)
             )
         }
     }
 
     private let logs = RouteCounter()
     private let track = RouteCounter()
+    private let corrected = Atomic<Int>(0)
+    private let unusableClocks = Atomic<Int>(0)
     private let refusals = Locked<[RefusalKind: Int]>([:])
 
     package init() {}
 
-    func countAccepted(_ route: DeviceRoute, logs count: Int, bodyBytes: Int) {
-        let counter: RouteCounter
-        switch route {
-        case .logs: counter = logs
-        case .track: counter = track
-        case .serverTime, .health, .server, .unknown: return
-        }
+    func countAccepted(_ route: DeviceRoute, _ figures: Figures) {
+        guard let counter = counter(route) else { return }
         counter.requests.add(1, ordering: .relaxed)
-        counter.logs.add(count, ordering: .relaxed)
-        counter.bodyBytes.add(bodyBytes, ordering: .relaxed)
+        counter.logs.add(figures.logs, ordering: .relaxed)
+        counter.bodyBytes.add(figures.bodyBytes, ordering: .relaxed)
+        if figures.isCorrected { corrected.add(1, ordering: .relaxed) }
+    }
+
+    func countRepeated(_ route: DeviceRoute) {
+        counter(route)?.repeated.add(1, ordering: .relaxed)
+    }
+
+    func countUnusableClock() {
+        unusableClocks.add(1, ordering: .relaxed)
+    }
+
+    private func counter(_ route: DeviceRoute) -> RouteCounter? {
+        switch route {
+        case .logs: logs
+        case .track: track
+        case .serverTime, .health, .server, .unknown: nil
+        }
     }
 
     /// Routes, statuses and codes are few, whatever clients send.
@@ -57,6 +97,13 @@ package final class IngestCounters: Sendable {
 
     package var accepted: [(route: String, counts: Accepted)] {
         [("logs", logs.counts), ("track", track.counts)]
+    }
+
+    package var clocks: Clocks {
+        Clocks(
+            corrected: corrected.load(ordering: .relaxed),
+            unusable: unusableClocks.load(ordering: .relaxed)
+        )
     }
 
     package var refused: [(kind: RefusalKind, count: Int)] {

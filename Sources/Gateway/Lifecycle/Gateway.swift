@@ -56,7 +56,8 @@ package final class Gateway: Sendable {
         let devices = DeviceHandler.Shared(
             queue: store,
             routes: RoutingTable(configuration),
-            limits: configuration.limits
+            limits: configuration.limits,
+            recognizesRepeats: configuration.queueConfiguration.repeatsMax > 0
         )
         self.devices = devices
         let reporter = Reporter(

@@ -71,6 +71,7 @@ final class Reporter: Sendable {
             strangers: queue.destinations.filter { !configured.contains($0.key) }
                 .mapValues(\.ledger),
             accepted: parts.counters.accepted,
+            clocks: parts.counters.clocks,
             refused: parts.counters.refused,
             process: .now
         )

@@ -9,6 +9,7 @@ extension GatewayReport {
         page.build()
         page.listeners(listeners)
         page.ingest(accepted, refused)
+        page.clocks(clocks)
         page.queue(queue, now: now)
         page.ledgers(
             destinations.map { ($0.name, $0.queue.ledger) }
@@ -43,6 +44,13 @@ extension MetricsPage {
         family("sluice_ingest_body_bytes_total", .counter, "Bodies of stored logs, inflated.") {
             for (route, counts) in accepted { $0.add(counts.bodyBytes, ["route": route]) }
         }
+        family(
+            "sluice_ingest_repeated_total",
+            .counter,
+            "Requests that were stored before, and answered as the first time."
+        ) {
+            for (route, counts) in accepted { $0.add(counts.repeated, ["route": route]) }
+        }
         family("sluice_ingest_refused_total", .counter, "Requests that were refused, by reason.") {
             for (kind, count) in refused {
                 $0.add(
@@ -51,6 +59,19 @@ extension MetricsPage {
                 )
             }
         }
+    }
+
+    fileprivate mutating func clocks(_ clocks: IngestCounters.Clocks) {
+        family(
+            "sluice_ingest_clock_corrected_total",
+            .counter,
+            "Requests of which times were corrected by the skew of their device's clock."
+        ) { $0.add(clocks.corrected) }
+        family(
+            "sluice_ingest_clock_unusable_total",
+            .counter,
+            "Requests whose x-log-client-time cannot be read, or is years away."
+        ) { $0.add(clocks.unusable) }
     }
 
     fileprivate mutating func ledgers(_ ledgers: [(name: String, ledger: Ledger)]) {

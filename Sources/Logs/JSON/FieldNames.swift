@@ -92,7 +92,7 @@ struct FieldNames: ~Copyable {
     }
 
     /// A name as it stands in its field: behind the field's tag and length, and its own.
-    private static func key(
+    static func key(
         of content: Int,
         _ memory: UnsafeMutablePointer<UInt8>
     ) -> UnsafeBufferPointer<UInt8> {

@@ -11,7 +11,7 @@ struct JSONFault: Error, Equatable {
         case badNumber, badLiteral, badEscape, loneSurrogate
         case tooDeep(Int)
         case logExpected, tooManyLogs(Int)
-        case keyEmpty, keyTooLong(Int), valueTooLong(Int)
+        case tagNameEmpty, tagNameTooLong(Int)
         case timeUnreadable, timeOutOfRange
         case trackingObjectExpected, textFollows
         case logsMissing, logsNotArray, logsRepeated
@@ -48,9 +48,8 @@ extension JSONFault.Reason {
         case .tooDeep(let limit): "objects and arrays are nested deeper than \(limit)"
         case .logExpected: "a log must be an object with its fields"
         case .tooManyLogs(let limit): "the body has more than \(limit) logs; send smaller batches"
-        case .keyEmpty: "a field's name must not be empty"
-        case .keyTooLong(let limit): "a field's name must not exceed \(limit) bytes"
-        case .valueTooLong(let limit): "a field's value must not exceed \(limit) bytes"
+        case .tagNameEmpty: "a tag's name must not be empty"
+        case .tagNameTooLong(let limit): "a tag's name must not exceed \(limit) bytes"
         case .timeUnreadable:
             "__time__ must be a number since 1970 (s, ms, us or ns) or text like 2025-01-14T08:30:00Z"
         case .timeOutOfRange: "__time__ must lie between 1970 and 2106"

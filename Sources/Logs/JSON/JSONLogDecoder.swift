@@ -1,5 +1,3 @@
-package import System
-
 /// Reads JSON bodies and writes their logs as protobuf, in one pass. One for each thread: it keeps
 /// the parser and its scratch memory.
 ///
@@ -10,7 +8,10 @@ package import System
 /// - A repeated name within a log keeps its last value, as JavaScript, Python and Go read it.
 /// - `__time__` gives a log's time and is not stored. Other names that SLS keeps for itself
 ///   (`__topic__`, `__source__`, `__partition_time__`, `_extract_others_`, `__extract_others__`) are
-///   stored with `field` in front, as in `field__topic__`: refusing would cost the whole batch.
+///   stored with `field` in front, as in `field__topic__`, and an empty name as `__empty__`:
+///   refusing would cost the whole batch.
+/// - Logs that SLS would refuse are treated by the rules, which come with each body; the others pay
+///   nothing for it.
 package final class JSONLogDecoder {
     /// What stays allocated between bodies.
     private static let keptBytes = 256 << 10
@@ -26,9 +27,10 @@ package final class JSONLogDecoder {
     /// NDJSON. Each object is a log. The body must have 64 readable bytes after its end.
     package func decodePlain(
         _ body: UnsafeRawBufferPointer,
-        arrival: WallTime
-    ) throws(LogDecodingError) -> EncodedLogs {
-        try decode(body, arrival, lenientTimes: false) { walk throws(JSONFault) in
+        _ timing: BatchTiming,
+        _ rules: LogRules = LogRules()
+    ) throws(LogDecodingError) -> DecodedLogs {
+        try decode(body, timing, rules, lenientTimes: false) { walk throws(JSONFault) in
             try walk.documents()
             return walk.logs
         }
@@ -43,16 +45,18 @@ package final class JSONLogDecoder {
     /// The body must have 64 readable bytes after its end.
     package func decodeTracking(
         _ body: UnsafeRawBufferPointer,
-        arrival: WallTime
+        _ timing: BatchTiming,
+        _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> TrackedLogs {
-        try decode(body, arrival, lenientTimes: true) { walk throws(JSONFault) in
+        try decode(body, timing, rules, lenientTimes: true) { walk throws(JSONFault) in
             try walk.trackingObject()
         }
     }
 
     private func decode<Result>(
         _ body: UnsafeRawBufferPointer,
-        _ arrival: WallTime,
+        _ timing: BatchTiming,
+        _ rules: LogRules,
         lenientTimes: Bool,
         _ read: (inout JSONLogWalk) throws(JSONFault) -> Result
     ) throws(LogDecodingError) -> Result {
@@ -70,9 +74,8 @@ package final class JSONLogDecoder {
             }
             let tokens = try index.tokens(of: text + skipped, count: body.count - skipped)
             walk.start(text + skipped, count: body.count - skipped, tokens)
-            walk.time = LogTime(arrival: arrival)
+            walk.follow(rules, timing)
             walk.lenientTimes = lenientTimes
-            walk.believedTimes = walk.limits.times?.seconds(around: arrival)
             return try read(&walk)
         } catch {
             throw LogDecodingError(

@@ -55,16 +55,13 @@ extension JSONLogWalk {
     ) throws(JSONFault) {
         var key = length + Self.keyRoom
         var count = try unescape(keyStart, keyCount, to: key)
-        guard count > 0 else { throw fault(.keyEmpty) }
-        guard count <= limits.keyBytes else { throw fault(.keyTooLong(limits.keyBytes)) }
+        let isNameTooLong = count > limits.keyBytes
+        if count == 0 || isNameTooLong { count = storableName(key, count) }
         let reserved = ReservedKey(UnsafeBufferPointer(start: memory.start + key, count: count))
         let valueRoom = key + count + Self.valueRoom
         next += 2
         let token = next
-        let (valueCount, kind) = try value(to: valueRoom, depth: depth)
-        guard valueCount <= limits.valueBytes else {
-            throw JSONFault(.valueTooLong(limits.valueBytes), at: Int(tokens[token]))
-        }
+        var (valueCount, kind) = try value(to: valueRoom, depth: depth)
         if let reserved {
             if reserved == .time {
                 if try takeTime(valueRoom, valueCount, kind, at: Int(tokens[token])) { return }
@@ -75,6 +72,12 @@ extension JSONLogWalk {
             count = stored.count
             _ = UnsafeMutableBufferPointer(start: memory.start + key, count: count)
                 .update(fromContentsOf: stored)
+        }
+        if valueCount > limits.valueBytes {
+            remarks.addOversized(.value, at: length)
+            valueCount = storableValue(valueRoom, valueCount)
+        } else if isNameTooLong {
+            remarks.addOversized(.name, at: length)
         }
         close(key: key, count, value: valueRoom, valueCount)
     }

@@ -19,7 +19,17 @@ extension JSONLogWalk {
             try fields(depth: depth)
         }
 
-        if names.hasReplaced { dropReplaced(from: start + 1 + Varint.timeSize) }
+        if names.hasReplaced || !remarks.isEmpty {
+            closeSpecial(entry, start)
+        } else {
+            close(entry, start)
+        }
+        time = batchTime
+    }
+
+    /// Writes what comes before the fields of the log at `entry`, whose content begins at `start`.
+    @inline(__always)
+    private mutating func close(_ entry: Int, _ start: Int) {
         let body = memory.start + start
         body[0] = LogTag.time
         Varint.writePadded(time.seconds, to: body + 1)
@@ -29,18 +39,25 @@ extension JSONLogWalk {
                 .storeBytes(of: time.nanoseconds.littleEndian, as: UInt32.self)
             length += 5
         }
-        time = batchTime
 
         let count = length - start
         let size = Varint.size(count)
-        if size != guess {
+        if size != start - entry - 1 {
             (memory.start + entry + 1 + size).update(from: memory.start + start, count: count)
-            length += size - guess
+            length += entry + 1 + size - start
             logLengthSize = size
         }
         memory.start[entry] = GroupTag.logs
         _ = Varint.write(count, to: memory.start + entry + 1)
         logCount += 1
+    }
+
+    @inline(never)
+    private mutating func closeSpecial(_ entry: Int, _ start: Int) {
+        writeRemarks()
+        if names.hasReplaced { dropReplaced(from: start + 1 + Varint.timeSize) }
+        close(entry, start)
+        settleRemarks(onLogAt: entry)
     }
 
     /// Fields and the closing brace.

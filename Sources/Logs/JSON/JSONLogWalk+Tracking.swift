@@ -108,9 +108,11 @@ extension JSONLogWalk {
         var bytes = 0
         try members { walk, token, name throws(JSONFault) in
             let keyAt = Int(walk.tokens[token])
-            guard !name.isEmpty else { throw JSONFault(.keyEmpty, at: keyAt) }
+            guard !name.isEmpty else { throw JSONFault(.tagNameEmpty, at: keyAt) }
             let keyLimit = walk.limits.keyBytes
-            guard name.count <= keyLimit else { throw JSONFault(.keyTooLong(keyLimit), at: keyAt) }
+            guard name.count <= keyLimit else {
+                throw JSONFault(.tagNameTooLong(keyLimit), at: keyAt)
+            }
             let limit = walk.limits.tagsBytes
             let value = try walk.text(upTo: limit, else: .tagsTooLong(limit), depth: 2) ?? ""
             // A tag is part of every log of its packet, so the same names are taken.

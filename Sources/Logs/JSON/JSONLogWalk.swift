@@ -12,9 +12,12 @@ struct JSONLogWalk: ~Copyable {
     var time = LogTime(seconds: 0)
     /// Whether an unreadable time is kept as a field instead of being refused.
     var lenientTimes = false
-
-    /// Times outside are kept as a field as well; nil when there is no such bound.
-    var believedTimes: ClosedRange<UInt32>?
+    private(set) var rules = LogRules()
+    private(set) var skew = ClockSkew.none
+    /// The skew as each corrected log tells it.
+    private(set) var skewText: [UInt8] = []
+    /// Times outside are late; nil when there is no such bound.
+    private(set) var believedTimes: ClosedRange<UInt32>?
 
     private(set) var text: UnsafePointer<UInt8>
     private(set) var textCount = 0
@@ -28,6 +31,10 @@ struct JSONLogWalk: ~Copyable {
     /// How much of the memory is written for good.
     var length = 0
     var logCount = 0
+    /// What is special about the log that is being written.
+    var remarks = LogRemarks()
+    /// Logs that are counted, and are not in the memory.
+    var excluded = DecodedLogs()
     /// The size of the last log's length: a good guess for the next one.
     var logLengthSize = 2
     var names = FieldNames()
@@ -51,6 +58,16 @@ struct JSONLogWalk: ~Copyable {
         next = 0
         length = 0
         logCount = 0
+        remarks.clear()
+        excluded = DecodedLogs()
+    }
+
+    mutating func follow(_ rules: LogRules, _ timing: BatchTiming) {
+        self.rules = rules
+        time = LogTime(arrival: timing.arrival)
+        skew = timing.skew
+        skewText = skew == .none ? [] : Array("\(skew.seconds)".utf8)
+        believedTimes = rules.times?.seconds(around: timing.arrival)
     }
 
     mutating func shrink(to bytes: Int) {
@@ -58,9 +75,14 @@ struct JSONLogWalk: ~Copyable {
         names.startLog()
     }
 
-    /// What has been written.
-    var logs: EncodedLogs {
-        EncodedLogs(bytes: Array(copying: memory.start, count: length), count: logCount)
+    /// What has been written, and what has been set aside.
+    var logs: DecodedLogs {
+        var logs = excluded
+        logs.sound = EncodedLogs(
+            bytes: Array(copying: memory.start, count: length),
+            count: logCount - excluded.count
+        )
+        return logs
     }
 
     /// Logs and arrays of logs until the end.
@@ -111,7 +133,13 @@ struct JSONLogWalk: ~Copyable {
     /// Makes room for what is left of the text.
     @inline(__always)
     mutating func makeRoom(from position: Int) {
-        let wanted = length + (textCount - position) + Self.slack
+        makeRoom(forBytes: textCount - position)
+    }
+
+    /// Makes room for so many bytes and the slack.
+    @inline(__always)
+    mutating func makeRoom(forBytes count: Int) {
+        let wanted = length + count + Self.slack
         if wanted > memory.capacity { grow(to: wanted) }
     }
 

@@ -1,13 +1,13 @@
 /// What one web tracking request brings.
 package struct TrackedLogs: Sendable {
-    package var logs: EncodedLogs
+    package var logs: DecodedLogs
     package var topic: String?
     package var source: String?
     /// In the order of the request; of tags with the same name the last one.
     package var tags: [(key: String, value: String)]
 
     package init(
-        logs: EncodedLogs = EncodedLogs(),
+        logs: DecodedLogs = DecodedLogs(),
         topic: String? = nil,
         source: String? = nil,
         tags: [(key: String, value: String)] = []

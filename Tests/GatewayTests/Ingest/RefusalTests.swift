@@ -48,6 +48,22 @@ import Testing
         #expect(track.text.hasPrefix(#"{"errorCode":"ServerBusy""#))
     }
 
+    @Test("A full destination refuses before the body, and the others go on")
+    func busyDestination() throws {
+        let end = try DeviceEnd()
+        end.queue.say(.destinationFull, for: Outlet(destination: "app", logstore: "app-log"))
+        let refused = try end.client.post("/logs/x", #"{"a":1}"#.utf8)
+        #expect(refused.status == 503)
+        #expect(end.queue.identities.isEmpty)
+        let other = ["host": "other-project.gateway.test"] as KeyValuePairs
+        #expect(try end.client.post("/logs/xx", #"{"a":1}"#.utf8, other).status == 200)
+
+        end.queue.say(.tooManyLogstores, for: Outlet(destination: "any", logstore: "xx"))
+        let unknown = try end.client.post("/logs/xx", #"{"a":1}"#.utf8, other)
+        #expect(unknown.status == 404)
+        #expect(unknown.text.contains("LogStoreNotExist"))
+    }
+
     @Test("A queue that fails with the batch in hand is 503 too")
     func refusedLate() throws {
         let end = try DeviceEnd()

@@ -13,6 +13,7 @@ final class DeviceEnd: Sendable {
 
     init(
         _ configuration: String = DeviceEnd.twoDestinations,
+        recognizesRepeats: Bool = true,
         limits: (inout LimitSettings) -> Void = { _ in }
     ) throws {
         let configuration = try read(
@@ -24,7 +25,8 @@ final class DeviceEnd: Sendable {
         let shared = DeviceHandler.Shared(
             queue: queue,
             routes: RoutingTable(configuration),
-            limits: settings
+            limits: settings,
+            recognizesRepeats: recognizesRepeats
         )
         self.shared = shared
         server = try HTTPServer(
@@ -40,6 +42,19 @@ final class DeviceEnd: Sendable {
     deinit { server.stop(within: .zero) }
 
     var client: Client { Client(address: server.address) }
+
+    /// One destination, and what more it says about logs on their way in.
+    static func destination(_ keys: String) -> String {
+        """
+        destinations:
+          app:
+            endpoint: https://cn-hangzhou.log.aliyuncs.com
+            project: my-project
+            logstore: "*"
+            tags: { env: prod }
+            \(keys)
+        """
+    }
 
     static let twoDestinations = """
         destinations:

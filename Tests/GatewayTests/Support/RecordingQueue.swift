@@ -4,11 +4,15 @@ import System
 /// A queue that keeps what it is given in memory and says what it is told to say.
 final class RecordingQueue: BatchQueue {
     private let batches = Locked<[Batch]>([])
+    private let named = Locked<[BatchIdentity?]>([])
     private let state = Locked(QueueAdmission.open)
+    private let closed = Locked<[Outlet: QueueAdmission]>([:])
     /// What `append` answers, which may differ from what was said before the body.
     let outcome = Locked(AppendOutcome.stored)
 
     var stored: [Batch] { batches.withLock { $0 } }
+    /// One for each call of `append`.
+    var identities: [BatchIdentity?] { named.withLock { $0 } }
 
     var admission: QueueAdmission { state.withLock { $0 } }
 
@@ -16,13 +20,20 @@ final class RecordingQueue: BatchQueue {
         state.withLock { $0 = admission }
     }
 
-    func admission(for outlet: Outlet) -> QueueAdmission { admission }
+    func say(_ admission: QueueAdmission, for outlet: Outlet) {
+        closed.withLock { $0[outlet] = admission }
+    }
+
+    func admission(for outlet: Outlet) -> QueueAdmission {
+        closed.withLock { $0[outlet] } ?? admission
+    }
 
     func append(
         _ batches: [Batch],
         identity: BatchIdentity?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
+        named.withLock { $0.append(identity) }
         let outcome = outcome.withLock { $0 }
         if outcome == .stored { self.batches.withLock { $0 += batches } }
         whenDurable(outcome)

@@ -1,0 +1,60 @@
+import HTTP
+import Logs
+import SLS
+
+/// What a request is recognised by when it comes again: 16 bytes that no other request has.
+enum RequestIdentity {
+    /// The name that a client gives a request. The same name for the same place is the same request,
+    /// whatever the body: what was stored first stands, and its answer is repeated.
+    static func named(_ key: String, _ target: RoutingTable.Target) -> [UInt8] {
+        digest(
+            "key",
+            [target.destination, target.logstore, target.tag ?? "", key].map(\.utf8Bytes)
+        )
+    }
+
+    /// A packet of an SDK that carries its pack id. A retried packet is the same to the last byte; pack
+    /// ids alone are not enough, since devices may come up with the same one.
+    static func packet(
+        _ packID: String,
+        topic: String,
+        content: UnsafeRawBufferPointer,
+        _ target: RoutingTable.Target
+    ) -> [UInt8] {
+        let place = [target.destination, target.logstore, topic, packID].map(\.utf8Bytes)
+        return digest("packet", place + [Digest.sha256(content)])
+    }
+
+    /// Each part behind its length, so that no two lists of parts look alike.
+    private static func digest(_ kind: String, _ parts: [[UInt8]]) -> [UInt8] {
+        var text = kind.utf8Bytes
+        for part in parts {
+            withUnsafeBytes(of: UInt32(part.count).littleEndian) { text.append(contentsOf: $0) }
+            text += part
+        }
+        return Array(Digest.sha256(text).prefix(16))
+    }
+}
+
+extension RequestHead {
+    /// `Idempotency-Key`, when there is one.
+    var idempotencyKey: String? {
+        get throws(Refusal) {
+            guard let range = fieldRange("idempotency-key") else { return nil }
+            guard (1...255).contains(range.count),
+                bytes[range].allSatisfy({ (0x21...0x7E).contains($0) })
+            else {
+                throw Refusal(
+                    400,
+                    "ParameterInvalid",
+                    "Idempotency-Key has 1 to 255 visible ASCII characters"
+                )
+            }
+            return String(decoding: bytes[range], as: UTF8.self)
+        }
+    }
+}
+
+extension String {
+    fileprivate var utf8Bytes: [UInt8] { Array(utf8) }
+}

@@ -1,0 +1,44 @@
+/// What is special about one log, noted while it is read and acted on when it is complete. Nearly all
+/// logs have none.
+struct LogRemarks {
+    enum Oversized {
+        case name, value
+    }
+
+    /// Asked twice with every log, so kept apart from what it stands for.
+    private(set) var isEmpty = true
+    /// Why the log cannot be sent, when its time is the reason.
+    private(set) var lateness: LogFault?
+    /// Why it cannot be sent, when a field is.
+    private(set) var fieldFault: LogFault?
+    private(set) var isCorrected = false
+    /// Where fields start whose name or value is too long.
+    private(set) var oversized: [(what: Oversized, content: Int)] = []
+
+    /// Of several times the last one counts, so nil takes an earlier word back.
+    mutating func setLateness(_ fault: LogFault?) {
+        guard fault != lateness else { return }
+        lateness = fault
+        isEmpty = false
+    }
+
+    mutating func setCorrected() {
+        isCorrected = true
+        isEmpty = false
+    }
+
+    mutating func setFieldFault(_ fault: LogFault) {
+        fieldFault = fault
+        isEmpty = false
+    }
+
+    mutating func addOversized(_ what: Oversized, at content: Int) {
+        oversized.append((what, content))
+        isEmpty = false
+    }
+
+    mutating func clear() {
+        guard !isEmpty else { return }
+        self = LogRemarks()
+    }
+}

@@ -1,0 +1,49 @@
+/// Why a log cannot be sent as it is.
+package enum LogFault: Sendable, Equatable {
+    /// Its time lies further before its arrival than this.
+    case tooOld(Duration)
+    /// Its time lies further after its arrival than this.
+    case tooNew(Duration)
+    /// Its time is none that SLS can store; it has its arrival instead, and its own as a field.
+    case timeOutOfRange
+    case valueTooLong(field: String, bytesMax: Int)
+    case nameTooLong(bytesMax: Int)
+    /// It alone is more than a packet may be.
+    case logTooLarge(bytesMax: Int)
+
+    package var code: String {
+        switch self {
+        case .tooOld, .tooNew, .timeOutOfRange: "LogTimeInvalid"
+        case .valueTooLong: "ValueTooLarge"
+        case .nameTooLong: "InvalidKey"
+        case .logTooLarge: "LogTooLarge"
+        }
+    }
+
+    /// One sentence that names the bound.
+    package var message: String {
+        switch self {
+        case .tooOld(let bound):
+            "the log's time lies more than \(bound.components.seconds) s before its arrival"
+        case .tooNew(let bound):
+            "the log's time lies more than \(bound.components.seconds) s after its arrival"
+        case .timeOutOfRange: "the log's time lies before 1970 or after 2106"
+        case .valueTooLong(let field, let bytesMax):
+            "the value of \(field) exceeds \(bytesMax) bytes"
+        case .nameTooLong(let bytesMax): "a field's name exceeds \(bytesMax) bytes"
+        case .logTooLarge(let bytesMax):
+            "the log exceeds \(bytesMax) bytes, which is all that one request to SLS can carry"
+        }
+    }
+}
+
+/// Logs that have the same fault.
+package struct FaultyLogs: Sendable, Equatable {
+    package var logs: EncodedLogs
+    package let fault: LogFault
+
+    package init(logs: EncodedLogs, fault: LogFault) {
+        self.logs = logs
+        self.fault = fault
+    }
+}

@@ -1,0 +1,95 @@
+import Testing
+
+@testable import Logs
+
+@Suite struct AddedFieldsTests {
+    private static func samples(_ random: inout SeededRandom) -> EncodedLogs {
+        var logs = EncodedLogs()
+        for _ in 0..<Int.random(in: 0...20, using: &random) {
+            let size = [0, 3, 90, 100, 110, 120, 16_250, 16_300, 70_000].randomElement(
+                using: &random
+            )!
+            let nanoseconds = Bool.random(using: &random) ? UInt32(1) : 0
+            let fields = [("k", String(repeating: "%", count: size)), ("l", "")].prefix(size % 3)
+            logs.append(
+                time: LogTime(
+                    seconds: .random(in: 0 ... .max, using: &random),
+                    nanoseconds: nanoseconds
+                ),
+                fields: Array(fields)
+            )
+        }
+        return logs
+    }
+
+    @Test("Every log has the new fields before its own, and is whole", arguments: 0..<50)
+    func added(seed: Int) throws {
+        var random = SeededRandom(UInt64(seed))
+        let logs = Self.samples(&random)
+        let extra = (0..<Int.random(in: 0...3, using: &random))
+            .map { ("__tag__:\($0)", String(repeating: "t", count: 40 * $0)) }
+        let folded = try #require(logs.adding(extra, atMost: 100 << 20))
+        let expected = try logs.read().map { log in
+            Read(
+                extra.map { [$0.0, $0.1] } + log.fields,
+                seconds: log.seconds,
+                nanoseconds: log.nanoseconds
+            )
+        }
+        #expect(try folded.read() == expected)
+    }
+
+    @Test("Times of any width are stepped over")
+    func shortTimes() throws {
+        // As standard encoders write them: one byte, and the padded form with nothing else.
+        let logs = EncodedLogs(
+            bytes: [0x0A, 2, 0x08, 5, 0x0A, 6, 0x08, 0x85, 0x80, 0x80, 0x80, 0],
+            count: 2
+        )
+        let folded = try #require(logs.adding([("a", "b")], atMost: 1000))
+        let log = Read([["a", "b"]], seconds: 5)
+        #expect(try folded.read() == [log, log])
+    }
+
+    @Test("Tags that would multiply a body beyond the bound are not put into its logs")
+    func bounded() {
+        var logs = EncodedLogs()
+        for _ in 0..<1000 { logs.append(time: LogTime(seconds: 1), fields: []) }
+        let tags = [("tag", String(repeating: "t", count: 8000))]
+        let tight = logs.adding(tags, atMost: 7 << 20)
+        #expect(tight?.count == nil)
+        #expect(logs.adding(tags, atMost: 9 << 20)?.count == 1000)
+        let decoded = DecodedLogs(
+            sound: logs,
+            faulty: [FaultyLogs(logs: logs, fault: .timeOutOfRange)]
+        )
+        let half = decoded.adding(tags, atMost: 9 << 20)
+        #expect(half?.count == nil)
+        #expect(decoded.adding(tags, atMost: 17 << 20)?.count == 2000)
+    }
+
+    @Test("A tag's name as a field is never longer than names may be")
+    func names() {
+        #expect(FieldName.ofTag("os") == "__tag__:os")
+        let long = String(repeating: "n", count: 128)
+        #expect(FieldName.ofTag(long) == storableName("__tag__:" + long, bytesMax: 128))
+        #expect(FieldName.ofTag(long).utf8.count == 128)
+    }
+
+    @Test("Logs larger than a packet are set aside, the others keep their order")
+    func tooLarge() throws {
+        var logs = EncodedLogs()
+        for size in [10, 500, 20, 501, 30] {
+            let value = String(repeating: "v", count: size)
+            logs.append(time: LogTime(seconds: 1), fields: [("k", value)])
+        }
+        var decoded = DecodedLogs(sound: logs)
+        try decoded.setAside(largerThan: 10_000)
+        #expect(decoded.sound == logs)
+        try decoded.setAside(largerThan: 100)
+        #expect(try decoded.sound.read().map { $0.fields[0][1].utf8.count } == [10, 20, 30])
+        #expect(decoded.faulty.map(\.fault) == [.logTooLarge(bytesMax: 100)])
+        #expect(try decoded.faulty[0].logs.read().map { $0.fields[0][1].utf8.count } == [500, 501])
+        #expect(decoded.count == 5)
+    }
+}

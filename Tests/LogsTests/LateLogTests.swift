@@ -1,0 +1,99 @@
+import System
+import Testing
+
+@testable import Logs
+
+@Suite struct LateLogTests {
+    let decoder = JSONLogDecoder()
+    let rules = LogRules(
+        times: TimeWindow(past: .seconds(3600), future: .seconds(60)),
+        late: .setAside
+    )
+    let now = Int64(arrivalSeconds)
+
+    @Test("A time that SLS would refuse becomes the arrival and stays as a field")
+    func rewritten() throws {
+        for (time, isBelieved) in [
+            (now, true), (now - 6 * 86_400, true), (now - 7 * 86_400, false), (now + 800, true),
+            (now + 900, false), (0, false),
+        ] {
+            let expected =
+                isBelieved
+                ? Read([["a", "1"]], seconds: UInt32(time))
+                : Read([["__original_time__", "\(time)"], ["a", "1"]])
+            let logs = try decoder.ruled("{\"__time__\":\(time),\"a\":1}")
+            #expect(try logs.sound.read() == [expected])
+            #expect(logs.count == 1)
+        }
+    }
+
+    @Test("The bounds are the last times that are believed")
+    func bounds() throws {
+        let times = [now - 3601, now - 3600, now, now + 60, now + 61]
+        let body = times.map { #"{"__time__":\#($0),"n":\#($0 - now)}"# }.joined()
+        let logs = try decoder.ruled(body, rules)
+        #expect(
+            try logs.sound.read().map(\.fields) == [
+                [["n", "-3600"]], [["n", "0"]], [["n", "60"]],
+            ]
+        )
+        #expect(logs.faulty.map(\.fault) == [.tooOld(.seconds(3600)), .tooNew(.seconds(60))])
+        #expect(logs.faulty.allSatisfy { $0.fault.code == "LogTimeInvalid" })
+        #expect(logs.faulty[0].fault.message.contains("3600 s"))
+    }
+
+    @Test("A log that is kept aside has its own time and all of its fields")
+    func keptAside() throws {
+        let logs = try decoder.ruled(#"{"a":"1","__time__":1000000000.25,"b":"2"}{"c":"3"}"#, rules)
+        let late = Read(
+            [["a", "1"], ["b", "2"]],
+            seconds: 1_000_000_000,
+            nanoseconds: 250_000_000
+        )
+        #expect(try logs.faulty[0].logs.read() == [late])
+        #expect(try logs.sound.read() == [Read([["c", "3"]])])
+    }
+
+    @Test("A log that is dropped is counted and gone")
+    func dropped() throws {
+        var rules = rules
+        rules.late = .drop
+        let logs = try decoder.ruled(#"{"__time__":5,"a":1}{"b":1}{"c":1,"__time__":6}"#, rules)
+        #expect(try logs.sound.read() == [Read([["b", "1"]])])
+        #expect(logs.dropped == 2)
+        #expect(logs.count == 3)
+    }
+
+    @Test(
+        "A time that fits no 32 bits is as late as any, and stays as a field",
+        arguments: ["-1", "99999999999", "\"9999-12-31T23:59:59Z\""]
+    )
+    func impossible(time: String) throws {
+        let body = "{\"__time__\":\(time)}"
+        let text = time.replacing("\"", with: "")
+        let kept = Read([["__original_time__", text]])
+        #expect(try decoder.ruled(body).sound.read() == [kept])
+        let logs = try decoder.ruled(body, rules)
+        #expect(logs.faulty.map(\.fault) == [.timeOutOfRange])
+        #expect(try logs.faulty[0].logs.read() == [kept])
+    }
+
+    @Test("Of two times the last one decides")
+    func repeated() throws {
+        let good = try decoder.ruled(#"{"__time__":5,"__time__":\#(now)}"#, rules)
+        #expect(try good.sound.read() == [Read([])])
+        let late = try decoder.ruled(#"{"__time__":\#(now),"__time__":5}"#, rules)
+        #expect(late.sound.count == 0)
+        #expect(try late.faulty[0].logs.read() == [Read([], seconds: 5)])
+    }
+
+    @Test("Web tracking has the same rules, and keeps a time that cannot be read")
+    func tracking() throws {
+        let body = #"{"__logs__":[{"__time__":5},{"__time__":"soon"},{"a":"b"}]}"#
+        let logs = try decoder.tracking(body, rules).logs
+        #expect(logs.faulty.map(\.logs.count) == [1])
+        #expect(
+            try logs.sound.read() == [Read([["__original_time__", "soon"]]), Read([["a", "b"]])]
+        )
+    }
+}

@@ -1,0 +1,139 @@
+import Testing
+
+@testable import Logs
+
+/// What a name becomes: cut between characters, with the FNV-1a sum of the whole of it behind.
+func storableName(_ name: String, bytesMax: Int) -> String {
+    if name.isEmpty { return "__empty__" }
+    guard name.utf8.count > bytesMax else { return name }
+    let sum = name.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+    let digits = String(sum, radix: 16)
+    return prefix(of: name, bytesMax: bytesMax - 9) + "_"
+        + String(repeating: "0", count: 8 - digits.count) + digits
+}
+
+/// As many whole characters as fit.
+func prefix(of text: String, bytesMax: Int) -> String {
+    var kept = ""
+    for scalar in text.unicodeScalars {
+        guard kept.utf8.count + String(scalar).utf8.count <= bytesMax else { break }
+        kept.unicodeScalars.append(scalar)
+    }
+    return kept
+}
+
+@Suite struct OversizeTests {
+    let decoder = JSONLogDecoder()
+    let setAside = LogRules(times: .sls, oversize: .setAside)
+    let limit = 1 << 20
+
+    @Test("A value of a MiB stays as it is; one byte more is cut and the log says so")
+    func value() throws {
+        let value = String(repeating: "v", count: limit)
+        #expect(
+            try decoder.plain(#"{"k":"\#(value)"}"#) == [Read([["k", value]])]
+        )
+        let cut = Read([["k", value], ["b", "1"], ["__truncated__", "k"]])
+        #expect(
+            try decoder.plain(#"{"k":"\#(value)v","b":1}{"a":2}"#) == [cut, Read([["a", "2"]])]
+        )
+        let nested = try decoder.plain(#"{"k":["\#(value)"],"b":1}"#)[0].fields
+        #expect(nested[0][1].utf8.count == limit)
+        #expect(nested[2] == ["__truncated__", "k"])
+        let digits = try decoder.plain("{\"k\":\(value.map { _ in "1" }.joined())1}")[0].fields
+        #expect(digits[0][1].utf8.count == limit)
+    }
+
+    @Test(
+        "A value is cut between characters",
+        arguments: ["é", "世", "😀", "\\u4e16", "\\ud83d\\ude00"]
+    )
+    func characters(text: String) throws {
+        for shift in 0..<4 {
+            let start = String(repeating: "x", count: limit - 4 + shift)
+            let fields = try decoder.plain(#"{"k":"\#(start)\#(text)\#(text)\#(text)"}"#)[0].fields
+            let kept = fields[0][1]
+            #expect(kept.utf8.count <= limit && kept.utf8.count > limit - 4)
+            #expect(kept.hasPrefix(start))
+            #expect(!kept.unicodeScalars.contains("\u{FFFD}"))
+            #expect(fields[1] == ["__truncated__", "k"])
+        }
+    }
+
+    @Test("All cut fields are named; one that came again is not")
+    func names() throws {
+        var limits = JSONLimits()
+        limits.valueBytes = 4
+        let decoder = JSONLogDecoder(limits: limits)
+        let body = #"{"a":"12345","b":"12345","c":"1","a":"2","d":[1,2],"__truncated__":"mine"}"#
+        let fields = [
+            ["b", "1234"], ["c", "1"], ["a", "2"], ["d", "[1,2"], ["__truncated__", "b,d"],
+        ]
+        #expect(try decoder.plain(body) == [Read(fields)])
+        #expect(try decoder.plain(#"{"a":"12345","a":"1"}"#) == [Read([["a", "1"]])])
+        #expect(try decoder.ruled(#"{"a":"12345","a":"1"}"#, setAside).faulty.isEmpty)
+    }
+
+    @Test("The list of cut fields has a bound of its own")
+    func manyNames() throws {
+        let names = (0..<20_000).map { "\"\($0)" + String(repeating: "n", count: 130) + "\":1" }
+        let log = try decoder.plain("{" + names.joined(separator: ",") + "}")[0]
+        #expect(log.fields.count == 20_001)
+        #expect(log.fields[20_000][1].utf8.count <= 1028)
+        #expect(log.fields[20_000][1].hasSuffix(",..."))
+    }
+
+    @Test(
+        "A name of 128 bytes stays, a longer one is cut and stays itself, an empty one gets a name"
+    )
+    func name() throws {
+        let key = String(repeating: "k", count: 128)
+        #expect(try decoder.plain(#"{"\#(key)":1}"#) == [Read([[key, "1"]])])
+        // What counts is what will be stored.
+        let escaped = String(repeating: "\\u4e16", count: 42)
+        #expect(try decoder.plain("{\"\(escaped)\":1}")[0].fields.count == 1)
+
+        let long = [key + "a", key + "b", String(repeating: "世", count: 43)]
+        let names = long.map { storableName($0, bytesMax: 128) }
+        #expect(Set(names).count == 3)
+        let members = long.map { #""\#($0)":"""# }.joined(separator: ",")
+        let fields = names.map { [$0, ""] } + [["__truncated__", names.joined(separator: ",")]]
+        #expect(try decoder.plain("{\(members)}") == [Read(fields)])
+
+        #expect(
+            try decoder.plain(#"{"":"x","a":{"":1}}"#) == [
+                Read([["__empty__", "x"], ["a", #"{"":1}"#]])
+            ]
+        )
+    }
+
+    @Test("Where such logs are kept aside, they are whole, and the others go on")
+    func kept() throws {
+        let value = String(repeating: "v", count: limit + 1)
+        let key = String(repeating: "k", count: 129)
+        let body = #"{"a":1}{"b":"\#(value)"}{"\#(key)":2}{"c":3}{"b":"","b":"\#(value)"}"#
+        let logs = try decoder.ruled(body, setAside)
+        #expect(logs.count == 5)
+        #expect(try logs.sound.read() == [Read([["a", "1"]]), Read([["c", "3"]])])
+        #expect(
+            logs.faulty.map(\.fault) == [
+                .valueTooLong(field: "b", bytesMax: limit), .nameTooLong(bytesMax: 128),
+            ]
+        )
+        #expect(logs.faulty.map(\.fault.code) == ["ValueTooLarge", "InvalidKey"])
+        let large = Read([["b", value]])
+        #expect(try logs.faulty[0].logs.read() == [large, large])
+        #expect(try logs.faulty[1].logs.read() == [Read([[key, "2"]])])
+    }
+
+    @Test("What one body left behind is not in the next")
+    func reuse() throws {
+        let key = String(repeating: "k", count: 129)
+        #expect(throws: LogDecodingError.self) {
+            try decoder.ruled(#"{"\#(key)":1}{"\#(key)":1,"#, setAside)
+        }
+        let logs = try decoder.ruled(#"{"a":1}"#, setAside)
+        #expect(try logs.sound.read() == [Read([["a", "1"]])])
+        #expect(logs.count == 1)
+    }
+}
