@@ -1,0 +1,57 @@
+import Delivery
+import Queue
+import System
+import Testing
+
+@testable import Gateway
+
+/// Small senders with tags of their own, which would each need packets of their own.
+@Suite(.timeLimit(.minutes(1))) struct FleetTests {
+    private let memoryMax = 150 << 20
+
+    @Test("A fleet of 20,000 devices shares packets where its tags are folded")
+    func folded() throws {
+        let trial = try TryOut {
+            $0.destinations[0].intake.foldTags = .all
+            $0.destinations[0].transfer.packet.age = .seconds(1)
+        }
+        let before = ProcessFigures.now.residentBytes
+        let fleet = Fleet(client: trial.devices, devices: 20_000, logsEach: 5)
+        #expect(try fleet.send(to: "fleet") == 20_000)
+        #expect(trial.gateway.report.queue.streams <= 1)
+        #expect(trial.delivered(100_000))
+
+        let report = trial.gateway.report
+        let delivery = report.destinations[0].delivery
+        #expect(delivery.sentLogs == 100_000)
+        #expect(delivery.sentLogs / delivery.sentPackets > 500)
+        #expect(report.process.residentBytes - before < memoryMax)
+        #expect(report.queue.ledger.isClosed)
+
+        let sandbox = Client(address: trial.sandbox.address)
+        let numbers = try Fleet.numbers(at: sandbox, in: "fleet")
+        #expect(numbers.count == 100_000)
+        #expect(Set(numbers).count == 100_000)
+        let log = try sandbox.get("/logs?logstore=fleet&contains=device-19999&limit=1").text
+        #expect(log.contains(#""__tag__:device_id":"device-19999""#), "\(log)")
+    }
+
+    @Test(
+        "A fleet that keeps its tags has a stream and a packet for each device, and no stream stays"
+    )
+    func unfolded() throws {
+        let trial = try TryOut()
+        let before = ProcessFigures.now.residentBytes
+        let fleet = Fleet(client: trial.devices, devices: 5000, logsEach: 1)
+        #expect(try fleet.send(to: "fleet") == 5000)
+        #expect(trial.delivered(5000))
+        #expect(eventually { trial.gateway.report.queue.streams == 0 })
+        let report = trial.gateway.report
+        #expect(report.destinations[0].delivery.sentPackets == 5000)
+        #expect(report.queue.bytes == 0)
+        #expect(report.process.residentBytes - before < memoryMax)
+        let numbers = try Fleet.numbers(at: Client(address: trial.sandbox.address), in: "fleet")
+        #expect(numbers.count == 5000)
+        #expect(Set(numbers).count == 5000)
+    }
+}
