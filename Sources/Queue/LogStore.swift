@@ -57,6 +57,12 @@ package final class LogStore: Sendable {
         return status
     }
 
+    /// From now on other rules hold, for each destination; those without get the defaults. Takes effect for
+    /// what is stored and sealed next.
+    package func apply(_ rules: [String: DestinationRules]) {
+        door.post(.apply(rules))
+    }
+
     /// Commits what waits, moves the log into the database and closes it. Whoever comes later is refused.
     /// Must not be called from a callback of the store.
     package func close() {
@@ -65,7 +71,7 @@ package final class LogStore: Sendable {
             return !isClosed
         }
         guard isFirst else { return }
-        door.setAdmission(.stopping)
+        door.setAdmissions(Admissions(queue: .stopping))
         door.post(.stop)
         worker.join()
     }
@@ -98,7 +104,7 @@ private final class Opening: Sendable {
 extension LogStore: BatchQueue {
     package var admission: QueueAdmission { door.admission }
 
-    package func admission(for outlet: Outlet) -> QueueAdmission { door.admission }
+    package func admission(for outlet: Outlet) -> QueueAdmission { door.admission(for: outlet) }
 
     package func append(
         _ batches: [Batch],

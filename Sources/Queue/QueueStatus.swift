@@ -2,6 +2,18 @@ package import System
 
 /// The queue at its last commit, as metrics and the admin API show it.
 package struct QueueStatus: Sendable, Equatable {
+    package struct Outlet: Sendable, Equatable {
+        /// Logs that are here.
+        package var queued = 0
+        package var packets = 0
+        /// When the oldest of them was accepted.
+        package var oldest: WallTime?
+        /// Packets that delivery may still be given.
+        package var demand = 0
+
+        package init() {}
+    }
+
     package struct Destination: Sendable, Equatable {
         package var ledger = Ledger()
         /// When the oldest log that is still here was accepted. Looked at once a second.
@@ -10,6 +22,18 @@ package struct QueueStatus: Sendable, Equatable {
         package var demand = 0
         /// Packets sealed and not acknowledged.
         package var packets = 0
+        /// What it takes of the queue, and what it may; nil has no bound but the queue's own.
+        package var bytes = 0
+        package var bytesMax: Int?
+        /// What is said to its batches.
+        package var admission = QueueAdmission.open
+        /// Logstores that have logs, and how many may; batches for others are refused.
+        package var logstores = 0
+        package var logstoresMax = 0
+        /// Logs that made room for others since the start; in the ledger they are among the expired.
+        package var dropped = 0
+        /// By logstore, those that have logs. Looked at once a second.
+        package var outlets: [String: Outlet] = [:]
 
         package init() {}
     }

@@ -11,6 +11,7 @@ enum Message: Sendable {
     case discard(Int64, DeathReason)
     case relane(Int64)
     case flush(String)
+    case apply([String: DestinationRules])
     /// Delivery could not read this packet.
     case unreadable(Int64)
     case stop

@@ -10,7 +10,11 @@ final class QueueDoor: Sendable {
     let reader: Locked<PayloadReader>
     let tuning: QueueTuning
 
+    /// Of the queue, and whether that of some destination differs: only then is the table looked at.
     private let admissionCode = Atomic<UInt8>(0)
+    private static let differs: UInt8 = 0x80
+    private let admissions = Locked(Admissions(queue: .open))
+    private let crowdedOut = Locked<Set<String>>([])
     private let waiting = Atomic<Int>(0)
     /// Nobody takes from the mailbox any more.
     private let isClosed = Atomic<Bool>(false)
@@ -27,7 +31,29 @@ final class QueueDoor: Sendable {
     }
 
     var admission: QueueAdmission {
-        QueueAdmission(code: admissionCode.load(ordering: .relaxed))
+        QueueAdmission(code: admissionCode.load(ordering: .relaxed) & ~Self.differs)
+    }
+
+    func admission(for outlet: Outlet) -> QueueAdmission {
+        let code = admissionCode.load(ordering: .relaxed)
+        guard code & Self.differs != 0 else { return QueueAdmission(code: code) }
+        let own = admissions.withLock { $0.destinations[outlet.destination] }
+        let admission = own?.of(outlet.logstore) ?? QueueAdmission(code: code & ~Self.differs)
+        if admission == .tooManyLogstores { crowded(outlet.destination) }
+        return admission
+    }
+
+    /// A batch for one more logstore was refused.
+    func crowded(_ destination: String) {
+        crowdedOut.withLock { _ = $0.insert(destination) }
+    }
+
+    /// Destinations of which batches were refused since this was last asked.
+    func takeCrowded() -> Set<String> {
+        crowdedOut.withLock { names in
+            defer { names = [] }
+            return names
+        }
     }
 
     /// Raw bytes of batches that are not committed yet, and of the streams they name.
@@ -38,8 +64,10 @@ final class QueueDoor: Sendable {
         waiting.subtract(rawBytes, ordering: .relaxed)
     }
 
-    func setAdmission(_ admission: QueueAdmission) {
-        admissionCode.store(admission.code, ordering: .relaxed)
+    func setAdmissions(_ new: Admissions) {
+        let differs = !new.destinations.isEmpty
+        if differs { admissions.withLock { $0 = new } }
+        admissionCode.store(new.queue.code | (differs ? Self.differs : 0), ordering: .relaxed)
     }
 
     func post(_ message: Message) {

@@ -32,6 +32,9 @@ extension QueueOwner {
         try store.giveBack()
         try store.commit()
         announceChanges(in: store)
+        announceDropped()
+        announceCrowded(in: store)
+        store.forgetOldest()
         for (destination, logs) in expired {
             journal.warning(
                 "logs expired: they waited longer than max_age",
@@ -41,7 +44,7 @@ extension QueueOwner {
         // With the log empty the next start has nothing to replay, and a shorter file becomes so.
         if wasIdle, store.logBytes > 0 { try checkpoint(store) }
         commitsBefore = counts.commits
-        oldest = store.oldestByDestination()
+        survey = store.survey(demand)
         publish()
     }
 

@@ -35,3 +35,11 @@ extension QueueOwner {
         demand.raise(outlet, by: count)
     }
 }
+
+extension QueueOwner {
+    /// Also holds for a store that is opened later.
+    func apply(_ rules: [String: DestinationRules]) {
+        configuration.destinations = rules
+        store?.apply(rules)
+    }
+}

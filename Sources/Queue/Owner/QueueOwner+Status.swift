@@ -11,26 +11,20 @@ struct QueueCounts {
     var salvagedLogs = 0
     var lostLogs = 0
     var repairedLogs = 0
+    /// Logs that an overflow dropped, by destination.
+    var dropped: [String: Int] = [:]
 }
 
 extension QueueOwner {
-    private var admission: QueueAdmission {
-        if isStopping { return .stopping }
-        guard let store else { return problem?.kind == .diskFull ? .diskFull : .failing }
-        if roomBytes < configuration.tuning.rowBytes { return .diskFull }
-        // A little before the bound, where only small batches would still fit.
-        let margin = min(configuration.tuning.rowBytes, configuration.bytesMax / 16)
-        return store.bytes + margin > configuration.bytesMax ? .full : .open
-    }
-
     /// Shows the state after a commit to everybody.
     func publish() {
-        let admission = admission
-        door.setAdmission(admission)
-        announce(admission)
+        let admissions = admissions()
+        door.setAdmissions(admissions)
+        announce(admissions)
         let isClosed = store == nil
+        let destinations = destinations(admissions)
         door.status.withLock { status in
-            status.admission = admission
+            status.admission = admissions.queue
             status.problem = isClosed ? problem : nil
             status.bytesMax = configuration.bytesMax
             status.freeBytes = disk.freeBytes
@@ -52,14 +46,27 @@ extension QueueOwner {
             status.recentBytes = store.recent.bytes
             status.logBytes = store.logBytes
             status.databaseBytes = store.databaseBytes
-            for (name, destination) in store.destinations {
-                var shown = QueueStatus.Destination()
-                shown.ledger = destination.ledger
-                shown.oldest = destination.ledger.queued > 0 ? oldest[name] : nil
-                shown.demand = demand.totals[name] ?? 0
-                shown.packets = destination.packetCount
-                status.destinations[name] = shown
-            }
+            status.destinations = destinations
+        }
+    }
+
+    private func destinations(_ admissions: Admissions) -> [String: QueueStatus.Destination] {
+        guard let store else { return [:] }
+        return store.destinations.mapValues { destination in
+            let name = destination.name
+            var shown = QueueStatus.Destination()
+            shown.ledger = destination.ledger
+            shown.oldest = destination.ledger.queued > 0 ? survey[name]?.oldest : nil
+            shown.outlets = survey[name]?.outlets ?? [:]
+            shown.demand = demand.totals[name] ?? 0
+            shown.packets = destination.packetCount
+            shown.bytes = destination.bytes
+            shown.bytesMax = destination.rules.bytesMax
+            shown.dropped = counts.dropped[name] ?? 0
+            shown.admission = admissions.of(name)
+            shown.logstores = destination.busyLogstores.count
+            shown.logstoresMax = destination.rules.logstoresMax
+            return shown
         }
     }
 }

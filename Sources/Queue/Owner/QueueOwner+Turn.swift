@@ -14,6 +14,7 @@ extension QueueOwner {
             let sealed = receiver == nil ? [] : try store.packets(for: demand)
             try commit(store)
             settle(sealed)
+            countDropped(in: store)
             announceChanges(in: store)
             publish()
             for (append, outcome) in taken { answer(append, outcome) }
@@ -40,10 +41,11 @@ extension QueueOwner {
             }
             // Listed before it is staged, so that it gets an answer also when that fails.
             taken.append((append, .stored))
-            if try store.stage(append.batches) {
-                rawBytes += append.rawBytes
+            if let refusal = try store.stage(append.batches) {
+                taken[taken.count - 1].outcome = .refused(refusal)
+                if refusal == .tooManyLogstores { noteCrowded(append) }
             } else {
-                taken[taken.count - 1].outcome = .refused(.full)
+                rawBytes += append.rawBytes
             }
         }
     }

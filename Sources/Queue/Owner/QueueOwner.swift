@@ -5,7 +5,7 @@ import System
 ///
 /// What must survive a failed write lives here; what the disk knows lives in `OpenStore`.
 final class QueueOwner {
-    let configuration: QueueConfiguration
+    var configuration: QueueConfiguration
     let directory: DataDirectory
     let door: QueueDoor
     let journal: Journal
@@ -41,11 +41,17 @@ final class QueueOwner {
     /// What the journal said last of the admission, and when it may warn again.
     var announced = QueueAdmission.open
     var nextWarning = Moment(nanoseconds: 0)
+    /// The same of each destination, and of logs that an overflow dropped.
+    var announcedFull: Set<String> = []
+    var nextCrowded: [String: Moment] = [:]
+    var nextWarningOf: [String: Moment] = [:]
+    var droppedUnsaid: [String: Int] = [:]
+    var nextDropped: [String: Moment] = [:]
     /// Packets that delivery holds.
     var handed: Set<Int64> = []
     var lastCommit = Moment(nanoseconds: 0)
     /// As last looked up, for the status.
-    var oldest: [String: WallTime] = [:]
+    var survey: [String: Survey] = [:]
     /// Commits at the last housekeeping.
     var commitsBefore = 0
     var nextHousekeeping = Moment(nanoseconds: 0)
@@ -93,6 +99,7 @@ final class QueueOwner {
                 // Told twice, a packet must not be handed over twice.
                 if handed.contains(number) { unreadable.insert(number) }
             case .flush(let name): flushes.append(name)
+            case .apply(let rules): apply(rules)
             case .announce(let receiver): announceAll(to: receiver)
             case .retire(let receiver): retiredReceiver = receiver
             case .requestOf(let outlet, let count): request(count, for: outlet)

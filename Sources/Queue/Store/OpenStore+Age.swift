@@ -27,13 +27,9 @@ extension OpenStore {
         // Backwards says nothing about who was right before.
         let forward = max(step, .zero)
         stepped += forward
-        for destination in destinations.values {
-            for outlet in destination.outlets.values { outlet.forgetAges() }
-        }
         for stream in streams.values {
-            stream.isAging = false
             stream.oldest = min(stream.oldest + forward, since)
-            stream.outlet.schedule(stream)
         }
+        scheduleAnew()
     }
 }

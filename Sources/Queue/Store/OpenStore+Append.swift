@@ -2,29 +2,16 @@ import Logs
 import System
 
 extension OpenStore {
-    /// Takes the batches into the transaction at hand; false when the queue has no room for all.
-    func stage(_ batches: [Batch]) throws(SQLiteError) -> Bool {
-        // Incompressible logs grow by less than a row's overhead.
-        var most = 2 * Self.rowOverhead * batches.count
-        var more = 0
-        var moreBytes = 0
-        for batch in batches {
-            most += batch.logs.bytes.count
-            guard streams[batch.stream]?.isBusy != true else { continue }
-            more += 1
-            moreBytes += batch.stream.cost
-        }
-        guard bytes + stagedBytes + most + moreBytes <= configuration.bytesMax else { return false }
-        guard more == 0 || busyStreams + more <= configuration.streamsMax else { return false }
-        // The streams count from when they wake.
-        stagedBytes += most
+    /// Takes the batches into the transaction at hand, or says why it cannot.
+    func stage(_ batches: [Batch]) throws(SQLiteError) -> QueueAdmission? {
+        if let refusal = reserve(batches) { return refusal }
         for batch in batches where batch.logs.count > 0 {
             let stream = try stream(batch.stream)
             wake(stream)
             if stream.staged.isEmpty { touched.append(stream) }
             stream.staged.append(batch.logs)
         }
-        return true
+        return nil
     }
 
     private func stream(_ key: StreamKey) throws(SQLiteError) -> QueuedStream {
@@ -47,6 +34,7 @@ extension OpenStore {
         guard !touched.isEmpty else { return }
         try database.write()
         let time = now()
+        let rowsBefore = rows
         for stream in touched {
             let limits = stream.destination.limits
             let packer = RowPacker(
@@ -59,9 +47,13 @@ extension OpenStore {
                 try add(raw, logs: logs, to: stream, time)
             }
             stream.outlet.schedule(stream)
+            stream.destination.oldestFirst?.insert(stream)
         }
         touched.removeAll(keepingCapacity: true)
         stagedBytes = 0
+        let grown = destinations.values.filter { $0.stagedBytes > 0 }
+        for destination in grown { destination.stagedBytes = 0 }
+        try makeRoom(in: grown, rowsAdded: rows - rowsBefore)
     }
 
     private func add(

@@ -9,32 +9,35 @@ extension OpenStore {
         let time = now()
         var expired: [String: Int] = [:]
         var left = rowsMax
-        for stream in streams.values
-        where stream.waitingRows > 0 && stream.oldest + configuration.ageMax <= time {
+        for stream in streams.values where stream.waitingRows > 0 {
+            let ageMax = stream.destination.rules.ageMax ?? configuration.ageMax
+            guard stream.oldest + ageMax <= time else { continue }
             guard left > 0 else { break }
-            let logs = try expire(stream, time, &left)
+            let logs = try drop(from: stream, &left) { begin($0) + ageMax <= time }
             if logs > 0 { expired[stream.key.destination, default: 0] += logs }
         }
         return expired
     }
 
-    private func expire(
-        _ stream: QueuedStream,
-        _ time: WallTime,
-        _ left: inout Int
+    /// Removes waiting rows from the stream's front for as long as `isDue` says so, `left` at most, and counts
+    /// them as expired. Returns the number of their logs.
+    func drop(
+        from stream: QueuedStream,
+        _ left: inout Int,
+        while isDue: (RowRecord) -> Bool
     ) throws(SQLiteError) -> Int {
         var gone: [RowRecord] = []
         var next: RowRecord?
         let rowsMax = left
         try database.rows(of: stream.id, after: stream.sealedThrough) { row in
-            guard gone.count < rowsMax, begin(row) + configuration.ageMax <= time else {
+            guard gone.count < rowsMax, isDue(row) else {
                 next = row
                 return false
             }
             gone.append(row)
             return true
         }
-        if let next { stream.oldest = min(begin(next), time) }
+        if let next { stream.oldest = min(begin(next), now()) }
         guard let first = gone.first, let last = gone.last else { return 0 }
         left -= gone.count
         try database.write()

@@ -17,20 +17,3 @@ extension OpenStore {
         try database.vacuum(min(excess, tuning.givenBackBytes) / tuning.pageBytes)
     }
 }
-
-extension OpenStore {
-    /// When the oldest log of each destination was accepted. Walks the streams.
-    func oldestByDestination() -> [String: WallTime] {
-        var oldest: [String: WallTime] = [:]
-        func note(_ time: WallTime, _ destination: String) {
-            oldest[destination] = min(oldest[destination] ?? time, time)
-        }
-        for stream in streams.values where stream.waitingRows > 0 {
-            note(stream.oldest, stream.key.destination)
-        }
-        for packet in packets.values {
-            note(packet.record.oldest, packet.stream.key.destination)
-        }
-        return oldest
-    }
-}

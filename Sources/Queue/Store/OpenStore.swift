@@ -7,7 +7,7 @@ import System
 /// the commit that made it true.
 final class OpenStore {
     let database: QueueDatabase
-    let configuration: QueueConfiguration
+    var configuration: QueueConfiguration
     let now: @Sendable () -> WallTime
 
     var streams: [StreamKey: QueuedStream] = [:]
@@ -40,6 +40,9 @@ final class OpenStore {
 
     /// Free pages wait to be given back.
     var hasSpareSpace = false
+
+    /// Logs that an overflow dropped, by destination, since this was last looked at.
+    var dropped: [String: Int] = [:]
 
     /// Streams with batches of the transaction at hand, and their bytes at most.
     var touched: [QueuedStream] = []

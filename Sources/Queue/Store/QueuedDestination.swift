@@ -15,6 +15,11 @@ final class QueuedDestination {
     /// What its bound counts, and what of that are rows that wait.
     var bytes = 0
     var waitingBytes = 0
+    /// What batches of the transaction at hand can need.
+    var stagedBytes = 0
+    /// While an overflow drops rows; and whether it did since this was last looked at.
+    var oldestFirst: OldestFirst?
+    var hasDropped = false
     /// Logstores that have logs in the queue.
     var busyLogstores: Set<String> = []
 

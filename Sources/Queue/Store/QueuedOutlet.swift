@@ -15,6 +15,8 @@ final class QueuedOutlet {
     /// Sealed and not handed over, of an earlier life for example: they go first.
     var sealedBefore = Fifo<Int64>()
     /// Streams to seal from, in the order in which they became ripe: each gets its turn.
+    /// Of the last survey.
+    var seen = QueueStatus.Outlet()
     private var ripe = Fifo<QueuedStream>()
     private var aging = AgeHeap()
 

@@ -30,6 +30,8 @@ final class QueuedStream {
     var isRipe = false
     /// Stands in its outlet's heap of ages.
     var isAging = false
+    /// Stands in its destination's heap of oldest rows.
+    var isListed = false
     /// Counted among those that are not empty.
     var isBusy = false
     /// Stands in the line of empty streams to forget.

@@ -1,0 +1,93 @@
+import Logs
+
+// What is said before a body is read and what is answered to the batch rest on the same sums.
+extension OpenStore {
+    /// Reserves room for all of the batches, or says why there is none. What is reserved is the most they
+    /// can need; what they do need is known when they are rows.
+    func reserve(_ batches: [Batch]) -> QueueAdmission? {
+        var newStreams = 0
+        var newStreamBytes = 0
+        var newOutlets: Set<Outlet> = []
+        for (index, batch) in batches.enumerated() where batch.logs.count > 0 {
+            let known = streams[batch.stream]
+            let destination = known?.destination ?? destination(batch.stream.destination)
+            if known?.isBusy != true {
+                newStreams += 1
+                newStreamBytes += batch.stream.cost
+                if !destination.busyLogstores.contains(batch.stream.logstore) {
+                    newOutlets.insert(batch.stream.outlet)
+                }
+            }
+            reserve(Self.most(batch), destination)
+            let refusal =
+                refusal(streams: newStreams)
+                ?? refusal(destination, outlets: newOutlets)
+                ?? refusal(destination, more: newStreamBytes, margins: false)
+            if let refusal {
+                for batch in batches[...index] where batch.logs.count > 0 {
+                    reserve(-Self.most(batch), self.destination(batch.stream.destination))
+                }
+                return refusal
+            }
+        }
+        return nil
+    }
+
+    /// Incompressible logs grow by less than a row's overhead.
+    private static func most(_ batch: Batch) -> Int {
+        batch.logs.bytes.count + 2 * rowOverhead
+    }
+
+    private func reserve(_ more: Int, _ destination: QueuedDestination) {
+        stagedBytes += more
+        destination.stagedBytes += more
+    }
+
+    private func refusal(streams more: Int) -> QueueAdmission? {
+        more == 0 || busyStreams + more <= configuration.streamsMax ? nil : .full
+    }
+
+    private func refusal(
+        _ destination: QueuedDestination,
+        outlets: Set<Outlet>
+    ) -> QueueAdmission? {
+        guard !outlets.isEmpty else { return nil }
+        let more = outlets.count { $0.destination == destination.name }
+        let sum = destination.busyLogstores.count + more
+        return more == 0 || sum <= destination.rules.logstoresMax ? nil : .tooManyLogstores
+    }
+
+    /// Where the oldest logs make room, all that wait could: they are dropped once it is known how many must.
+    private func refusal(
+        _ destination: QueuedDestination,
+        more: Int,
+        margins: Bool
+    ) -> QueueAdmission? {
+        let droppable = destination.rules.overflow == .dropOldest ? destination.waitingBytes : 0
+        let own = destination.bytes + destination.stagedBytes + more - droppable
+        if let most = destination.rules.bytesMax, own + (margins ? margin(most) : 0) > most {
+            return .destinationFull
+        }
+        let most = configuration.bytesMax
+        let all = bytes + stagedBytes + more - droppable
+        return all + (margins ? margin(most) : 0) > most ? .full : nil
+    }
+
+    /// A little before a bound, where only small batches would still fit, none is asked for any more.
+    private func margin(_ bound: Int) -> Int {
+        min(configuration.tuning.rowBytes, bound / 16)
+    }
+
+    /// Whether batches should be sent whose destination is not known.
+    var admission: QueueAdmission {
+        bytes + margin(configuration.bytesMax) > configuration.bytesMax ? .full : .open
+    }
+
+    func admission(of destination: QueuedDestination) -> DestinationAdmission {
+        let isCrowded = destination.busyLogstores.count >= destination.rules.logstoresMax
+        return DestinationAdmission(
+            bytes: refusal(destination, more: 0, margins: true) ?? .open,
+            onlyLogstores: isCrowded ? destination.busyLogstores : nil
+        )
+    }
+}

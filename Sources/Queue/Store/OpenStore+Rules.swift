@@ -1,0 +1,23 @@
+extension OpenStore {
+    /// From now on other rules hold. What is sealed already stays as it is.
+    func apply(_ rules: [String: DestinationRules]) {
+        configuration.destinations = rules
+        for destination in destinations.values {
+            destination.rules = configuration.rules(destination.name)
+        }
+        scheduleAnew()
+    }
+
+    /// Files all streams where they belong by new ages or limits.
+    func scheduleAnew() {
+        for destination in destinations.values {
+            destination.oldestFirst?.dissolve()
+            destination.oldestFirst = nil
+            for outlet in destination.outlets.values { outlet.forgetAges() }
+        }
+        for stream in streams.values {
+            stream.isAging = false
+            stream.outlet.schedule(stream)
+        }
+    }
+}
