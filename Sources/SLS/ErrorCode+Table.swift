@@ -9,13 +9,11 @@ extension ErrorCode {
     private static let clocks = [
         ErrorCode(
             "RequestTimeExpired",
-            .clock,
             "the gateway's clock and that of SLS differ by more than 15 minutes",
             syncClock
         ),
         ErrorCode(
             "RequestTimeTooSkewed",
-            .clock,
             "the gateway's clock and that of SLS differ by more than 15 minutes",
             syncClock
         ),
@@ -24,38 +22,32 @@ extension ErrorCode {
     private static let contents = [
         ErrorCode(
             "PostBodyInvalid",
-            .takingOut,
             "a log is not readable for SLS, or its time is not within the last 7 days and the next "
                 + "15 minutes",
             "look at the clocks of the devices that sent these logs"
         ),
         ErrorCode(
             "PostBodyTooLarge",
-            .takingOut,
             "the packet is larger than SLS takes",
             "lower packet.bytes of the destination; SLS takes 10 MiB before compression"
         ),
         ErrorCode(
             "InvalidTimestamp",
-            .takingOut,
             "a log's time is not valid",
             "look at the clocks of the devices that sent these logs"
         ),
         ErrorCode(
             "InvalidEncoding",
-            .takingOut,
             "a log is not UTF-8",
             "find the application that sends other encodings"
         ),
         ErrorCode(
             "InvalidKey",
-            .takingOut,
             "a log has a field name that SLS does not take",
             "rename the field in the application"
         ),
         ErrorCode(
             "InvalidSequenceId",
-            .nothing,
             "SLS has seen this sequence number already",
             "none needed: the packet is stored"
         ),
@@ -65,20 +57,17 @@ extension ErrorCode {
         [
             ErrorCode(
                 "ParameterInvalid",
-                .repairing,
                 "SLS does not accept a parameter of the request",
                 "compare signature, compress and region of the destination with what the project "
                     + "supports; if they are right, \(reportBug)"
             ),
             ErrorCode(
                 "PostBodyUncompressError",
-                .repairing,
                 "SLS could not decompress the packet",
                 "set another compress for the destination and \(reportBug)"
             ),
             ErrorCode(
                 "InvalidCompressType",
-                .repairing,
                 "this endpoint does not know the compression",
                 "set compress: lz4 for the destination"
             ),
@@ -92,7 +81,6 @@ extension ErrorCode {
         ].map {
             ErrorCode(
                 $0,
-                .repairing,
                 "SLS finds the request's form wrong",
                 "make sure that no proxy on the way changes headers; otherwise \(reportBug)"
             )
@@ -102,26 +90,22 @@ extension ErrorCode {
         [
             ErrorCode(
                 "Unauthorized",
-                .authorizing,
                 "the key is unknown, disabled or expired, or has no permission to write here",
                 "check the credential, and that its RAM policy allows log:PostLogStoreLogs on this "
                     + "logstore"
             ),
             ErrorCode(
                 "SignatureNotMatch",
-                .authorizing,
                 "the secret does not belong to the access key id",
                 "enter the credential again, whole and without spaces"
             ),
             ErrorCode(
                 "InvalidAccessKeyId",
-                .authorizing,
                 "the access key is not valid, or its account has not opened SLS",
                 "check the access key id, and that Simple Log Service is activated"
             ),
             ErrorCode(
                 "ProjectForbidden",
-                .paying,
                 "the project is suspended",
                 "settle the account's overdue payment"
             ),
@@ -129,7 +113,6 @@ extension ErrorCode {
         + ["SecurityTokenExpired", "SecurityToken.Expired"].map {
             ErrorCode(
                 $0,
-                .authorizing,
                 "the security token has expired",
                 "rotate the credential, or use a source that renews it by itself"
             )
@@ -139,13 +122,11 @@ extension ErrorCode {
         [
             ErrorCode(
                 "ShardWriteQuotaExceed",
-                .slowing,
                 "a shard takes no more than it got",
                 "split shards of the logstore, or switch on automatic splitting"
             ),
             ErrorCode(
                 "MetaOperationQpsLimitExceeded",
-                .slowing,
                 "too many requests at once",
                 "none needed unless it lasts"
             ),
@@ -157,7 +138,6 @@ extension ErrorCode {
         .map {
             ErrorCode(
                 $0,
-                .slowing,
                 "the project's quota is used up",
                 "raise the project's write quota, or spread the logs over several projects"
             )
@@ -167,7 +147,6 @@ extension ErrorCode {
         ["ProjectNotExist", "ProjectNotExists"].map {
             ErrorCode(
                 $0,
-                .naming,
                 "there is no such project at this endpoint",
                 "check project and endpoint; a new project needs a moment to be known"
             )
@@ -175,7 +154,6 @@ extension ErrorCode {
         + ["LogStoreNotExist", "LogstoreNotExists"].map {
             ErrorCode(
                 $0,
-                .naming,
                 "the project has no such logstore",
                 "create the logstore, or correct its name; a new one needs about a minute"
             )
@@ -183,13 +161,12 @@ extension ErrorCode {
         + [
             ErrorCode(
                 "InvalidHost",
-                .naming,
                 "the host name does not lead to a project",
                 "check project and endpoint"
             )
         ]
 
     private static let server = ["InternalServerError", "RequestTimeout", "ServerBusy"].map {
-        ErrorCode($0, .waiting, "SLS has trouble of its own", "none needed unless it lasts")
+        ErrorCode($0, "SLS has trouble of its own", "none needed unless it lasts")
     }
 }

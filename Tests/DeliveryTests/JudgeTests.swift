@@ -7,82 +7,231 @@ import Testing
 @Suite struct JudgeTests {
     static let id = (name: "x-log-requestid", value: "5642FC2399248C8F7B0145FD")
 
-    func answer(_ status: Int, _ code: String? = nil, _ message: String = "m") -> SLSAnswer {
+    static func answer(_ status: Int, _ code: String? = nil, _ message: String = "m") -> SLSAnswer {
         let body = code.map { #"{"errorCode":"\#($0)","errorMessage":"\#(message)"}"# } ?? "<html>"
-        return SLSAnswer(status: status, headers: [Self.id], body: Array(body.utf8))
+        return SLSAnswer(status: status, headers: [id], body: Array(body.utf8))
     }
 
-    func reason(_ verdict: Judge.Verdict) -> Judge.Reason? {
-        guard case .retry(let reason) = verdict else { return nil }
-        return reason
+    struct Row: CustomTestStringConvertible, Sendable {
+        let status: Int
+        let code: String
+        let action: Judgement.Action
+        let kind: DeliveryFailure.Kind
+        let result: ProducerResult
+
+        init(
+            _ status: Int,
+            _ code: String,
+            _ action: Judgement.Action,
+            _ kind: DeliveryFailure.Kind,
+            _ result: ProducerResult
+        ) {
+            self.status = status
+            self.code = code
+            self.action = action
+            self.kind = kind
+            self.result = result
+        }
+
+        var testDescription: String { "\(status) \(code)" }
+    }
+
+    /// What is known of SLS's answers to a write, row by row.
+    static let rows: [Row] =
+        [
+            Row(400, "RequestTimeExpired", .resign, .clock, .sendTimeError),
+            Row(400, "RequestTimeTooSkewed", .resign, .clock, .sendTimeError),
+            Row(400, "PostBodyInvalid", .split, .content, .sendDiscardError),
+            Row(400, "InvalidTimestamp", .split, .content, .sendDiscardError),
+            Row(400, "InvalidEncoding", .split, .content, .sendDiscardError),
+            Row(400, "InvalidKey", .split, .content, .sendDiscardError),
+            Row(413, "PostBodyTooLarge", .split, .content, .sendDiscardError),
+            Row(400, "PostBodyTooLarge", .split, .content, .sendDiscardError),
+            Row(415, "InvalidContentType", .suspect, .request, .sendDiscardError),
+            Row(411, "MissingContentLength", .suspect, .request, .sendDiscardError),
+            Row(405, "InvalidMethod", .suspect, .request, .parametersInvalid),
+            Row(400, "InvalidHost", .pause(.project), .notFound, .sendDiscardError),
+            Row(401, "SignatureNotMatch", .pause(.project), .unauthorized, .sendUnauthorized),
+            Row(401, "InvalidAccessKeyId", .pause(.project), .unauthorized, .sendUnauthorized),
+            Row(401, "SecurityTokenExpired", .pause(.project), .unauthorized, .sendUnauthorized),
+            Row(401, "SecurityToken.Expired", .pause(.project), .unauthorized, .sendUnauthorized),
+            Row(401, "Unauthorized", .pause(.logstore), .unauthorized, .sendUnauthorized),
+            Row(403, "WriteQuotaExceed", .slowDown(.project), .quota, .sendQuotaError),
+            Row(403, "ShardWriteQuotaExceed", .slowDown(.logstore), .quota, .sendQuotaError),
+            Row(403, "ProjectQuotaExceed", .slowDown(.project), .quota, .sendQuotaError),
+            Row(403, "ExceedQuota", .slowDown(.project), .quota, .sendQuotaError),
+            Row(403, "QuotaExceed", .slowDown(.project), .quota, .sendQuotaError),
+            Row(403, "ReadQuotaExceed", .slowDown(.project), .quota, .sendQuotaError),
+            Row(403, "MetaOperationQpsLimitExceeded", .slowDown(.project), .quota, .sendQuotaError),
+            Row(403, "ProjectForbidden", .pause(.project), .suspended, .sendQuotaError),
+            Row(404, "ProjectNotExist", .pause(.project), .notFound, .sendUnauthorized),
+            Row(404, "ProjectNotExists", .pause(.project), .notFound, .sendUnauthorized),
+            Row(404, "LogStoreNotExist", .pause(.logstore), .notFound, .sendUnauthorized),
+            Row(404, "LogstoreNotExists", .pause(.logstore), .notFound, .sendUnauthorized),
+            Row(500, "InternalServerError", .again(.region), .server, .sendServerError),
+            Row(500, "RequestTimeout", .again(.region), .server, .sendServerError),
+            Row(503, "ServerBusy", .again(.region), .server, .sendServerError),
+        ]
+        + [
+            "ParameterInvalid", "PostBodyUncompressError", "InvalidRequestTime",
+            "InvalidDateFormat", "MissingDate", "MissingParameter", "MissingContentType",
+            "MissingBodyRawSize", "InvalidBodyRawSize", "InvalidCompressType", "MissingHost",
+            "MissingAPIVersion", "InvalidAPIVersion", "MissAccessKeyId", "MissingSignatureMethod",
+            "InvalidSignatureMethod",
+        ].map { Row(400, $0, .suspect, .request, .sendDiscardError) }
+
+    @Test("Each answer has its action, its kind and its SDK result", arguments: rows)
+    func row(row: Row) {
+        let judgement = Judge.judge(Self.answer(row.status, row.code))
+        #expect(judgement.action == row.action)
+        #expect(judgement.kind == row.kind)
+        #expect(judgement.result == row.result)
+        #expect(judgement.status == row.status)
+        #expect(judgement.code == row.code)
+        #expect(judgement.message == "m")
+        #expect(judgement.requestID == Self.id.value)
+        #expect(judgement.remedy == ErrorCode.known(row.code)?.remedy)
+    }
+
+    @Test("A code decides, whatever the status", arguments: rows)
+    func statusOfCode(row: Row) {
+        #expect(Judge.judge(Self.answer(499, row.code)).action == row.action)
+    }
+
+    @Test("Every code that is known is decided by name, and stands in a row here")
+    func everyCode() {
+        let judged = Judge.byCode.flatMap(\.codes)
+        #expect(Set(judged).count == judged.count)
+        let known = Set(ErrorCode.table.map(\.name))
+        #expect(Set(judged) == known)
+        #expect(Set(Self.rows.map(\.code)).union(["InvalidSequenceId"]) == known)
     }
 
     @Test("Only a 200 with a request id is stored")
     func stored() {
-        #expect(Judge.verdict(on: answer(200)) == .stored)
-        let foreign = SLSAnswer(status: 200, headers: [], body: [])
-        #expect(reason(Judge.verdict(on: foreign))?.kind == .notSLS)
-        #expect(reason(Judge.verdict(on: answer(202)))?.kind == .other)
+        let stored = Judge.judge(Self.answer(200))
+        #expect(stored.action == .acknowledge)
+        #expect(stored.result == .ok)
+        #expect(Judge.judge(Self.answer(202)).action == .again(.region))
     }
 
     @Test(
-        "A code decides before its status",
-        arguments: [
-            (401, "Unauthorized", DeliveryFailure.Kind.unauthorized),
-            (401, "SignatureNotMatch", .unauthorized),
-            (403, "WriteQuotaExceed", .quota),
-            (403, "ProjectForbidden", .suspended),
-            (404, "ProjectNotExist", .notFound),
-            (404, "LogStoreNotExist", .notFound),
-            (400, "InvalidHost", .notFound),
-            (400, "RequestTimeExpired", .clock),
-            (400, "PostBodyInvalid", .content),
-            (413, "PostBodyTooLarge", .content),
-            (400, "ParameterInvalid", .request),
-            (500, "InternalServerError", .server),
-            (503, "ServerBusy", .server),
-            (400, "InvalidSequenceId", .sequence),
-        ]
+        "Without a request id it is not SLS, whatever it says",
+        arguments: [200, 302, 400, 401, 403, 404, 413, 429, 500, 503]
     )
-    func codes(status: Int, code: String, kind: DeliveryFailure.Kind) {
-        let reason = reason(Judge.verdict(on: answer(status, code)))
-        #expect(reason?.kind == kind)
-        #expect(reason?.code == code)
-        #expect(reason?.message == "m")
-        #expect(reason?.requestID == Self.id.value)
-        #expect(reason?.remedy == ErrorCode.known(code)?.remedy)
+    func foreign(status: Int) {
+        let body = Array(#"{"errorCode":"Unauthorized","errorMessage":"m"}"#.utf8)
+        let judgement = Judge.judge(SLSAnswer(status: status, headers: [], body: body))
+        #expect(judgement.action == .again(.region))
+        #expect(judgement.kind == .notSLS)
+        #expect(judgement.result == .sendServerError)
+        #expect(judgement.isOutcomeUnknown)
+        #expect(judgement.message.contains("x-log-requestid"))
     }
 
     @Test(
         "A status decides where there is no code that is known",
         arguments: [
-            (401, DeliveryFailure.Kind.unauthorized), (403, .quota), (429, .quota),
-            (404, .notFound), (405, .request), (411, .request), (413, .content), (500, .server),
-            (599, .server), (400, .request), (302, .request),
+            Row(302, "", .pause(.project), .request, .sendDiscardError),
+            Row(400, "", .suspect, .request, .sendDiscardError),
+            Row(401, "", .pause(.logstore), .unauthorized, .sendUnauthorized),
+            Row(403, "", .slowDown(.project), .quota, .sendQuotaError),
+            Row(404, "", .pause(.logstore), .notFound, .sendUnauthorized),
+            Row(405, "", .suspect, .request, .parametersInvalid),
+            Row(409, "", .suspect, .request, .sendDiscardError),
+            Row(411, "", .suspect, .request, .sendDiscardError),
+            Row(413, "", .split, .content, .sendDiscardError),
+            Row(415, "", .suspect, .request, .sendDiscardError),
+            Row(429, "", .slowDown(.logstore), .quota, .sendDiscardError),
+            Row(500, "", .again(.region), .server, .sendServerError),
+            Row(502, "", .again(.region), .server, .sendServerError),
+            Row(504, "", .again(.region), .server, .sendServerError),
+            Row(599, "", .again(.region), .server, .sendServerError),
+            Row(204, "", .again(.region), .other, .sendDiscardError),
+            Row(600, "", .again(.region), .other, .sendDiscardError),
         ]
     )
-    func statuses(status: Int, kind: DeliveryFailure.Kind) {
-        #expect(reason(Judge.verdict(on: answer(status)))?.kind == kind)
-        #expect(reason(Judge.verdict(on: answer(status, "NeverHeardOf")))?.kind == kind)
+    func unknownCode(row: Row) {
+        for code in [nil, "NeverHeardOf"] {
+            let judgement = Judge.judge(Self.answer(row.status, code))
+            #expect(judgement.action == row.action)
+            #expect(judgement.kind == row.kind)
+            #expect(judgement.result == row.result)
+            #expect(!judgement.remedy.isEmpty)
+        }
+    }
+
+    @Test("A clock that is still wrong after a new signature stops everything that way")
+    func clock() {
+        let attempt = Attempt(isResigned: true)
+        let judgement = Judge.judge(Self.answer(400, "RequestTimeExpired"), attempt)
+        #expect(judgement.action == .pause(.region))
+        #expect(judgement.kind == .clock)
+    }
+
+    @Test("A sequence number that is used says delivered if an earlier attempt may have used it")
+    func sequence() {
+        let answer = Self.answer(400, "InvalidSequenceId")
+        let stored = Judge.judge(answer, Attempt(mayBeStored: true, hasLane: true))
+        #expect(stored.action == .acknowledge)
+        #expect(stored.result == .ok)
+        let used = Judge.judge(answer, Attempt(hasLane: true))
+        #expect(used.action == .relane)
+        #expect(used.kind == .sequence)
+        #expect(used.result == .sendDiscardError)
+        // Nobody sent one.
+        #expect(Judge.judge(answer, Attempt(mayBeStored: true)).action == .suspect)
     }
 
     @Test(
-        "A problem of the transport tells what to check",
+        "Only SLS's words tell whether a key or a permission is refused",
         arguments: [
-            (CURLE_COULDNT_RESOLVE_HOST, "CURLE_6", "name service"),
-            (CURLE_COULDNT_CONNECT, "CURLE_7", "firewall"),
-            (CURLE_OPERATION_TIMEDOUT, "CURLE_28", "send_timeout"),
-            (CURLE_PEER_FAILED_VERIFICATION, "CURLE_60", "intercepts TLS"),
-            (CURLE_SSL_CACERT_BADFILE, "CURLE_77", "certificate authorities"),
-            (CURLE_COULDNT_RESOLVE_PROXY, "CURLE_5", "name in proxy"),
-            (CURLE_PROXY, "CURLE_97", "check proxy"),
+            (
+                "denied by sts or ram, action: log:PostLogStoreLogs, resource: acs:log:x/token",
+                false
+            ),
+            ("The security token you provided has expired", true),
+            ("AccessKeyId not found: LTAIxxxx", true),
+            ("AccessKeyId is inactive: LTAIxxxx", true),
+            ("The project does not belong to you.", true),
+            ("you are not allowed", false),
         ]
     )
-    func transport(result: CURLcode, code: String, remedy: String) {
-        let reason = reason(Judge.verdict(on: TransportProblem(result, detail: "what curl wrote")))
-        #expect(reason?.kind == .network)
-        #expect(reason?.code == code)
-        #expect(reason?.message.hasSuffix(": what curl wrote") == true)
-        #expect(reason?.remedy.contains(remedy) == true)
+    func unauthorized(message: String, isCredential: Bool) {
+        let judgement = Judge.judge(Self.answer(401, "Unauthorized", message))
+        #expect(judgement.action == .pause(isCredential ? .project : .logstore))
+    }
+
+    @Test(
+        "What a quota counts is in SLS's words, if anywhere",
+        arguments: [
+            ("Project write quota exceed: inflow", Quota.bytes), ("Write QPS Exceed", .requests),
+            ("Inflow Quota Exceed", .bytes), ("Project write quota exceed: qps", .requests),
+            ("shard write quota exceed", .unknown),
+        ]
+    )
+    func quota(message: String, quota: Quota) {
+        #expect(Judge.judge(Self.answer(403, "WriteQuotaExceed", message)).quota == quota)
+    }
+
+    @Test("How long SLS wants to be left alone is told to the gate of the scope only")
+    func retryAfter() {
+        let answer = SLSAnswer(
+            status: 503,
+            headers: [Self.id, (name: "Retry-After", value: "7")],
+            body: Array(#"{"errorCode":"ServerBusy","errorMessage":"m"}"#.utf8)
+        )
+        let judgement = Judge.judge(answer)
+        #expect(judgement.retryAfter(for: .region) == .seconds(7))
+        #expect(judgement.retryAfter(for: .project) == nil)
+        #expect(judgement.retryAfter(for: .logstore) == nil)
+    }
+
+    @Test("After an answer of SLS below 500 it is certain that nothing was stored")
+    func outcome() {
+        #expect(Judge.judge(Self.answer(500, "InternalServerError")).isOutcomeUnknown)
+        #expect(Judge.judge(Self.answer(503, "ServerBusy")).isOutcomeUnknown)
+        #expect(!Judge.judge(Self.answer(403, "WriteQuotaExceed")).isOutcomeUnknown)
+        #expect(!Judge.judge(Self.answer(400, "PostBodyInvalid")).isOutcomeUnknown)
     }
 }

@@ -12,29 +12,6 @@ import Testing
         }
     }
 
-    @Test(
-        "What helps follows from the code",
-        arguments: [
-            ("RequestTimeExpired", ErrorCode.Cure.clock),
-            ("PostBodyInvalid", .takingOut),
-            ("PostBodyTooLarge", .takingOut),
-            ("ParameterInvalid", .repairing),
-            ("InvalidSequenceId", .nothing),
-            ("SignatureNotMatch", .authorizing),
-            ("Unauthorized", .authorizing),
-            ("WriteQuotaExceed", .slowing),
-            ("ShardWriteQuotaExceed", .slowing),
-            ("ProjectForbidden", .paying),
-            ("ProjectNotExist", .naming),
-            ("LogStoreNotExist", .naming),
-            ("InternalServerError", .waiting),
-            ("ServerBusy", .waiting),
-        ]
-    )
-    func cure(name: String, cure: ErrorCode.Cure) {
-        #expect(ErrorCode.known(name)?.cure == cure)
-    }
-
     @Test("A code that nobody knows is no entry")
     func unknown() {
         #expect(ErrorCode.known("NeverHeardOf") == nil)

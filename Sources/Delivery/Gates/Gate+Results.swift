@@ -9,12 +9,12 @@ extension Gate {
         case reached
         /// It failed in passing.
         case failed
-        case overQuota
+        case overQuota(Quota)
         /// It takes nothing until somebody does something.
         case forbidden
         /// It takes nothing until somebody pays.
         case suspended
-        /// Nothing: the request ended before, or the reason lies elsewhere.
+        /// Nothing: the reason lies elsewhere.
         case none
     }
 
@@ -22,6 +22,7 @@ extension Gate {
     enum Change: Equatable {
         /// An outage is over: what waits within this scope is worth a probe at once.
         case recovered
+        /// From now on one at a time tries.
         case closed
     }
 
@@ -34,61 +35,67 @@ extension Gate {
         random: Double
     ) -> Change? {
         freePlace()
-        let wasProbing = probing != nil
+        let wasOpen = probing == nil
+        let isWitness = wasOpen || pass.epoch == epoch
         switch verdict {
-        case .stored:
-            pacing.stored(pass.paces, bytes: pass.bytes, now)
-            return succeeded(pass, now)
-        case .reached: return succeeded(pass, now)
+        case .stored, .reached: return succeeded(pass, verdict, now)
         case .failed: failed(pass, now, random: random)
-        case .overQuota:
-            pacing.refused(pass.paces, now)
-            let change = succeeded(pass, now)
-            guard let retryAfter else { return change }
-            hold(until: now + retryAfter, now)
-            return wasProbing ? nil : .closed
-        case .forbidden: forbidden(pass, bounds.longestWait, now, random: random)
-        case .suspended: forbidden(pass, bounds.longestWaitSuspended, now, random: random)
-        case .none: endedWithout(pass, now, random: random)
+        case .overQuota(let quota): exceeded(pass, quota, now)
+        case .forbidden: refused(pass, bounds.longestWait, now, random: random)
+        case .suspended: refused(pass, bounds.longestWaitSuspended, now, random: random)
+        case .none: if isProbe(pass) { probing?.probeEnded(now, random: random) }
         }
-        if let retryAfter, verdict == .failed, pass.epoch == epoch || wasProbing == false {
-            hold(until: now + retryAfter, now)
+        if let retryAfter, isWitness, verdict != .none { hold(until: now + retryAfter, now) }
+        return switch (wasOpen, probing == nil) {
+        case (true, false): .closed
+        case (false, true): .recovered
+        default: nil
         }
-        return wasProbing || probing == nil ? nil : .closed
     }
 
-    private mutating func succeeded(_ pass: Pass, _ now: Moment) -> Change? {
-        guard probing == nil else {
-            guard isProbe(pass) else {
-                // Sent before the trouble, and yet good news.
-                if probing?.isFlying == false { probing?.next = now }
-                return nil
-            }
-            open(max(bounds.least, bounds.most / 2))
-            return .recovered
-        }
+    private mutating func succeeded(_ pass: Pass, _ verdict: Verdict, _ now: Moment) -> Change? {
+        if verdict == .stored { pacing.stored(pass.paces, bytes: pass.bytes, now) }
+        if probing != nil { return heard(pass, now) }
         guard pass.epoch == epoch else { return nil }
         if window.count(isFailure: false, now) == .grow { limit = min(bounds.most, limit + 1) }
         return nil
     }
 
+    /// Good news while probing.
+    private mutating func heard(_ pass: Pass, _ now: Moment) -> Change? {
+        guard pass.epoch == epoch else {
+            // Sent before the trouble, so it may not be over; but that is worth a probe.
+            if probing?.isFlying == false { probing?.begin(now) }
+            return nil
+        }
+        probing = nil
+        limit = max(bounds.least, bounds.most / 2)
+        startOver()
+        return .recovered
+    }
+
     private mutating func failed(_ pass: Pass, _ now: Moment, random: Double) {
-        guard probing == nil else {
+        if probing != nil {
             if isProbe(pass) { probing?.probeFailed(now, random: random) }
             return
         }
+        // What was sent by more than there are now says nothing against these.
         guard pass.epoch == epoch else { return }
         switch window.count(isFailure: true, now) {
-        case .shrink: limit = max(bounds.least, limit * 4 / 5)
-        case .halve where limit > bounds.least: limit = max(bounds.least, limit / 2)
+        case .shrink: decrease(to: limit * 4 / 5)
+        case .halve where limit > bounds.least: decrease(to: limit / 2)
         case .halve: pause(bounds.longestWait, now, random: random)
-        case .grow, .stay, nil: return
+        case .grow, .stay, nil: break
         }
-        // Requests that are on their way were sent by more than there are now.
-        epoch += 1
     }
 
-    private mutating func forbidden(
+    /// A quota is no outage: the answer proves that everything works, and the pace does the rest.
+    private mutating func exceeded(_ pass: Pass, _ quota: Quota, _ now: Moment) {
+        pacing.refused(pass.paces, quota, now)
+        _ = succeeded(pass, .reached, now)
+    }
+
+    private mutating func refused(
         _ pass: Pass,
         _ longestWait: Duration,
         _ now: Moment,
@@ -101,19 +108,13 @@ extension Gate {
         }
     }
 
-    private mutating func endedWithout(_ pass: Pass, _ now: Moment, random: Double) {
-        if isProbe(pass) { probing?.probeEnded(now, random: random) }
-    }
-
     private func isProbe(_ pass: Pass) -> Bool {
-        pass.isProbe && pass.epoch == epoch && probing != nil
+        pass.isProbe && pass.epoch == epoch
     }
 
-    private mutating func open(_ limit: Int) {
-        probing = nil
-        self.limit = limit
-        window = ResultWindow()
-        epoch += 1
+    private mutating func decrease(to limit: Int) {
+        self.limit = max(bounds.least, limit)
+        startOver()
     }
 }
 
@@ -124,8 +125,7 @@ extension Gate {
     mutating func pause(_ longestWait: Duration, _ now: Moment, random: Double) {
         let waits = Backoff(first: bounds.firstWait, longest: longestWait)
         probing = Probing(waits, now, random: random)
-        window = ResultWindow()
-        epoch += 1
+        startOver()
     }
 
     /// Lets nothing through until then, as a server asked for; the first one after is a probe.
@@ -138,13 +138,17 @@ extension Gate {
     /// before says nothing any more.
     mutating func reopen(_ now: Moment) {
         probing?.begin(now)
-        window = ResultWindow()
-        epoch += 1
+        startOver()
     }
 
     /// At run time.
     mutating func set(_ bounds: Bounds) {
         self.bounds = bounds
         limit = min(max(limit, bounds.least), bounds.most)
+    }
+
+    private mutating func startOver() {
+        window = ResultWindow()
+        epoch += 1
     }
 }

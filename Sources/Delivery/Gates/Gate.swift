@@ -43,7 +43,8 @@ struct Gate {
 
     init(_ bounds: Bounds) {
         self.bounds = bounds
-        limit = bounds.most
+        // Nothing is known yet, and ten good results more are soon there.
+        limit = max(bounds.least, bounds.most / 4)
     }
 
     /// Whether one more may go through now.
@@ -54,20 +55,27 @@ struct Gate {
     /// From when on one more may go through, if nothing happens until then. Nil when only the end of a
     /// request can open it.
     var nextOpening: Moment? {
-        if let probing { return probing.isFlying ? nil : probing.next }
+        if let probing { return probing.isFlying ? nil : max(probing.next, pacing.next) }
         return inFlight < limit ? pacing.next : nil
     }
 
-    /// How many may go through now, for asking the queue.
+    /// How many could go through now or in a moment: what is worth asking the queue for.
     func room(_ now: Moment) -> Int {
-        guard permits(now) else { return 0 }
-        return probing == nil && !pacing.isEngaged ? limit - inFlight : 1
+        guard let opening = nextOpening, opening <= now + Self.moment else { return 0 }
+        if probing != nil { return 1 }
+        guard let rate = pacing.rate(now) else { return limit - inFlight }
+        let soon = rate * (Self.moment / .seconds(1))
+        return min(limit - inFlight, 1 + Int(min(soon, 1e6)))
     }
 
-    /// A request goes through. Only when it is permitted.
+    /// What a hand-over from the queue may take.
+    private static let moment: Duration = .milliseconds(100)
+
+    /// A request goes through; when, is for `permits` to say.
     mutating func enter(_ now: Moment, bytes: Int) -> Pass {
         inFlight += 1
-        let isProbe = probing != nil
+        // Whoever lets through what is not permitted gets no probe for it.
+        let isProbe = probing?.isFlying == false
         probing?.isFlying = true
         return Pass(
             epoch: epoch,

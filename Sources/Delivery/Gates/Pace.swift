@@ -1,42 +1,106 @@
 import System
 
-/// A rate at which something lets through, found by trying. It counts units, which may be requests or
-/// bytes, and is free until the first refusal.
-struct Pace {
-    /// Units a second; nil while it is free.
-    private(set) var rate: Double?
-    /// When the next one may go.
+/// A rate that a server lets through, found by trying. It counts units, which are requests or bytes. It
+/// is free until the first refusal, and again when none has come for a while.
+///
+/// The aim: to take nearly all that the server gives, with few requests refused. Each refusal tells how
+/// much it gave since the last one (`PaceEstimate`), and starts a new `Climb` around that.
+struct Pace: Equatable {
+    /// What a request that is on its way remembers of the pace.
+    struct Ticket: Equatable {
+        let epoch: Int
+        let sent: Moment
+        /// The rate at that time; nil when it was free.
+        let rate: Double?
+    }
+
+    /// What the server took since a refusal.
+    struct Tally: Equatable {
+        var began: Moment
+        var units = 0.0
+        var requests = 0
+        /// How much of the time nothing waited for the pace, in seconds.
+        var idle = 0.0
+    }
+
+    /// Without a refusal for so long it is free again.
+    static let engagedFor: Duration = .seconds(60)
+    /// Whatever is owed, after so long one more is tried.
+    static let longestWait: Duration = .seconds(60)
+    /// A loop that comes late catches up with so much.
+    static let slack: Duration = .milliseconds(50)
+
+    var climb: Climb?
+    /// When the next request may go.
     private(set) var next = Moment(nanoseconds: 0)
-    private var epoch = 0
-    private var recent: (began: Moment, units: Double) = (Moment(nanoseconds: 0), 0)
-    private var updated = Moment(nanoseconds: 0)
+    private var lastSent = Moment(nanoseconds: 0)
+    /// Counts changes of the rate: what was sent before one is no witness against the next.
+    var epoch = 0
+    /// What a request counts, and what its answer takes, lately.
+    private(set) var request = 0.0
+    private(set) var latency = 0.0
 
-    var isEngaged: Bool { rate != nil }
+    var tally = Tally(began: Moment(nanoseconds: 0))
+    var recent = RecentSum()
+    var estimate = PaceEstimate()
+    var flood: Flood?
+    var closure: Closure?
+    var reopening = Reopening()
+    var lastRefusal = Moment(nanoseconds: 0)
 
-    /// The number is for the answer.
-    mutating func sent(_ units: Double, _ now: Moment) -> Int {
-        guard var rate else { return epoch }
-        let passed = min(1, seconds(now - updated))
-        rate += rate * 0.05 * passed
-        self.rate = rate
-        updated = now
-        let start = max(next, now + .milliseconds(-50))
-        next = start + .nanoseconds(Int64(units / rate * 1e9))
-        return epoch
+    var isEngaged: Bool { climb != nil }
+
+    /// Units a second; nil while it is free.
+    func rate(_ now: Moment) -> Double? {
+        climb?.rate(now, request: request, latency: latency)
     }
 
-    mutating func stored(_ units: Double, _ ticket: Int, _ now: Moment) {
-        if now - recent.began > .seconds(1) { recent = (now, 0) }
-        recent.units += units
+    /// How long a cycle takes, in seconds.
+    var cycle: Double {
+        guard let climb else { return 0 }
+        return Climb.seconds(allowed: climb.allowed, request: request, latency: latency)
     }
 
-    mutating func refused(_ ticket: Int, _ now: Moment) {
-        guard ticket == epoch else { return }
+    mutating func sent(_ units: Double, _ now: Moment) -> Ticket {
+        request += (units - request) * (request == 0 ? 1 : 0.05)
+        if climb != nil, now - lastRefusal > Self.engagedFor { disengage() }
+        guard climb != nil else { return Ticket(epoch: epoch, sent: now, rate: nil) }
+        passIdleTime(now)
+        let rate = rate(now) ?? 1
+        let start = max(next, now + (.zero - Self.slack))
+        next = min(start + Self.duration(units / rate), now + Self.longestWait)
+        return Ticket(epoch: epoch, sent: now, rate: rate)
+    }
+
+    /// Lets the next request go no earlier, or no later.
+    mutating func wait(until moment: Moment) { next = max(next, moment) }
+    mutating func hurry(until moment: Moment) { next = min(next, moment) }
+
+    mutating func learn(latency: Double) {
+        self.latency += (latency - self.latency) * (self.latency == 0 ? 1 : 0.2)
+    }
+
+    static func duration(_ seconds: Double) -> Duration {
+        .nanoseconds(Int64(min(max(seconds, 0), 1e9) * 1e9))
+    }
+
+    /// A time in which nothing waited for the pace proves nothing, so the climb waits, too.
+    private mutating func passIdleTime(_ now: Moment) {
+        defer { lastSent = now }
+        guard now - next > Self.slack else { return }
+        let idle = now - max(lastSent, tally.began)
+        let began = climb?.began ?? now
+        climb?.began = min(now, began + idle)
+        tally.idle += idle / .seconds(1)
+    }
+
+    private mutating func disengage() {
+        climb = nil
         epoch += 1
-        rate = max(0.1, (rate ?? recent.units) * 0.9)
-        updated = now
-        next = max(next, now)
+        recent = RecentSum()
+        estimate = PaceEstimate()
+        flood = nil
+        closure = nil
+        reopening = Reopening()
     }
-
-    private func seconds(_ duration: Duration) -> Double { duration / .seconds(1) }
 }

@@ -1,11 +1,12 @@
 import System
 
-/// The paces of a gate: so many requests a second, so many bytes a second.
-struct Pacing {
-    /// What a request holds of both.
+/// The paces of a gate: so many requests a second, and so many bytes a second. Each is engaged by the
+/// refusals that concern it; one that does not tell what it counts engages both.
+struct Pacing: Equatable {
+    /// What a request that is on its way holds of both.
     struct Ticket: Equatable {
-        let requests: Int
-        let bytes: Int
+        let requests: Pace.Ticket
+        let bytes: Pace.Ticket
     }
 
     private(set) var requests = Pace()
@@ -16,20 +17,27 @@ struct Pacing {
     /// When the next request may go.
     var next: Moment { max(requests.next, bytes.next) }
 
+    /// Requests a second, as far as a pace limits them; nil while both are free.
+    func rate(_ now: Moment) -> Double? {
+        let ofBytes = bytes.rate(now).map { $0 / max(bytes.request, 1) }
+        guard let ofRequests = requests.rate(now) else { return ofBytes }
+        return min(ofRequests, ofBytes ?? ofRequests)
+    }
+
     mutating func sent(bytes count: Int, _ now: Moment) -> Ticket {
         Ticket(
             requests: requests.sent(1, now),
-            bytes: bytes.sent(Double(count), now)
+            bytes: bytes.sent(Double(max(count, 1)), now)
         )
     }
 
     mutating func stored(_ ticket: Ticket, bytes count: Int, _ now: Moment) {
         requests.stored(1, ticket.requests, now)
-        bytes.stored(Double(count), ticket.bytes, now)
+        bytes.stored(Double(max(count, 1)), ticket.bytes, now)
     }
 
-    mutating func refused(_ ticket: Ticket, _ now: Moment) {
-        requests.refused(ticket.requests, now)
-        bytes.refused(ticket.bytes, now)
+    mutating func refused(_ ticket: Ticket, _ quota: Quota, _ now: Moment) {
+        if quota != .bytes { requests.refused(ticket.requests, now) }
+        if quota != .requests { bytes.refused(ticket.bytes, now) }
     }
 }

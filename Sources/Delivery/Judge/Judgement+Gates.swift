@@ -8,19 +8,25 @@ extension Judgement {
     func verdict(for scope: GateScope, isOutletProven: Bool) -> Gate.Verdict {
         switch action {
         case .acknowledge: return .stored
-        case .split, .relane, .resign: return .reached
-        case .suspect:
-            guard scope == .logstore else { return .reached }
-            return isOutletProven ? .none : .forbidden
+        case .split, .relane: return .reached
+        // Refused before anybody looked at project and logstore, or nobody knows.
+        case .resign: return scope == .region ? .reached : .none
+        case .suspect where scope == .logstore: return isOutletProven ? .none : .forbidden
+        case .suspect: return scope == .region ? .reached : .none
         case .again(.region):
             return scope == .project ? .none : .failed
         case .again(let own):
             return verdict(for: scope, own, .failed)
         case .slowDown(let own):
-            return verdict(for: scope, own, .overQuota)
+            return verdict(for: scope, own, .overQuota(quota))
         case .pause(let own):
             return verdict(for: scope, own, kind == .suspended ? .suspended : .forbidden)
         }
+    }
+
+    /// How long the scope asks to be left alone.
+    func retryAfter(for scope: GateScope) -> Duration? {
+        scope == self.scope ? retryAfter : nil
     }
 
     private func verdict(

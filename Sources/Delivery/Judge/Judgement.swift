@@ -44,4 +44,11 @@ extension Judgement {
         case .acknowledge, .resign, .split, .relane: nil
         }
     }
+
+    /// What a quota counts: only SLS's words tell (`Inflow Quota Exceed`, `Write QPS Exceed`).
+    var quota: Quota {
+        let words = message.lowercased()
+        if words.contains("inflow") { return .bytes }
+        return words.contains("qps") ? .requests : .unknown
+    }
 }

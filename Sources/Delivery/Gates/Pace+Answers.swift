@@ -1,0 +1,77 @@
+import System
+
+extension Pace {
+    mutating func stored(_ units: Double, _ ticket: Ticket, _ now: Moment) {
+        learn(latency: (now - ticket.sent) / .seconds(1))
+        tally.units += units
+        tally.requests += 1
+        guard climb != nil else { return recent.add(units, now) }
+        if ticket.epoch < epoch {
+            flood?.units += units
+        } else {
+            endFlood(now)
+            endClosure(units, ticket, now)
+        }
+    }
+
+    mutating func refused(_ ticket: Ticket, _ now: Moment) {
+        lastRefusal = now
+        if ticket.epoch == epoch { endFlood(now) }
+        // The flood may have changed the rate.
+        guard ticket.epoch == epoch else {
+            flood?.refusals += 1
+            return
+        }
+        epoch += 1
+        let old = climb?.allowed
+        var next = lesson(ticket, now)
+        next.allowed = max(next.allowed, request * Self.slowest)
+        climb = next
+        flood = Flood(began: now, mayRaise: old.map { isOutgrown(ticket, $0) } ?? false)
+        // Nothing is left in the server's account; until one more is, there is nothing to try.
+        wait(until: now + Self.duration(request / next.allowed))
+    }
+
+    /// So many requests a second are tried of a server that takes none.
+    private static let slowest = 0.1
+
+    /// What a refusal teaches. The fewer requests came through since the last one, the more the rate is
+    /// beyond what is allowed.
+    private mutating func lesson(_ ticket: Ticket, _ now: Moment) -> Climb {
+        reopening.refused()
+        guard let old = climb, let rate = ticket.rate else {
+            startTally(now)
+            return Climb(allowed: max(recent.sum(now), request), began: now, from: Climb.low)
+        }
+        if tally.requests == 0 { return close(old, rate, now) }
+        let seconds = max((now - tally.began) / .seconds(1), 1e-3)
+        let (units, requests) = (tally.units, tally.requests)
+        let wasIdle = tally.idle > 0.1 * seconds
+        startTally(now)
+        if requests > 8 { reopening.cycle = seconds }
+        if isOutgrown(ticket, old.allowed) {
+            estimate = PaceEstimate()
+            return Climb(allowed: max(rate / 2, units / seconds), began: now, from: Climb.level)
+        }
+        estimate.add(units, in: seconds, memory: 2 * cycle)
+        switch requests {
+        case ...1:
+            estimate = PaceEstimate()
+            return Climb(allowed: rate * 0.6, began: now, from: Climb.level)
+        case ...8: return Climb(allowed: rate * 0.85, began: now, from: Climb.level)
+        default:
+            if wasIdle { estimate = PaceEstimate() }
+            let allowed = wasIdle ? rate : min(estimate.rate ?? rate, rate)
+            return Climb(allowed: allowed, began: now, from: Climb.low)
+        }
+    }
+
+    /// Whether the server took much more than was thought, so that what was thought says nothing.
+    private func isOutgrown(_ ticket: Ticket, _ allowed: Double) -> Bool {
+        ticket.rate.map { $0 > 1.5 * allowed } ?? false
+    }
+
+    private mutating func startTally(_ now: Moment) {
+        tally = Tally(began: now)
+    }
+}

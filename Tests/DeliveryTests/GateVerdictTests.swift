@@ -1,0 +1,107 @@
+import Testing
+
+@testable import Delivery
+
+/// Whose gate an answer moves, and where to.
+@Suite struct GateVerdictTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        let status: Int
+        let code: String?
+        let region: Gate.Verdict
+        let project: Gate.Verdict
+        let logstore: Gate.Verdict
+
+        var testDescription: String { "\(status) \(code ?? "")" }
+    }
+
+    static let rows: [Row] = [
+        Row(status: 200, code: nil, region: .stored, project: .stored, logstore: .stored),
+        Row(status: 503, code: "ServerBusy", region: .failed, project: .none, logstore: .failed),
+        Row(
+            status: 403,
+            code: "WriteQuotaExceed",
+            region: .reached,
+            project: .overQuota(.unknown),
+            logstore: .none
+        ),
+        Row(
+            status: 403,
+            code: "ShardWriteQuotaExceed",
+            region: .reached,
+            project: .reached,
+            logstore: .overQuota(.unknown)
+        ),
+        Row(
+            status: 401,
+            code: "SignatureNotMatch",
+            region: .reached,
+            project: .forbidden,
+            logstore: .none
+        ),
+        Row(
+            status: 401,
+            code: "Unauthorized",
+            region: .reached,
+            project: .reached,
+            logstore: .forbidden
+        ),
+        Row(
+            status: 404,
+            code: "ProjectNotExist",
+            region: .reached,
+            project: .forbidden,
+            logstore: .none
+        ),
+        Row(
+            status: 404,
+            code: "LogStoreNotExist",
+            region: .reached,
+            project: .reached,
+            logstore: .forbidden
+        ),
+        Row(
+            status: 403,
+            code: "ProjectForbidden",
+            region: .reached,
+            project: .suspended,
+            logstore: .none
+        ),
+        Row(
+            status: 400,
+            code: "PostBodyInvalid",
+            region: .reached,
+            project: .reached,
+            logstore: .reached
+        ),
+        Row(
+            status: 400,
+            code: "RequestTimeExpired",
+            region: .reached,
+            project: .none,
+            logstore: .none
+        ),
+        Row(
+            status: 400,
+            code: "ParameterInvalid",
+            region: .reached,
+            project: .none,
+            logstore: .none
+        ),
+    ]
+
+    @Test("An answer moves the gates that it concerns, and no other", arguments: rows)
+    func verdicts(row: Row) {
+        let judgement = Judge.judge(JudgeTests.answer(row.status, row.code))
+        #expect(judgement.verdict(for: .region, isOutletProven: true) == row.region)
+        #expect(judgement.verdict(for: .project, isOutletProven: true) == row.project)
+        #expect(judgement.verdict(for: .logstore, isOutletProven: true) == row.logstore)
+    }
+
+    @Test("A suspect packet closes its logstore until something is stored there")
+    func suspect() {
+        let judgement = Judge.judge(JudgeTests.answer(400, "ParameterInvalid"))
+        #expect(judgement.verdict(for: .logstore, isOutletProven: false) == .forbidden)
+        #expect(judgement.verdict(for: .project, isOutletProven: false) == .none)
+        #expect(judgement.verdict(for: .region, isOutletProven: false) == .reached)
+    }
+}
