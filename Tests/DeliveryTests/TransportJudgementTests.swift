@@ -8,8 +8,8 @@ import Testing
         "A problem of the transport tells what to check, how far it reaches and what may have arrived",
         arguments: [
             (CURLE_COULDNT_RESOLVE_HOST, "CURLE_6", "name service", GateScope.project, false),
-            (CURLE_COULDNT_RESOLVE_PROXY, "CURLE_5", "name in proxy", .project, false),
-            (CURLE_PROXY, "CURLE_97", "check proxy", .project, false),
+            (CURLE_COULDNT_RESOLVE_PROXY, "CURLE_5", "name in proxy", .region, false),
+            (CURLE_PROXY, "CURLE_97", "check proxy", .region, false),
             (CURLE_COULDNT_CONNECT, "CURLE_7", "firewall", .region, false),
             (CURLE_SSL_CONNECT_ERROR, "CURLE_35", "TLS 1.2", .region, false),
             (CURLE_PEER_FAILED_VERIFICATION, "CURLE_60", "intercepts TLS", .project, false),

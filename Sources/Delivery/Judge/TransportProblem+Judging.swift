@@ -6,8 +6,8 @@ extension TransportProblem {
         isLocal || Self.beforeRequest.contains(result.rawValue)
     }
 
-    /// A name may be missing for one project only, and proxies and certificates are settings of one
-    /// destination; everything else is taken for the endpoint's.
+    /// A name may be missing for one project only, and certificate authorities are a setting of one
+    /// destination; everything else is taken for the way's, proxy included.
     var scope: GateScope {
         isLocal || Self.ofDestination.contains(result.rawValue) ? .project : .region
     }
@@ -25,11 +25,9 @@ extension TransportProblem {
     )
 
     private static let ofDestination = numbers(
-        CURLE_COULDNT_RESOLVE_PROXY,
         CURLE_COULDNT_RESOLVE_HOST,
         CURLE_PEER_FAILED_VERIFICATION,
-        CURLE_SSL_ISSUER_ERROR,
-        CURLE_PROXY
+        CURLE_SSL_ISSUER_ERROR
     )
 
     private static let local = numbers(
