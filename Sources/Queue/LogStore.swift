@@ -111,7 +111,7 @@ extension LogStore: BatchQueue {
         identity: BatchIdentity?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
-        door.append(batches, whenDurable)
+        door.append(batches, identity, whenDurable)
     }
 }
 

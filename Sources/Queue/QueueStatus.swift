@@ -38,6 +38,18 @@ package struct QueueStatus: Sendable, Equatable {
         package init() {}
     }
 
+    /// Requests with an identity.
+    package struct Repeats: Sendable, Equatable {
+        /// Remembered now.
+        package var known = 0
+        /// Sent again, and not stored a second time. Counted since the start, as what follows.
+        package var repeated = 0
+        /// Forgotten before their age, because there were too many.
+        package var forgottenEarly = 0
+
+        package init() {}
+    }
+
     package var admission = QueueAdmission.open
     /// Why it is failing, with the remedy; nil while it works.
     package var problem: QueueError?
@@ -51,6 +63,7 @@ package struct QueueStatus: Sendable, Equatable {
     /// Bytes that wait for a commit, before compression and with the streams they go to.
     package var waitingBytes = 0
     package var recentBytes = 0
+    package var repeats = Repeats()
 
     package var databaseBytes = 0
     package var logBytes = 0

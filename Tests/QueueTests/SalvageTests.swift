@@ -143,11 +143,16 @@ import Testing
             ("packets SET number", 0), ("packets SET stream", 0), ("packets SET first_row", 0),
             ("packets SET last_row", 0), ("packets SET logs", 0), ("packets SET raw", 0),
             ("packets SET pack", 0), ("streams SET next_pack", 0),
-            ("settings SET value", 0),
+            ("settings SET value", 0), ("repeats SET number", 0), ("repeats SET logs", 0),
         ]
     )
     func implausible(change: (column: String, lost: Int64)) throws {
         let (_, ledger) = try fill()
+        do {
+            let store = try LogStore(.small(directory.path), journal: .silent)
+            defer { store.close() }
+            store.append([], identity: .of(1)) { _ in }
+        }
         for value in [Int64.max, .min, -1, 1 << 60] {
             try implausible(change.column, value, lost: change.lost, of: ledger)
         }
@@ -231,6 +236,46 @@ import Testing
         store.acknowledge(mended)
         store.wait { $0.ledger.delivered == ledger.delivered + 90 }
         #expect(store.status.ledger.isClosed)
+    }
+
+    @Test("Requests are remembered across a salvage as far as they can be read")
+    func repeats() throws {
+        let first = try LogStore(.small(directory.path), journal: .silent)
+        for number in 0..<500 { #expect(first.send(number * 1000) == .stored) }
+        first.close()
+        let connection = try Connection(database, .readWrite)
+        let page = try connection.integer(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'repeats'"
+        )
+        try connection.execute(
+            """
+            UPDATE repeats SET receipt = x'0d0a' WHERE number = (SELECT max(number) FROM repeats);
+            UPDATE ledger SET delivered = -1
+            """
+        )
+        try connection.finish()
+        let lines = Awaited<[UInt8]>()
+        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
+        func said() -> String { String(decoding: lines.take(lines.count).joined(), as: UTF8.self) }
+        let second = try LogStore(.small(directory.path), journal: journal)
+        #expect(second.status.salvages == 1)
+        #expect(said().contains("no longer remembered"))
+        for number in 0..<499 {
+            #expect(second.send(number * 1000) == BatchIdentity.of(number * 1000).repeated)
+        }
+        #expect(second.send(499_000) == .stored)
+        second.close()
+
+        var bytes = readFile(database)
+        let start = Int(page - 1) * 8192
+        for index in start..<start + 8192 { bytes[index] = 0x55 }
+        writeFile(database, bytes)
+        let third = try LogStore(.small(directory.path), journal: journal)
+        defer { third.close() }
+        #expect(third.status.salvages == 1)
+        #expect(said().contains("no longer remembered"))
+        #expect(third.status.ledger.queued == 5010)
+        #expect(third.send(0) == .stored)
     }
 
     @Test("A salvage that a crash interrupted begins again, one that was complete is finished")

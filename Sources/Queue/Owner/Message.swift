@@ -19,10 +19,30 @@ enum Message: Sendable {
 
 /// Batches of one call, which are stored all or none.
 struct Append: Sendable {
-    let batches: [Batch]
-    /// Of the logs and of the streams they go to.
-    let rawBytes: Int
+    private(set) var batches: [Batch]
+    let identity: BatchIdentity?
+    /// Of the logs, of the streams they go to, and of the identity.
+    private(set) var rawBytes: Int
     let answer: @Sendable (AppendOutcome) -> Void
     /// Decided already: too much waits.
-    var refusal: QueueAdmission?
+    private(set) var refusal: QueueAdmission?
+
+    init(
+        batches: [Batch],
+        identity: BatchIdentity?,
+        rawBytes: Int,
+        answer: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        self.batches = batches
+        self.identity = identity
+        self.rawBytes = rawBytes
+        self.answer = answer
+    }
+
+    /// Its place is kept for the answer, its logs are not.
+    mutating func refuse(_ admission: QueueAdmission) {
+        batches = []
+        rawBytes = 0
+        refusal = admission
+    }
 }

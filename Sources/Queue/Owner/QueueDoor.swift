@@ -76,16 +76,29 @@ final class QueueDoor: Sendable {
         if isClosed.load(ordering: .sequentiallyConsistent) { refuseRest() }
     }
 
-    func append(_ batches: [Batch], _ answer: @escaping @Sendable (AppendOutcome) -> Void) {
+    func append(
+        _ batches: [Batch],
+        _ identity: BatchIdentity?,
+        _ answer: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
         // A tiny batch may name a large stream, and both wait.
-        let rawBytes = batches.reduce(0) { $0 + $1.logs.bytes.count + $1.stream.cost }
+        let rawBytes = batches.reduce(identity?.cost ?? 0) {
+            $0 + $1.logs.bytes.count + $1.stream.cost
+        }
+        var append = Append(
+            batches: batches,
+            identity: identity,
+            rawBytes: rawBytes,
+            answer: answer
+        )
         let before = waiting.add(rawBytes, ordering: .relaxed).oldValue
         let after = before + rawBytes
         if after > tuning.waitingBytesMax, before > 0 {
             settled(rawBytes)
-            return post(.append(Append(batches: [], rawBytes: 0, answer: answer, refusal: .full)))
+            append.refuse(.full)
+            return post(.append(append))
         }
-        post(.append(Append(batches: batches, rawBytes: rawBytes, answer: answer)))
+        post(.append(append))
         // Ends the owner's linger: there is enough for a commit.
         if before < tuning.lingerBytes, after >= tuning.lingerBytes { wake.signal() }
     }

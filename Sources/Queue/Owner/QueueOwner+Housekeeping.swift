@@ -29,12 +29,14 @@ extension QueueOwner {
         let step = clock.follow()
         if step != .zero { store.clockStepped(by: step) }
         let expired = try store.expire()
+        try store.forgetRepeats()
         try store.giveBack()
         try store.commit()
         announceChanges(in: store)
         announceDropped()
         announceCrowded(in: store)
         store.forgetOldest()
+        countRepeats([], in: store)
         for (destination, logs) in expired {
             journal.warning(
                 "logs expired: they waited longer than max_age",

@@ -33,6 +33,11 @@ extension QueueOwner {
                 "kept": aside,
             ]
         )
+        if report.repeatsAreLost {
+            journal.warning(
+                "some requests are no longer remembered: one that a device repeats may be stored twice"
+            )
+        }
     }
 
     private func save(from aside: String) throws(SQLiteError) -> Salvage.Report {

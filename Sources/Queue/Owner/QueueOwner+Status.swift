@@ -13,6 +13,8 @@ struct QueueCounts {
     var repairedLogs = 0
     /// Logs that an overflow dropped, by destination.
     var dropped: [String: Int] = [:]
+    var repeated = 0
+    var forgottenEarly = 0
 }
 
 extension QueueOwner {
@@ -37,11 +39,14 @@ extension QueueOwner {
             status.salvagedLogs = counts.salvagedLogs
             status.lostLogs = counts.lostLogs
             status.repairedLogs = counts.repairedLogs
+            status.repeats.repeated = counts.repeated
+            status.repeats.forgottenEarly = counts.forgottenEarly
             // While the store is closed its last state stands.
             guard let store else { return }
             status.bytes = store.bytes
             status.rows = store.rows
             status.streams = store.busyStreams
+            status.repeats.known = store.repeats.count
             status.packets = store.packets.count
             status.recentBytes = store.recent.bytes
             status.logBytes = store.logBytes

@@ -15,6 +15,7 @@ extension QueueOwner {
             try commit(store)
             settle(sealed)
             countDropped(in: store)
+            countRepeats(taken, in: store)
             announceChanges(in: store)
             publish()
             for (append, outcome) in taken { answer(append, outcome) }
@@ -34,20 +35,29 @@ extension QueueOwner {
         var rawBytes = 0
         if !appends.isEmpty { try measureRoom(store) }
         while rawBytes < configuration.tuning.transactionBytes, let append = appends.popFirst() {
-            let fits = rawBytes + append.rawBytes <= roomBytes
-            if let refusal = append.refusal ?? (fits ? nil : .diskFull) {
-                taken.append((append, .refused(refusal)))
-                continue
-            }
-            // Listed before it is staged, so that it gets an answer also when that fails.
+            // Listed before it is looked at, so that it gets an answer also when that fails.
             taken.append((append, .stored))
-            if let refusal = try store.stage(append.batches) {
-                taken[taken.count - 1].outcome = .refused(refusal)
-                if refusal == .tooManyLogstores { noteCrowded(append) }
-            } else {
-                rawBytes += append.rawBytes
-            }
+            let fits = rawBytes + append.rawBytes <= roomBytes
+            let outcome = try stage(append, fits: fits, in: store)
+            taken[taken.count - 1].outcome = outcome
+            if outcome == .stored { rawBytes += append.rawBytes }
         }
+    }
+
+    private func stage(
+        _ append: Append,
+        fits: Bool,
+        in store: OpenStore
+    ) throws(SQLiteError) -> AppendOutcome {
+        // Whoever repeats a request is done, also when there is no room.
+        if let repetition = try repetition(of: append, in: store) { return repetition }
+        if let refusal = append.refusal ?? (fits ? nil : .diskFull) { return .refused(refusal) }
+        if let refusal = try store.stage(append.batches) {
+            if refusal == .tooManyLogstores { noteCrowded(append) }
+            return .refused(refusal)
+        }
+        if let identity = append.identity { try store.remember(identity) }
+        return .stored
     }
 
     private func mend(_ number: Int64, in store: OpenStore) throws(SQLiteError) {

@@ -5,6 +5,8 @@ struct DamagedTable {
     private let scan: Statement
     /// A damaged inner page may hide very many keys; at some point the rest is given up.
     private var failuresLeft = 20_000
+    /// Something could not be read.
+    private(set) var hasGaps = false
 
     /// Prepares to read `columns`, of which the integer `key` must be the first.
     init(
@@ -31,6 +33,7 @@ struct DamagedTable {
         while failuresLeft > 0, let range = rest.popLast() {
             guard let failed = try scan(range, visit) else { continue }
             failuresLeft -= 1
+            hasGaps = true
             guard failed < range.upperBound else { continue }
             if failed > range.lowerBound {
                 rest.append(failed...range.upperBound)

@@ -1,4 +1,4 @@
-/// Numbers for streams, rows and packets that are never given out twice, also not after everything
+/// Numbers for streams, rows, packets and requests that are never given out twice, also not after everything
 /// was deleted and the process started again. They are reserved on disk a million at a time, which
 /// costs a write now and then instead of one per transaction.
 struct IdentifierSupply {
@@ -22,7 +22,8 @@ struct IdentifierSupply {
                 coalesce((SELECT value FROM settings WHERE name = '\(setting)'), 0),
                 coalesce((SELECT max(id) FROM streams), 0),
                 coalesce((SELECT max(id) FROM rows), 0),
-                coalesce((SELECT max(number) FROM packets), 0)
+                coalesce((SELECT max(number) FROM packets), 0),
+                coalesce((SELECT max(number) FROM repeats), 0)
             )
             """
         )

@@ -11,8 +11,13 @@ extension OpenStore {
 
     /// From when the row's age counts.
     func begin(_ row: RowRecord) -> WallTime {
-        if row.received < Self.leastTime { return since }
-        return row.id <= inherited ? min(row.received + stepped, since) : row.received
+        begin(row.received, number: row.id)
+    }
+
+    /// The same of anything else that has a number of ours.
+    func begin(_ received: WallTime, number: Int64) -> WallTime {
+        if received < Self.leastTime { return since }
+        return number <= inherited ? min(received + stepped, since) : received
     }
 
     /// Everything stored so far has the stamps of another clock, an earlier life's or that before a step.

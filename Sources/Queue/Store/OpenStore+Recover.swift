@@ -34,6 +34,7 @@ extension OpenStore {
         for stream in streams.values {
             if stream.isEmpty { try rest(stream) } else { wake(stream) }
         }
+        try recoverRepeats()
         let repaired = try closeLedgers(queued)
         try commit()
         return Recovery(rows: rows, packets: packets.count, repaired: repaired)

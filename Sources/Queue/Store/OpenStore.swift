@@ -16,6 +16,9 @@ final class OpenStore {
     var changedOutlets: Set<Outlet> = []
     /// Sealed, not yet acknowledged.
     var packets: [Int64: QueuedPacket] = [:]
+    /// Requests that are remembered, and how many were forgotten before their age since this was looked at.
+    var repeats = RepeatIndex()
+    var forgottenEarly = 0
     var ids = IdentifierSupply(after: 0)
     var recent: RecentPayloads
     /// Streams that are not empty.

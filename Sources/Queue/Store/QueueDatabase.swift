@@ -17,6 +17,7 @@ final class QueueDatabase {
     let removePacket: Statement
     let saveLedger: Statement
     let saveSetting: Statement
+    let repeats: RepeatTable
 
     private let pageCount: Statement
     private let freePageCount: Statement
@@ -60,6 +61,7 @@ final class QueueDatabase {
         pageCount = try connection.prepare("PRAGMA page_count")
         freePageCount = try connection.prepare("PRAGMA freelist_count")
         saveSetting = try connection.prepare("INSERT OR REPLACE INTO settings VALUES (?, ?)")
+        repeats = try RepeatTable(connection)
     }
 
     // MARK: - Transactions

@@ -10,16 +10,18 @@ struct Salvage {
         var lostLogs: Int64 = 0
         /// The new database found no room for everything.
         var isCutShort = false
+        /// Some remembered requests could not be read.
+        var repeatsAreLost = false
     }
 
-    private let damaged: Connection
+    let damaged: Connection
     let configuration: QueueConfiguration
     let saved: QueueDatabase
     var ids: IdentifierSupply
     let highest: Int64
     var streams: [Int64: SavedStream] = [:]
     private var ledgers: [String: Ledger] = [:]
-    private var report = Report()
+    var report = Report()
     /// Packets that their destination has stored: they are done, whatever is left of them.
     private let acknowledged: Set<Int64>
     /// All others that could be read, and where the rows of those lie that are done.
@@ -62,6 +64,7 @@ struct Salvage {
         }
         try savePackets()
         try closeLedgers()
+        try saveRepeats()
         return report
     }
 

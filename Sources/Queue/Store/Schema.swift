@@ -57,7 +57,17 @@ enum Schema {
             name TEXT PRIMARY KEY,
             value BLOB NOT NULL
         ) WITHOUT ROWID
+        """,
         """
+        -- Requests that are remembered, in the order in which they were stored.
+        CREATE TABLE repeats (
+            number INTEGER PRIMARY KEY,
+            digest BLOB NOT NULL,
+            received INTEGER NOT NULL,
+            logs INTEGER NOT NULL,
+            receipt BLOB NOT NULL
+        )
+        """,
     ]
 
     /// "SLUC", so that `file` and we can tell whose database it is.
