@@ -11,6 +11,7 @@ extension Fault {
         guard fraction > 0 else { throw .badParameter("fraction is 0: it would never happen.") }
         answer = try Self.answer(&fields)
         store = try fields.flag("store") ?? false
+        retryAfter = try fields.integer("retry_after_s", in: 0...86_400).map { .seconds($0) }
         latency = try fields.integer("latency_ms", in: 1...600_000).map { .milliseconds($0) }
         clockOffset = try fields.integer("clock_offset_s", in: -315_360_000...315_360_000)
             .map { .seconds($0) }
@@ -24,6 +25,9 @@ extension Fault {
         }
         guard answer != nil || !store else {
             throw .badParameter("store needs an answer that goes wrong, like \"reset\": true.")
+        }
+        guard retryAfter == nil || answer?.hasHead == true else {
+            throw .badParameter("retry_after_s needs a status, a code or a body.")
         }
         // A held answer is the real one, so there has to be one.
         if answer == .hold { store = true }
@@ -98,8 +102,19 @@ extension Fault {
         case nil: break
         }
         if store, answer != .hold { text.add("store", true) }
+        text.add("retry_after_s", retryAfter.map { Int($0.components.seconds) })
         text.add("latency_ms", latency.map { Int($0 / .milliseconds(1)) })
         text.add("clock_offset_s", clockOffset.map { Int($0.components.seconds) })
         if withoutRequestID { text.add("without_request_id", true) }
+    }
+}
+
+extension Fault.Answer {
+    /// Whether it is an answer of its own, with header fields that can be seen.
+    fileprivate var hasHead: Bool {
+        switch self {
+        case .refusal, .page: true
+        case .reset, .truncate, .hold: false
+        }
     }
 }

@@ -37,6 +37,8 @@ struct Fault: Sendable, Equatable {
     var answer: Answer?
     /// The request is carried out all the same, and only its answer is lost or wrong.
     var store = false
+    /// What the answer asks for with `Retry-After`.
+    var retryAfter: Duration?
     var latency: Duration?
     var clockOffset: Duration?
     var withoutRequestID = false
@@ -53,6 +55,7 @@ struct Mishap: Sendable, Equatable {
     /// The fault whose removal lets a held answer go.
     var holder: Int?
     var store = true
+    var retryAfter: Duration?
     var latency: Duration = .zero
     var clockOffset: Duration = .zero
     var withoutRequestID = false

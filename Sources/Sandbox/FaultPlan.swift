@@ -61,6 +61,7 @@ extension Mishap {
         if let answer = fault.answer {
             self.answer = answer
             store = fault.store
+            retryAfter = fault.retryAfter
             if answer == .hold { holder = id }
         }
         if let latency = fault.latency { self.latency += latency }

@@ -42,6 +42,9 @@ extension Sandbox {
         response.fields.append(("date", SignedDate.text(of: visit.now)))
         response.fields.append(("access-control-allow-origin", "*"))
         response.fields.append(("x-log-time", "\(visit.now.seconds)"))
+        if let wait = visit.mishap.retryAfter {
+            response.fields.append(("retry-after", "\(wait.components.seconds)"))
+        }
         guard !visit.mishap.withoutRequestID else { return }
         // A captive portal knows nothing of request ids.
         if case .page = visit.mishap.answer { return }

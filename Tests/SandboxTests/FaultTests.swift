@@ -25,6 +25,25 @@ import Testing
         #expect(try sandbox.control("GET", "/faults").text == "{\"faults\":[]}\n")
     }
 
+    @Test(arguments: [
+        #"{"status":503,"retry_after_s":7}"#, #"{"body":"<html>","retry_after_s":7}"#,
+    ])
+    func `An answer may ask to be left alone`(json: String) throws {
+        let (sandbox, put) = try fault(json)
+        #expect(try put().fields.contains { $0 == ("retry-after", "7") })
+        let shown = try sandbox.control("GET", "/faults").text
+        #expect(shown.contains(#""retry_after_s":7"#))
+        #expect(try sandbox.control("DELETE", "/faults").status == 200)
+        #expect(try !put().fields.contains { $0.0 == "retry-after" })
+    }
+
+    @Test(arguments: [#""reset":true"#, #""latency_ms":5"#, #""hold":true"#])
+    func `Only an answer that is another one can ask for that`(members: String) throws {
+        let sandbox = try Sandbox.forTests()
+        let json = "{\(members),\"retry_after_s\":7}"
+        #expect(try sandbox.control("POST", "/faults", json).status == 400)
+    }
+
     @Test
     func `Refusals follow each other in the order in which they were asked for`() throws {
         let (sandbox, put) = try fault(#"{"status":503,"count":2}"#)
