@@ -33,6 +33,11 @@ struct JSONText {
         raw("\(value)")
     }
 
+    mutating func member(_ name: String, _ value: Int?) {
+        key(name)
+        raw(value.map { "\($0)" } ?? "null")
+    }
+
     mutating func member(_ name: String, _ value: Bool) {
         key(name)
         raw(value ? "true" : "false")

@@ -94,7 +94,7 @@ extension JSONText {
         member("state", delivery.stateName)
         member("trouble", delivery.trouble)
         object("ledger") { $0.ledger(destination.queue.ledger) }
-        age("oldest_seconds", of: destination.queue.oldest, now: now)
+        object("queue") { $0.backlog(destination.queue, now: now) }
         object("delivery") { json in
             json.member("in_flight", delivery.inFlight)
             json.member("waiting_for_retry", delivery.waitingRetry)
@@ -106,7 +106,7 @@ extension JSONText {
             json.member("failures_in_a_row", delivery.failuresInARow)
             json.member("last_success", delivery.lastSuccess?.rfc3339)
         }
-        guard let failure = delivery.lastFailure else { return member("last_error", nil) }
+        guard let failure = delivery.lastFailure else { return member("last_error", String?.none) }
         object("last_error") { json in
             json.member("time", failure.at.rfc3339)
             json.member("logstore", failure.logstore)
@@ -118,10 +118,5 @@ extension JSONText {
             json.member("request_id", failure.requestID)
             json.member("remedy", failure.remedy)
         }
-    }
-
-    private mutating func age(_ name: String, of time: WallTime?, now: WallTime) {
-        guard let time else { return member(name, nil) }
-        member(name, seconds: .nanoseconds(now.nanoseconds - time.nanoseconds))
     }
 }

@@ -11,15 +11,19 @@ extension GatewayConfiguration {
             ageMax: queue.ageMax,
             durability: queue.durability,
             freeBytesMin: queue.freeBytesMin,
-            destinations: Dictionary(
-                destinations.map { ($0.name, $0.queueRules) },
-                uniquingKeysWith: { first, _ in first }
-            )
+            destinations: queueRules
         )
         settings.deadLetterAgeMax = queue.deadLetterAgeMax
         settings.repeatsAgeMax = devices.duplicates.window
         settings.repeatsMax = devices.duplicates.window > .zero ? devices.duplicates.max : 0
         return settings
+    }
+
+    var queueRules: [String: DestinationRules] {
+        Dictionary(
+            destinations.map { ($0.name, $0.queueRules) },
+            uniquingKeysWith: { first, _ in first }
+        )
     }
 }
 

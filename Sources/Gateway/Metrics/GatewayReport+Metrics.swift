@@ -15,6 +15,7 @@ extension GatewayReport {
             destinations.map { ($0.name, $0.queue.ledger) }
                 + strangers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         )
+        page.backlogs(destinations, now: now)
         page.delivery(destinations, now: now)
         page.family("sluice_ready", .gauge, "Whether traffic should be sent here.") {
             $0.add(reasonsAgainstTraffic.isEmpty)

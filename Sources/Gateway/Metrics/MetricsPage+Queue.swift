@@ -4,7 +4,7 @@ import System
 extension MetricsPage {
     mutating func queue(_ queue: QueueStatus, now: WallTime) {
         family("sluice_queue_admission", .gauge, "1 for what the queue says to new batches.") {
-            for admission in QueueAdmission.all {
+            for admission in QueueAdmission.all where admission.isOfQueue {
                 $0.add(queue.admission == admission, ["state": admission.name])
             }
         }

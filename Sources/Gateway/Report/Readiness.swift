@@ -11,11 +11,18 @@ extension GatewayReport {
             reasons.append(queue.problem.map { "\(reason): \($0)" } ?? reason)
         }
         let troubles = destinations.compactMap { destination in
-            destination.delivery.trouble.map { "destination \(destination.name): \($0)" }
+            destination.trouble.map { "destination \(destination.name): \($0)" }
         }
         // One that works is enough: the others' logs wait in the queue.
         if troubles.count == destinations.count { reasons += troubles }
         return reasons
+    }
+}
+
+extension GatewayReport.Destination {
+    /// Why logs of its do not arrive, or are not taken while others' are.
+    var trouble: String? {
+        delivery.trouble ?? (queue.admission == .destinationFull ? queue.admission.reason : nil)
     }
 }
 
@@ -46,5 +53,10 @@ extension QueueAdmission {
         }
     }
 
-    static let all: [QueueAdmission] = [.open, .full, .diskFull, .failing, .stopping]
+    /// Whether it can be true of the whole queue.
+    var isOfQueue: Bool { self != .destinationFull && self != .tooManyLogstores }
+
+    static let all: [QueueAdmission] = [
+        .open, .full, .destinationFull, .tooManyLogstores, .diskFull, .failing, .stopping,
+    ]
 }

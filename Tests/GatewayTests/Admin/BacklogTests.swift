@@ -1,0 +1,104 @@
+import Queue
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+@testable import Gateway
+
+/// What is shown of a destination's part of the queue.
+@Suite(.timeLimit(.minutes(1))) struct BacklogTests {
+    private let now = WallTime(seconds: 1_000_000)
+
+    private var queue: QueueStatus.Destination {
+        var queue = QueueStatus.Destination()
+        queue.bytes = 10
+        queue.bytesMax = 100
+        queue.admission = .destinationFull
+        queue.packets = 3
+        queue.dropped = 7
+        queue.logstores = 2
+        queue.logstoresMax = 5
+        queue.oldest = WallTime(seconds: 999_990)
+        for (name, age) in [("b", 1), ("a", 10)] as [(String, Int64)] {
+            var outlet = QueueStatus.Outlet()
+            outlet.queued = 4
+            outlet.oldest = WallTime(seconds: 1_000_000 - age)
+            queue.outlets[name] = outlet
+        }
+        return queue
+    }
+
+    @Test("The status has its bounds, and how near they are")
+    func status() {
+        var json = JSONText()
+        json.object { $0.backlog(queue, now: now) }
+        #expect(
+            json.text == """
+                {"admission":"destination_full","bytes":10,"bytes_max":100,"packets":3,"oldest_seconds":10.000,"dropped_logs":7,"logstores":2,"logstores_max":5}
+                """
+        )
+        var empty = JSONText()
+        empty.object { $0.backlog(.init(), now: now) }
+        #expect(empty.text.contains(#""bytes_max":null"#))
+        #expect(empty.text.contains(#""oldest_seconds":null"#))
+    }
+
+    @Test("The metrics have them by destination and by logstore")
+    func metrics() throws {
+        let settings = DestinationSettings(
+            name: "app",
+            endpoint: try Endpoint(parsing: "https://cn-hangzhou.log.aliyuncs.com"),
+            project: "my-project"
+        )
+        var page = MetricsPage()
+        page.backlogs(
+            [
+                .init(
+                    name: "app",
+                    endpoint: "",
+                    project: "",
+                    logstore: "*",
+                    queue: queue,
+                    delivery: DestinationStatus(settings)
+                )
+            ],
+            now: now
+        )
+        #expect(problems(inMetrics: page.text) == [])
+        for line in [
+            #"sluice_destination_admission{destination="app",state="destination_full"} 1"#,
+            #"sluice_destination_admission{destination="app",state="open"} 0"#,
+            #"sluice_destination_bytes{destination="app"} 10"#,
+            #"sluice_destination_max_bytes{destination="app"} 100"#,
+            #"sluice_destination_packets{destination="app"} 3"#,
+            #"sluice_destination_logstores{destination="app"} 2"#,
+            #"sluice_destination_max_logstores{destination="app"} 5"#,
+            #"sluice_logs_dropped_total{destination="app"} 7"#,
+            #"sluice_logstore_queued_logs{destination="app",logstore="a"} 4"#,
+            #"sluice_logstore_oldest_seconds{destination="app",logstore="a"} 10.000"#,
+        ] {
+            #expect(page.text.contains(line + "\n"), "\(line)")
+        }
+    }
+
+    @Test("When the only destination is full, traffic should go elsewhere")
+    func ready() throws {
+        let trial = try TryOut {
+            $0.destinations[0].endpoints = [try! Endpoint(parsing: "http://localhost:1")]
+            $0.destinations[0].backlog.bytesMax = 4096
+        }
+        // Less and less, until nothing fits any more.
+        for size in [512, 64, 1] {
+            let body = Array(#"{"a":"\#(hex(randomBytes(size)))"}"#.utf8)
+            #expect(eventually { (try? trial.devices.post("/logs/hello", body).status) == 503 })
+        }
+        #expect(eventually { (try? trial.admin.get("/readyz").status) == 503 })
+        #expect(
+            eventually {
+                (try? trial.admin("/admin/status").text.contains(#""admission":"destination_full""#))
+                    == true
+            }
+        )
+    }
+}
