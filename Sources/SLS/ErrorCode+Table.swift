@@ -49,7 +49,7 @@ extension ErrorCode {
         ErrorCode(
             "InvalidSequenceId",
             "SLS has seen this sequence number already",
-            "none needed: the packet is stored"
+            "none needed: what is stored counts as delivered, anything else gets another lane"
         ),
     ]
 

@@ -1,0 +1,96 @@
+import Foundation
+import SLS
+import Testing
+
+@testable import Delivery
+
+/// The operator's table says what the judge does.
+@Suite struct DeliveryDocumentTests {
+    static let document: String = {
+        let package = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let file = package.appending(path: "docs/delivery.md")
+        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    }()
+
+    /// The rows between the table's mark and the next empty line.
+    static var rows: [String] {
+        let lines = document.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let mark = lines.firstIndex(where: { $0.contains("compared with the code") }),
+            let head = lines[mark...].firstIndex(where: { $0.hasPrefix("|---") })
+        else { return [] }
+        return lines[(head + 1)...].prefix { $0.hasPrefix("|") }.map(String.init)
+    }
+
+    static func words(_ plan: Rule.Plan) -> String {
+        func name(_ scope: GateScope) -> String { scope == .region ? "endpoint" : place(scope) }
+        func place(_ scope: GateScope) -> String { scope == .project ? "destination" : "logstore" }
+        return switch plan {
+        case .again(let scope): "again, \(name(scope))"
+        case .slowDown(let scope): "slow down, \(name(scope))"
+        case .pause(let scope): "pause, \(name(scope))"
+        case .resign: "sign again"
+        case .split: "isolate"
+        case .suspect: "suspect"
+        case .sequence: "sequence"
+        }
+    }
+
+    static func row(_ answer: String, _ meaning: String, _ rule: Rule, _ remedy: String) -> String {
+        "| \(answer) | \(meaning) | \(words(rule.plan)) | \(rule.result.number) | \(remedy) |"
+    }
+
+    /// Codes that mean the same to delivery and to the operator share a row.
+    static var byCode: [String] {
+        Judge.byCode.flatMap { row -> [String] in
+            let codes = row.codes.compactMap(ErrorCode.known)
+            var meanings: [(meaning: String, remedy: String)] = []
+            for code in codes where !meanings.contains(where: { $0 == (code.meaning, code.remedy) })
+            {
+                meanings.append((code.meaning, code.remedy))
+            }
+            return meanings.map { meaning, remedy in
+                let names = codes.filter { $0.meaning == meaning && $0.remedy == remedy }
+                    .map { "`\($0.name)`" }
+                return Self.row(names.joined(separator: ", "), meaning, row.rule, remedy)
+            }
+        }
+    }
+
+    static var byStatus: [String] {
+        Judge.byStatus.map { row in
+            let (first, last) = (row.statuses.lowerBound, row.statuses.upperBound)
+            let answer =
+                switch (first, last) {
+                case (0, _): "any other status"
+                case (400, _): "others from 400 to 499"
+                case (last, _): "\(first)"
+                default: "\(first) to \(last)"
+                }
+            return Self.row(answer, "a code that nobody knows", row.rule, row.remedy)
+        }
+    }
+
+    static var others: [String] {
+        [
+            row("no request id", "not from SLS", Judge.foreign, Judge.foreignRemedy),
+            row(
+                "no answer",
+                "name, connection, TLS or time",
+                Judge.transport,
+                "told with each; an unknown host name or certificate concerns the destination only"
+            ),
+        ]
+    }
+
+    @Test("The document's table is the judge's")
+    func table() {
+        let expected = Self.byCode + Self.byStatus + Self.others
+        #expect(Self.rows == expected, "It is to be:\n\(expected.joined(separator: "\n"))")
+    }
+
+    @Test("Every result of the SDKs has its row", arguments: ProducerResult.allCases)
+    func results(result: ProducerResult) {
+        #expect(Self.document.contains("| `\(result.name)` | \(result.number) |"))
+    }
+}
