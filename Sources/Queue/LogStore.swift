@@ -5,7 +5,7 @@ package import System
 /// Opening recovers what an earlier life left, also after `kill -9`: packets that were sealed are handed
 /// over first, with the same content and pack id.
 package final class LogStore: Sendable {
-    private let door: QueueDoor
+    let door: QueueDoor
     private let worker: Worker
     private let isClosed = Locked(false)
 

@@ -22,6 +22,14 @@ package struct QueueStatus: Sendable, Equatable {
         package var demand = 0
         /// Packets sealed and not acknowledged.
         package var packets = 0
+        /// What its dead letters, whose number is in the ledger, take of its bytes.
+        package var deadBytes = 0
+        /// Logs of refused packets that were dropped as the operator wants, since the start, and what the last
+        /// of them was refused for; in the ledger they are among the discarded.
+        package var refusedLogs = 0
+        package var lastRefusal: DeathReason?
+        /// The ledger says what is here. Looked at once a second.
+        package var isBalanced = true
         /// What it takes of the queue, and what it may; nil has no bound but the queue's own.
         package var bytes = 0
         package var bytesMax: Int?
@@ -82,6 +90,11 @@ package struct QueueStatus: Sendable, Equatable {
     package var lostLogs = 0
     /// Logs by which ledgers had to be put right at start.
     package var repairedLogs = 0
+    /// How often a ledger was found not to agree with the queue while it ran.
+    package var ledgerImbalances = 0
+    /// Refused packets that were taken apart, and those that wait for it.
+    package var isolations = 0
+    package var isolationsWaiting = 0
 
     package init() {}
 

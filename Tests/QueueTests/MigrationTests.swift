@@ -20,13 +20,13 @@ import Testing
         let steps =
             Schema.migrations + [
                 "ALTER TABLE streams ADD COLUMN lane INTEGER NOT NULL DEFAULT 7",
-                "CREATE TABLE dead (number INTEGER PRIMARY KEY)",
+                "CREATE TABLE later (number INTEGER PRIMARY KEY)",
             ]
         try Schema.migrate(connection, from: Schema.migrations.count, steps)
         #expect(try connection.integer("PRAGMA user_version") == Int64(steps.count))
         #expect(try connection.integer("SELECT lane FROM streams") == 7)
         #expect(try connection.integer("SELECT sum(logs) FROM rows") == 10)
-        #expect(try connection.integer("SELECT count(*) FROM dead") == 0)
+        #expect(try connection.integer("SELECT count(*) FROM later") == 0)
     }
 
     @Test("A step that fails or is cut off by a crash leaves the version before it, whole")
@@ -35,7 +35,7 @@ import Testing
         let version = Int64(Schema.migrations.count)
         do {
             let connection = try Connection(directory.path + "/queue.db", .readWrite)
-            let first = "CREATE TABLE dead (number INTEGER PRIMARY KEY)"
+            let first = "CREATE TABLE later (number INTEGER PRIMARY KEY)"
             let second = "DELETE FROM rows; ALTER TABLE missing ADD COLUMN lane INTEGER"
             #expect(throws: SQLiteError.self) {
                 try Schema.migrate(
@@ -50,6 +50,6 @@ import Testing
         let connection = try Connection(directory.path + "/queue.db", .readWrite)
         #expect(try connection.integer("PRAGMA user_version") == version + 1)
         #expect(try connection.integer("SELECT sum(logs) FROM rows") == 10)
-        #expect(try connection.integer("SELECT count(*) FROM dead") == 0)
+        #expect(try connection.integer("SELECT count(*) FROM later") == 0)
     }
 }

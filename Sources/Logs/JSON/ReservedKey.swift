@@ -7,7 +7,8 @@ enum ReservedKey {
     case other
 
     /// Where a time that is not taken for the log's own is kept.
-    private static let originalTime = Array("__original_time__".utf8)
+    static let originalTimeName = "__original_time__"
+    private static let originalTime = Array(originalTimeName.utf8)
     /// What makes any other reserved name an ordinary one.
     private static let prefix = Array("field".utf8)
 

@@ -10,6 +10,7 @@ enum Message: Sendable {
     case isolate(Int64, DeathReason)
     case discard(Int64, DeathReason)
     case relane(Int64)
+    case letters(LetterRequest)
     case flush(String)
     case apply([String: DestinationRules])
     /// Delivery could not read this packet.

@@ -8,6 +8,7 @@ final class QueueDoor: Sendable {
     let mailbox: Mailbox<Message>
     let status: Locked<QueueStatus>
     let reader: Locked<PayloadReader>
+    let letters: Locked<DeadLetterReader>
     let tuning: QueueTuning
 
     /// Of the queue, and whether that of some destination differs: only then is the table looked at.
@@ -24,9 +25,9 @@ final class QueueDoor: Sendable {
         self.wake = wake
         mailbox = Mailbox { wake.signal() }
         status = Locked(QueueStatus())
-        reader = Locked(
-            PayloadReader(DataDirectory(path: configuration.directory).database)
-        )
+        let database = DataDirectory(path: configuration.directory).database
+        reader = Locked(PayloadReader(database))
+        letters = Locked(DeadLetterReader(database))
         tuning = configuration.tuning
     }
 
@@ -82,8 +83,9 @@ final class QueueDoor: Sendable {
         _ answer: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         // A tiny batch may name a large stream, and both wait.
-        let rawBytes = batches.reduce(identity?.cost ?? 0) {
-            $0 + $1.logs.bytes.count + $1.stream.cost
+        let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
+            let dead = batch.dead.reduce(0) { $0 + $1.logs.bytes.count }
+            return sum + batch.logs.bytes.count + dead + batch.stream.cost
         }
         var append = Append(
             batches: batches,
@@ -103,6 +105,17 @@ final class QueueDoor: Sendable {
         if before < tuning.lingerBytes, after >= tuning.lingerBytes { wake.signal() }
     }
 
+    /// The database can be read through other connections than the owner's.
+    func allowReading() {
+        reader.withLock { $0.allow() }
+        letters.withLock { $0.allow() }
+    }
+
+    func stopReading() {
+        reader.withLock { $0.close() }
+        letters.withLock { $0.close() }
+    }
+
     /// From now on whoever posts is refused.
     func close() {
         isClosed.store(true, ordering: .sequentiallyConsistent)
@@ -110,9 +123,14 @@ final class QueueDoor: Sendable {
     }
 
     private func refuseRest() {
-        for case .append(let append) in mailbox.takeAll() {
-            settled(append.rawBytes)
-            append.answer(.refused(.stopping))
+        for message in mailbox.takeAll() {
+            switch message {
+            case .append(let append):
+                settled(append.rawBytes)
+                append.answer(.refused(.stopping))
+            case .letters(let request): request.refuse(.stopping)
+            default: continue
+            }
         }
     }
 }

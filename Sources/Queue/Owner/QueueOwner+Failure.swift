@@ -39,7 +39,7 @@ extension QueueOwner {
         counts.failures += 1
         store?.database.rollBack()
         store = nil
-        door.reader.withLock { $0.close() }
+        door.stopReading()
         retry.failed()
         publish()
     }
@@ -89,7 +89,7 @@ extension QueueOwner {
             return try open()
         }
         try directory.sync()
-        door.reader.withLock { $0.allow() }
+        door.allowReading()
     }
 
     /// A read may fail once for many reasons; where it fails again the sector is gone, and with it a part of

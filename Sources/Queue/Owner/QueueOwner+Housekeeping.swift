@@ -30,6 +30,7 @@ extension QueueOwner {
         if step != .zero { store.clockStepped(by: step) }
         let expired = try store.expire()
         try store.forgetRepeats()
+        let expiredLetters = try store.expireLetters()
         try store.giveBack()
         try store.commit()
         announceChanges(in: store)
@@ -43,6 +44,14 @@ extension QueueOwner {
                 ["destination": destination, "logs": logs]
             )
         }
+        for (destination, letters) in expiredLetters {
+            journal.warning(
+                "dead letters expired: they are older than their max_age",
+                ["destination": destination, "letters": letters]
+            )
+        }
+        announceDiscards()
+        checkBalance(of: store)
         // With the log empty the next start has nothing to replay, and a shorter file becomes so.
         if wasIdle, store.logBytes > 0 { try checkpoint(store) }
         commitsBefore = counts.commits

@@ -11,6 +11,7 @@ struct QueueCounts {
     var salvagedLogs = 0
     var lostLogs = 0
     var repairedLogs = 0
+    var ledgerImbalances = 0
     /// Logs that an overflow dropped, by destination.
     var dropped: [String: Int] = [:]
     var repeated = 0
@@ -41,6 +42,9 @@ extension QueueOwner {
             status.repairedLogs = counts.repairedLogs
             status.repeats.repeated = counts.repeated
             status.repeats.forgottenEarly = counts.forgottenEarly
+            status.ledgerImbalances = counts.ledgerImbalances
+            status.isolations = departures.isolationsDone
+            status.isolationsWaiting = departures.isolations.count
             // While the store is closed its last state stands.
             guard let store else { return }
             status.bytes = store.bytes
@@ -65,6 +69,10 @@ extension QueueOwner {
             shown.outlets = survey[name]?.outlets ?? [:]
             shown.demand = demand.totals[name] ?? 0
             shown.packets = destination.packetCount
+            shown.deadBytes = destination.deadBytes
+            shown.refusedLogs = departures.discardsOf[name]?.logs ?? 0
+            shown.lastRefusal = departures.discardsOf[name]?.last
+            shown.isBalanced = !imbalances.contains { $0.destination == name }
             shown.bytes = destination.bytes
             shown.bytesMax = destination.rules.bytesMax
             shown.dropped = counts.dropped[name] ?? 0

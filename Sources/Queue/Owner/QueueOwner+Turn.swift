@@ -8,6 +8,8 @@ extension QueueOwner {
         do throws(SQLiteError) {
             for number in acknowledged { try store.acknowledge(number) }
             for number in unreadable { try mend(number, in: store) }
+            try takeDepartures(in: store)
+            try changeLetters(in: store)
             try take(&taken, into: store)
             try store.writeStaged()
             for name in flushes { store.flush(name) }
@@ -18,6 +20,7 @@ extension QueueOwner {
             countRepeats(taken, in: store)
             announceChanges(in: store)
             publish()
+            answerLetters()
             for (append, outcome) in taken { answer(append, outcome) }
             if !sealed.isEmpty { receiver?(sealed) }
         } catch {
@@ -60,7 +63,7 @@ extension QueueOwner {
         return .stored
     }
 
-    private func mend(_ number: Int64, in store: OpenStore) throws(SQLiteError) {
+    func mend(_ number: Int64, in store: OpenStore) throws(SQLiteError) {
         let lost = try store.mend(number)
         guard lost > 0 else { return }
         counts.lostLogs += lost
@@ -88,6 +91,7 @@ extension QueueOwner {
         acknowledged.removeAll(keepingCapacity: true)
         unreadable.removeAll(keepingCapacity: true)
         flushes.removeAll(keepingCapacity: true)
+        settleDepartures()
         for packet in sealed {
             handed.insert(packet.number)
             demand.meet(packet.stream.outlet)
@@ -101,5 +105,7 @@ extension QueueOwner {
 
     private func refuseAll(_ reason: QueueAdmission) {
         while let append = appends.popFirst() { answer(append, .refused(append.refusal ?? reason)) }
+        refuseLetters(reason)
+        departures.hasMore = false
     }
 }

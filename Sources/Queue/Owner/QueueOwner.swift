@@ -36,6 +36,10 @@ final class QueueOwner {
     var outlets: Set<Outlet> = []
     var outletReceiver: (@Sendable ([Outlet]) -> Void)?
     var retiredReceiver: (@Sendable ([Outlet]) -> Void)?
+    var departures = Departures()
+    var letters = LetterWork()
+    /// As last found, so that each is said once.
+    var imbalances: [Imbalance] = []
     var isStopping = false
 
     /// What the journal said last of the admission, and when it may warn again.
@@ -82,7 +86,7 @@ final class QueueOwner {
             turn()
             if isStopping, appends.isEmpty { break }
             keepHouse(isQuiet: !hasNews)
-            if appends.isEmpty { wait() }
+            if appends.isEmpty, letters.isEmpty, !departures.hasMore { wait() }
         }
         shutDown()
     }
@@ -103,7 +107,12 @@ final class QueueOwner {
             case .announce(let receiver): announceAll(to: receiver)
             case .retire(let receiver): retiredReceiver = receiver
             case .requestOf(let outlet, let count): request(count, for: outlet)
-            case .isolate, .discard, .relane: break
+            case .isolate(let number, let reason):
+                if handed.contains(number) { departures.isolations.append((number, reason)) }
+            case .discard(let number, let reason):
+                if handed.contains(number) { departures.discards.append((number, reason)) }
+            case .letters(let request): take(request)
+            case .relane: break
             case .stop: isStopping = true
             }
         }
@@ -133,7 +142,8 @@ final class QueueOwner {
     private static let givingBackPause = Duration.milliseconds(20)
 
     private func shutDown() {
-        door.reader.withLock { $0.close() }
+        door.stopReading()
+        refuseLetters(.stopping)
         do throws(SQLiteError) {
             try store?.database.connection.finish()
         } catch {

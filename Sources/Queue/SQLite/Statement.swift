@@ -38,6 +38,12 @@ final class Statement {
         }
     }
 
+    /// Nil is NULL.
+    func bind(_ index: CInt, _ text: String?) {
+        guard let text else { return check(sqlite3_bind_null(handle, index)) }
+        bind(index, text)
+    }
+
     /// Small values only: SQLite keeps a copy.
     func bind(_ index: CInt, _ bytes: [UInt8]) {
         bytes.withUnsafeBytes { buffer in

@@ -1,6 +1,6 @@
-/// Numbers for streams, rows, packets and requests that are never given out twice, also not after everything
-/// was deleted and the process started again. They are reserved on disk a million at a time, which
-/// costs a write now and then instead of one per transaction.
+/// Numbers for streams, rows, packets, requests and dead letters that are never given out twice, also not
+/// after everything was deleted and the process started again. They are reserved on disk a million at a
+/// time, which costs a write now and then instead of one per transaction.
 struct IdentifierSupply {
     static let setting = "reserved_ids"
     private static let step: Int64 = 1_000_000
@@ -23,7 +23,8 @@ struct IdentifierSupply {
                 coalesce((SELECT max(id) FROM streams), 0),
                 coalesce((SELECT max(id) FROM rows), 0),
                 coalesce((SELECT max(number) FROM packets), 0),
-                coalesce((SELECT max(number) FROM repeats), 0)
+                coalesce((SELECT max(number) FROM repeats), 0),
+                coalesce((SELECT max(id) FROM dead), 0)
             )
             """
         )
@@ -36,13 +37,18 @@ struct IdentifierSupply {
     /// The number given out last.
     var last: Int64 { next - 1 }
 
-    mutating func take(_ database: QueueDatabase) throws(SQLiteError) -> Int64 {
-        if next > reserved {
+    /// Takes so many numbers that follow each other, and returns the first.
+    mutating func take(
+        _ database: QueueDatabase,
+        count: Int = 1
+    ) throws(SQLiteError) -> Int64 {
+        let last = next + Int64(count) - 1
+        if last > reserved {
             try database.write()
-            try database.save(next + Self.step, as: Self.setting)
-            reserved = next + Self.step
+            try database.save(last + Self.step, as: Self.setting)
+            reserved = last + Self.step
         }
-        defer { next += 1 }
+        defer { next = last + 1 }
         return next
     }
 }

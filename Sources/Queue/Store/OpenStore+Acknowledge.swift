@@ -6,12 +6,8 @@ extension OpenStore {
         let stream = packet.stream
         try database.write()
         try database.removePacket(number)
-        let removed = try database.removeRows(of: stream.id, packet.record.rows)
-        guard removed == packet.rowCount else {
-            throw SQLiteError.damage("packet \(number) has \(removed) rows, not \(packet.rowCount)")
-        }
         leave(packet)
-        weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
+        try removeRows(of: packet)
         let logs = Int64(packet.record.logs)
         stream.destination.change { ledger in
             ledger.delivered += logs

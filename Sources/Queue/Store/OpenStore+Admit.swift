@@ -8,24 +8,25 @@ extension OpenStore {
         var newStreams = 0
         var newStreamBytes = 0
         var newOutlets: Set<Outlet> = []
-        for (index, batch) in batches.enumerated() where batch.logs.count > 0 {
+        for (index, batch) in batches.enumerated() where batch.takesRoom {
             let known = streams[batch.stream]
             let destination = known?.destination ?? destination(batch.stream.destination)
-            if known?.isBusy != true {
+            if batch.logs.count > 0, known?.isBusy != true {
                 newStreams += 1
                 newStreamBytes += batch.stream.cost
                 if !destination.busyLogstores.contains(batch.stream.logstore) {
                     newOutlets.insert(batch.stream.outlet)
                 }
             }
-            reserve(Self.most(batch), destination)
+            reserve(Self.most(batch) + Self.mostDead(batch), destination)
             let refusal =
                 refusal(streams: newStreams)
                 ?? refusal(destination, outlets: newOutlets)
                 ?? refusal(destination, more: newStreamBytes, margins: false)
             if let refusal {
-                for batch in batches[...index] where batch.logs.count > 0 {
-                    reserve(-Self.most(batch), self.destination(batch.stream.destination))
+                for batch in batches[...index] where batch.takesRoom {
+                    let most = Self.most(batch) + Self.mostDead(batch)
+                    reserve(-most, self.destination(batch.stream.destination))
                 }
                 return refusal
             }
@@ -35,10 +36,18 @@ extension OpenStore {
 
     /// Incompressible logs grow by less than a row's overhead.
     private static func most(_ batch: Batch) -> Int {
-        batch.logs.bytes.count + 2 * rowOverhead
+        batch.logs.count > 0 ? batch.logs.bytes.count + 2 * rowOverhead : 0
     }
 
-    private func reserve(_ more: Int, _ destination: QueuedDestination) {
+    /// These are written at once, and then weigh what they do.
+    static func mostDead(_ batch: Batch) -> Int {
+        batch.dead.reduce(0) { sum, dead in
+            let each = rowOverhead + batch.stream.cost + dead.reason.message.utf8.count
+            return sum + dead.logs.bytes.count + dead.logs.count * each
+        }
+    }
+
+    func reserve(_ more: Int, _ destination: QueuedDestination) {
         stagedBytes += more
         destination.stagedBytes += more
     }
@@ -58,7 +67,7 @@ extension OpenStore {
     }
 
     /// Where the oldest logs make room, all that wait could: they are dropped once it is known how many must.
-    private func refusal(
+    func refusal(
         _ destination: QueuedDestination,
         more: Int,
         margins: Bool
@@ -90,4 +99,8 @@ extension OpenStore {
             onlyLogstores: isCrowded ? destination.busyLogstores : nil
         )
     }
+}
+
+extension Batch {
+    fileprivate var takesRoom: Bool { logs.count > 0 || !dead.isEmpty }
 }

@@ -4,7 +4,7 @@ import System
 // about an age, and logs must not expire for them; in doubt an age begins anew.
 extension OpenStore {
     /// 2025-01-01, before which no Sluice ran: an earlier stamp is from a clock that was not set.
-    private static let leastTime = WallTime(seconds: 1_735_689_600)
+    static let leastTime = WallTime(seconds: 1_735_689_600)
 
     /// Without the time nothing can be too old.
     var knowsTime: Bool { now() >= Self.leastTime }

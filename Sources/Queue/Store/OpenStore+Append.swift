@@ -11,6 +11,7 @@ extension OpenStore {
             if stream.staged.isEmpty { touched.append(stream) }
             stream.staged.append(batch.logs)
         }
+        for batch in batches where !batch.dead.isEmpty || batch.dropped > 0 { try forgo(batch) }
         return nil
     }
 
@@ -64,7 +65,8 @@ extension OpenStore {
     ) throws(SQLiteError) {
         let payload = LZ4.compress(raw)
         let row = RowRecord(
-            id: try ids.take(database),
+            // A number for each log, so that a part of the row can be one at its place: see `halve`.
+            id: try ids.take(database, count: max(logs, 1)),
             logs: logs,
             raw: raw.count,
             size: payload.count,

@@ -24,12 +24,12 @@ extension OpenStore {
         return gathered
     }
 
-    /// Those of an earlier life first, then from ripe streams in turn.
+    /// Pieces of others and those of an earlier life first, then from ripe streams in turn.
     private func nextPacket(
         of outlet: QueuedOutlet,
         _ time: WallTime
     ) throws(SQLiteError) -> SealedPacket? {
-        while let number = outlet.sealedBefore.popFirst() {
+        while let number = outlet.pieces.popFirst() ?? outlet.sealedBefore.popFirst() {
             if let packet = packets[number] { return SealedPacket(packet, recent: nil) }
         }
         guard let stream = outlet.nextRipe(time) else { return nil }

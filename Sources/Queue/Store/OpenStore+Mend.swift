@@ -7,9 +7,9 @@ extension OpenStore {
     func mend(_ number: Int64) throws(SQLiteError) -> Int {
         guard let packet = packets[number] else { return 0 }
         var broken: [RowRecord] = []
-        var remainder = PacketCut(PacketLimits(rawBytes: .max, logs: .max))
+        var remainder = PacketCut(.unlimited)
         for row in try database.storedRows(of: packet.record) {
-            if row.isIntact {
+            if OpenRow(row) != nil {
                 _ = remainder.take(row.record)
             } else {
                 broken.append(row.record)
@@ -22,31 +22,18 @@ extension OpenStore {
             packet.stream.outlet.sealedBefore.append(number)
             return 0
         }
-        try database.write()
-        try database.removePacket(number)
-        leave(packet)
+        try withdraw(packet)
         for row in broken {
             try database.removeRows(of: packet.stream.id, row.id...row.id)
         }
         // Not by the broken rows' own numbers, which may be what is broken.
-        weigh(packet.stream.destination, bytes: -packet.bytes, rows: -broken.count)
+        weigh(packet.stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
         let lost = packet.record.logs - remainder.logs
         packet.stream.destination.change { ledger in
             ledger.discarded += Int64(lost)
             ledger.queued -= Int64(lost)
         }
-        let new = remainder.record(
-            number: try ids.take(database),
-            stream: packet.stream.id,
-            pack: packet.stream.nextPack
-        )
-        if let new {
-            weigh(
-                packet.stream.destination,
-                bytes: try enter(new, remainder, packet.stream).bytes
-            )
-            packet.stream.outlet.sealedBefore.append(new.number)
-        }
+        try enterPiece(remainder, of: packet.stream)
         try rest(packet.stream)
         return lost
     }

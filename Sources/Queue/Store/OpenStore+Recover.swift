@@ -31,6 +31,7 @@ extension OpenStore {
         for packet in packets.values {
             queued[packet.stream.key.destination, default: 0] += Int64(packet.record.logs)
         }
+        try recoverLetters()
         for stream in streams.values {
             if stream.isEmpty { try rest(stream) } else { wake(stream) }
         }
@@ -133,8 +134,15 @@ extension OpenStore {
         guard found == rows else { throw .damage("\(found - rows) rows belong to no packet") }
     }
 
-    /// The ledger must agree with the rows. Should it not, the rows are right, and the difference gets
-    /// a place where an operator sees it.
+    private func recoverLetters() throws(SQLiteError) {
+        for (name, sums) in try database.dead.sums() {
+            count(destination(name), letters: sums.letters, cost: sums.cost)
+            try checkWeight()
+        }
+    }
+
+    /// The ledger must agree with the rows and the dead letters. Should it not, these are right, and the
+    /// difference gets a place where an operator sees it.
     private func closeLedgers(
         _ queued: [String: Int64]
     ) throws(SQLiteError) -> [(destination: String, counted: Int64, found: Int64)] {
@@ -142,10 +150,13 @@ extension OpenStore {
         var repaired: [(destination: String, counted: Int64, found: Int64)] = []
         for destination in destinations.values {
             let found = queued[destination.name] ?? 0
+            let dead = Int64(destination.deadLetters)
             let before = destination.ledger
-            guard before.queued != found || !before.isClosed else { continue }
-            repaired.append((destination.name, before.queued, found))
-            destination.change { $0.close(queued: found) }
+            guard before.queued != found || before.dead != dead || !before.isClosed else {
+                continue
+            }
+            repaired.append((destination.name, before.queued + before.dead, found + dead))
+            destination.change { $0.close(queued: found, dead: dead) }
         }
         if !repaired.isEmpty { try database.write() }
         return repaired
@@ -153,10 +164,11 @@ extension OpenStore {
 }
 
 extension Ledger {
-    /// Sets what is queued to what was found: logs that are gone count as discarded, logs that nobody
+    /// Sets what is queued and dead to what was found: logs that are gone count as discarded, logs that nobody
     /// counted as accepted.
-    mutating func close(queued found: Int64) {
-        queued = found
+    mutating func close(queued: Int64, dead: Int64) {
+        self.queued = queued
+        self.dead = dead
         let missing = accepted - (delivered + queued + dead + expired + discarded)
         if missing > 0 {
             discarded += missing

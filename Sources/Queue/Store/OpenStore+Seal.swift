@@ -55,6 +55,7 @@ extension OpenStore {
         packet.stream.packetCount += 1
         packet.stream.outlet.packetCount += 1
         packet.stream.destination.packetCount += 1
+        packet.stream.destination.queuedLogs += packet.record.logs
     }
 
     func leave(_ packet: QueuedPacket) {
@@ -62,6 +63,7 @@ extension OpenStore {
         packet.stream.packetCount -= 1
         packet.stream.outlet.packetCount -= 1
         packet.stream.destination.packetCount -= 1
+        packet.stream.destination.queuedLogs -= packet.record.logs
     }
 
     /// Lets everything that waits for the destination be sealed as it is.

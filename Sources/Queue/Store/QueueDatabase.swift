@@ -13,11 +13,13 @@ final class QueueDatabase {
     let waitingRows: Statement
     let rowSums: Statement
     let removeRows: Statement
+    let firstRow: Statement
     let addPacket: Statement
     let removePacket: Statement
     let saveLedger: Statement
     let saveSetting: Statement
     let repeats: RepeatTable
+    let dead: DeadTable
 
     private let pageCount: Statement
     private let freePageCount: Statement
@@ -53,6 +55,9 @@ final class QueueDatabase {
             WHERE stream = ?1 AND id BETWEEN ?2 AND ?3
             """
         )
+        firstRow = try connection.prepare(
+            "SELECT id FROM rows WHERE id BETWEEN ?1 AND ?2 LIMIT 1"
+        )
         addPacket = try connection.prepare("INSERT INTO packets VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
         removePacket = try connection.prepare("DELETE FROM packets WHERE number = ?")
         saveLedger = try connection.prepare(
@@ -62,6 +67,7 @@ final class QueueDatabase {
         freePageCount = try connection.prepare("PRAGMA freelist_count")
         saveSetting = try connection.prepare("INSERT OR REPLACE INTO settings VALUES (?, ?)")
         repeats = try RepeatTable(connection)
+        dead = try DeadTable(connection)
     }
 
     // MARK: - Transactions

@@ -14,6 +14,10 @@ final class QueuedDestination {
     var packetCount = 0
     /// What its bound counts, and what of that are rows that wait.
     var bytes = 0
+    /// Its logs in rows, and its dead letters, counted where they come and go: what the ledger must say.
+    var queuedLogs = 0
+    var deadLetters = 0
+    var deadBytes = 0
     var waitingBytes = 0
     /// What batches of the transaction at hand can need.
     var stagedBytes = 0

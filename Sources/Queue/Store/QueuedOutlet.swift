@@ -12,7 +12,9 @@ final class QueuedOutlet {
     var busyStreams = 0
     /// Sealed and not acknowledged.
     var packetCount = 0
-    /// Sealed and not handed over, of an earlier life for example: they go first.
+    /// Cut from packets that were refused: they go first.
+    var pieces = Pieces()
+    /// Sealed and not handed over, of an earlier life for example: they go next.
     var sealedBefore = Fifo<Int64>()
     /// Streams to seal from, in the order in which they became ripe: each gets its turn.
     /// Of the last survey.

@@ -17,7 +17,9 @@ final class QueuedStream {
     /// Also when it left since.
     var lastRow: Int64 = 0
     var waitingRows = 0
-    var waitingLogs = 0
+    var waitingLogs = 0 {
+        didSet { destination.queuedLogs += waitingLogs - oldValue }
+    }
     var waitingRaw = 0
     /// When the first waiting row was stored.
     var oldest = WallTime(nanoseconds: 0)

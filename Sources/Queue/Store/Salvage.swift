@@ -20,7 +20,7 @@ struct Salvage {
     var ids: IdentifierSupply
     let highest: Int64
     var streams: [Int64: SavedStream] = [:]
-    private var ledgers: [String: Ledger] = [:]
+    var ledgers: [String: Ledger] = [:]
     var report = Report()
     /// Packets that their destination has stored: they are done, whatever is left of them.
     private let acknowledged: Set<Int64>
@@ -63,6 +63,12 @@ struct Salvage {
             report.isCutShort = true
         }
         try savePackets()
+        do throws(SQLiteError) {
+            try saveLetters()
+        } catch  where error.kind == .full {
+            saved.rollBack()
+            report.isCutShort = true
+        }
         try closeLedgers()
         try saveRepeats()
         return report
@@ -124,25 +130,6 @@ struct Salvage {
             uncommitted = 0
             try saved.commit()
             try saved.connection.checkpoint(.passive)
-        }
-        try saved.commit()
-    }
-
-    /// The old ledger goes on, with what is missing among the discarded.
-    private mutating func closeLedgers() throws(SQLiteError) {
-        var found: [String: Int64] = [:]
-        for (id, stream) in streams {
-            let logs = Int64(try saved.sums(of: id, 0...Int64.max).logs)
-            found[stream.destination, default: 0] += logs
-            report.savedLogs += logs
-        }
-        for name in found.keys where ledgers[name] == nil { ledgers[name] = Ledger() }
-        try saved.write()
-        for (name, old) in ledgers {
-            var ledger = old
-            ledger.close(queued: found[name] ?? 0)
-            report.lostLogs += ledger.discarded - old.discarded
-            try saved.save(ledger, of: name)
         }
         try saved.commit()
     }

@@ -68,6 +68,31 @@ enum Schema {
             receipt BLOB NOT NULL
         )
         """,
+        """
+        -- Logs that cannot be delivered as they are, one a row: an entry as it would be sent, lz4 when it has
+        -- less than `raw` bytes. Where there is no status or request id they are 0 and ''.
+        CREATE TABLE dead (
+            id INTEGER PRIMARY KEY,
+            destination TEXT NOT NULL,
+            logstore TEXT NOT NULL,
+            trailer BLOB NOT NULL,
+            received INTEGER NOT NULL,
+            died INTEGER NOT NULL,
+            status INTEGER NOT NULL,
+            code TEXT NOT NULL,
+            message TEXT NOT NULL,
+            request_id TEXT NOT NULL,
+            raw INTEGER NOT NULL,
+            cost INTEGER NOT NULL,
+            checksum INTEGER NOT NULL,
+            payload BLOB NOT NULL
+        );
+
+        -- For lists, for sums without reading a letter, and for age.
+        CREATE INDEX dead_by_destination ON dead (destination, id, logstore, code);
+        CREATE INDEX dead_by_reason ON dead (destination, code, cost, died);
+        CREATE INDEX dead_by_age ON dead (died)
+        """,
     ]
 
     /// "SLUC", so that `file` and we can tell whose database it is.

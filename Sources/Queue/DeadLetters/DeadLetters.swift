@@ -1,0 +1,40 @@
+/// The logs that cannot be delivered as they are: what the admin API sees of the queue.
+///
+/// They are read through a connection of their own, on the caller's thread, as of the last commit. Changes
+/// are made by the queue's own thread in steps of a bounded size, between which logs are accepted and
+/// delivered; they call back on that thread after the last commit, and the callback must be quick and must
+/// not wait.
+package protocol DeadLetters: Sendable {
+    /// In the order in which they died, those behind `id`: at most `limit` and 1,000, and fewer where they
+    /// are large. Going on with `next` until it is nil reads all, for an export.
+    func deadLetters(
+        matching filter: DeadLetterFilter,
+        after id: Int64,
+        limit: Int
+    ) throws(QueueError) -> DeadLetterPage
+
+    func deadLetter(_ id: Int64) throws(QueueError) -> DeadLetter?
+
+    /// By destination and code.
+    func deadLetterSums() throws(QueueError) -> [DeadLetterSum]
+
+    /// Lets them wait for delivery again, in new packets, to the logstore and with the topic, source and tags
+    /// that they have now. Their age begins anew.
+    func replay(
+        _ selection: DeadLetterSelection,
+        whenDone: @escaping @Sendable (DeadLetterChange) -> Void
+    )
+
+    /// Removes them for good and counts them as discarded.
+    func purge(
+        _ selection: DeadLetterSelection,
+        whenDone: @escaping @Sendable (DeadLetterChange) -> Void
+    )
+
+    /// Changes one, so that a replay may succeed. It keeps its id and the reason that it died of.
+    func replace(
+        _ id: Int64,
+        with edit: DeadLetterEdit,
+        whenDone: @escaping @Sendable (DeadLetterEditOutcome) -> Void
+    )
+}

@@ -1,0 +1,39 @@
+import System
+
+extension OpenStore {
+    /// Drops dead letters that are older than the operator allows, a bounded number at a time, and counts them
+    /// as expired. Returns how many that were by destination.
+    func expireLetters(atMost most: Int = 1000) throws(SQLiteError) -> [String: Int] {
+        guard knowsTime else { return [:] }
+        let due = now() - configuration.deadLetterAgeMax
+        var portion = DeadQueries.Portion(letters: most, bytes: 4 << 20)
+        // Stamps of a clock that was not set say nothing: the age of such letters began with this life.
+        let first = since <= due ? WallTime(nanoseconds: 0) : Self.leastTime
+        guard first <= due else { return [:] }
+        try database.dead.letters(
+            diedIn: first...due,
+            inherited: inherited,
+            inheritedUntil: due - stepped
+        ) { portion.take($0) }
+        var expired: [String: Int] = [:]
+        for letter in portion.letters {
+            guard try exhume(letter) else { continue }
+            let name = letter.record.stream.destination
+            destination(name).change { $0.expired += 1 }
+            expired[name, default: 0] += 1
+        }
+        return expired
+    }
+}
+
+extension WallTime {
+    /// Saturates; durations here are not negative.
+    fileprivate static func - (time: WallTime, duration: Duration) -> WallTime {
+        let (seconds, attoseconds) = duration.components
+        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (rest, isTooEarly) = time.nanoseconds.subtractingReportingOverflow(whole)
+        // An age without end stays one.
+        guard !isTooLong, !isTooEarly else { return WallTime(nanoseconds: .min) }
+        return WallTime(nanoseconds: rest &- attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,124 @@
+import Logs
+import System
+
+/// What one step of a replay or a purge did.
+struct LetterStep {
+    var changed = 0
+    var unreadable = 0
+    var effects: [String: Ledger] = [:]
+    /// There was no room for the letters of this step.
+    var refusal: QueueAdmission?
+
+    mutating func moved(_ destination: String, to account: WritableKeyPath<Ledger, Int64>) {
+        changed += 1
+        effects[destination, default: Ledger()].dead -= 1
+        effects[destination, default: Ledger()][keyPath: account] += 1
+    }
+}
+
+extension OpenStore {
+    func purge(_ letters: [StoredLetter]) throws(SQLiteError) -> LetterStep {
+        var step = LetterStep()
+        for letter in letters {
+            guard try exhume(letter) else { continue }
+            let name = letter.record.stream.destination
+            destination(name).change { $0.discarded += 1 }
+            step.moved(name, to: \.discarded)
+        }
+        return step
+    }
+
+    /// Stages the letters as batches of their streams, all or none of them.
+    func replay(_ letters: [StoredLetter]) throws(SQLiteError) -> LetterStep {
+        var step = LetterStep()
+        var logs: [StreamKey: EncodedLogs] = [:]
+        var readable: [StoredLetter] = []
+        for letter in letters {
+            guard let log = letter.log else {
+                step.unreadable += 1
+                continue
+            }
+            logs[letter.record.stream, default: EncodedLogs()].bytes += log.bytes
+            logs[letter.record.stream, default: EncodedLogs()].count += 1
+            readable.append(letter)
+        }
+        // They need no room besides that which they have.
+        lift(readable, -1)
+        step.refusal = try stage(logs.map { Batch(stream: $0.key, logs: $0.value) })
+        lift(readable, 1)
+        guard step.refusal == nil else { return step }
+        for letter in readable {
+            guard try exhume(letter) else { throw .damage("a dead letter cannot be removed") }
+            let name = letter.record.stream.destination
+            // It is accepted once: its row will be counted as accepted and as queued.
+            destination(name).change { $0.accepted -= 1 }
+            step.moved(name, to: \.queued)
+        }
+        return step
+    }
+
+    private func lift(_ letters: [StoredLetter], _ sign: Int) {
+        for letter in letters {
+            weigh(destination(letter.record.stream.destination), bytes: sign * letter.cost)
+        }
+    }
+}
+
+extension OpenStore {
+    /// Of what SLS takes in one request, nothing would be left for others.
+    static let letterBytesMax = 10 << 20
+
+    func replace(
+        _ id: Int64,
+        with edit: DeadLetterEdit
+    ) throws(SQLiteError) -> DeadLetterEditOutcome {
+        guard let old = try database.dead.queries.letter(id) else { return .notFound }
+        guard let log = Self.edited(old.letter, edit) else { return .unreadable }
+        guard log.count <= Self.letterBytesMax else {
+            return .tooLarge(bytesMax: Self.letterBytesMax)
+        }
+        let stream = old.record.stream
+        let record = DeadRecord(
+            id: id,
+            stream: StreamKey(
+                destination: stream.destination,
+                logstore: edit.logstore ?? stream.logstore,
+                trailer: edit.trailer ?? stream.trailer
+            ),
+            received: old.record.received,
+            died: old.record.died,
+            reason: old.record.reason,
+            log: log
+        )
+        let destination = destination(stream.destination)
+        let more = record.cost - old.cost
+        if more > 0, let refusal = refusal(destination, more: more, margins: false) {
+            return .refused(refusal)
+        }
+        try database.write()
+        try database.dead.replace(with: record)
+        count(destination, letters: 0, cost: more)
+        return .replaced(
+            DeadLetter(
+                id: id,
+                stream: record.stream,
+                received: record.received,
+                died: record.died,
+                reason: record.reason,
+                cost: record.cost,
+                log: EncodedLogs(bytes: log, count: 1)
+            )
+        )
+    }
+
+    private static func edited(_ letter: DeadLetter, _ edit: DeadLetterEdit) -> [UInt8]? {
+        if edit.time == nil, edit.fields == nil { return letter.log?.bytes }
+        let content = letter.content
+        guard let time = edit.time ?? content?.time,
+            let fields = edit.fields ?? content?.fields
+        else { return nil }
+        var log = EncodedLogs()
+        log.append(time: time, fields: fields)
+        return log.bytes
+    }
+}

@@ -1,0 +1,56 @@
+extension OpenStore {
+    /// Undoes a packet that is not acknowledged: its rows will leave, or go out in other packets. Every packet
+    /// ends here or in `acknowledge`. What it weighed, and its rows, are the caller's to take away.
+    func withdraw(_ packet: QueuedPacket) throws(SQLiteError) {
+        try database.write()
+        try database.removePacket(packet.record.number)
+        leave(packet)
+    }
+
+    /// Hands rows over as a packet of their own before everything else of their outlet. Returns nil when there
+    /// are none.
+    @discardableResult
+    func enterPiece(
+        _ cut: PacketCut,
+        of stream: QueuedStream
+    ) throws(SQLiteError) -> QueuedPacket? {
+        guard
+            let record = cut.record(
+                number: try ids.take(database),
+                stream: stream.id,
+                pack: stream.nextPack
+            )
+        else { return nil }
+        let piece = try enter(record, cut, stream)
+        weigh(stream.destination, bytes: piece.bytes, rows: piece.rowCount)
+        stream.outlet.pieces.insert(record.number, logs: record.logs)
+        return piece
+    }
+
+    /// See `PacketSource.discard`. Returns how many logs that were.
+    func discard(_ number: Int64) throws(SQLiteError) -> Int {
+        guard let packet = packets[number] else { return 0 }
+        let stream = packet.stream
+        try withdraw(packet)
+        try removeRows(of: packet)
+        let logs = Int64(packet.record.logs)
+        stream.destination.change { ledger in
+            ledger.discarded += logs
+            ledger.queued -= logs
+        }
+        try rest(stream)
+        return packet.record.logs
+    }
+
+    /// Removes all rows of a packet that leaves, and what they weigh.
+    func removeRows(of packet: QueuedPacket) throws(SQLiteError) {
+        let record = packet.record
+        let removed = try database.removeRows(of: record.stream, record.rows)
+        guard removed == packet.rowCount else {
+            throw .damage(
+                "packet \(record.number) has \(removed) rows, not \(packet.rowCount)"
+            )
+        }
+        weigh(packet.stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
+    }
+}

@@ -1,0 +1,118 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct LateLogsTests {
+    let directory = TemporaryDirectory()
+    private let now = UInt32(WallTime.now.seconds)
+    private var old: UInt32 { now - 8 * 86_400 }
+
+    private func open(_ policy: LatePolicy, rowBytes: Int = 64 << 10) throws -> LogStore {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations["app"]?.lateLogs = policy
+        configuration.tuning.rowBytes = rowBytes
+        return try LogStore(configuration, journal: .silent)
+    }
+
+    /// Logs 0, 10, 20, … are too old, and so is 5 of the future.
+    private func mixed() -> EncodedLogs {
+        var logs = EncodedLogs()
+        for number in 0..<50 {
+            let seconds = number == 5 ? now + 3600 : number.isMultiple(of: 10) ? old : now
+            let one = timed([number], at: seconds)
+            logs.bytes += one.bytes
+            logs.count += 1
+        }
+        return logs
+    }
+
+    private func isLate(_ log: LogEntry) -> Bool {
+        log.time.seconds < now - 7 * 86_400 || log.time.seconds > now + 900
+    }
+
+    private let late = [0, 5, 10, 20, 30, 40]
+
+    @Test(
+        "Rewritten, they are delivered with the present and keep their own time",
+        arguments: [64 << 10, 200]
+    )
+    func rewrite(rowBytes: Int) throws {
+        let store = try open(.rewrite, rowBytes: rowBytes)
+        defer { store.close() }
+        _ = store.store(Batch(stream: .named("a"), logs: mixed()))
+        let sls = FakeSLS(store, refuses: isLate)
+        try sls.run()
+        // Nothing is halved: one refusal, one packet in its place.
+        #expect(sls.requests == 2)
+        #expect(try sls.numbers == Array(0..<50))
+        for log in sls.stored {
+            let number = try number(log)
+            let original = log.fields.first { $0.key == "__original_time__" }?.value
+            if late.contains(number) {
+                #expect(original == "\(number == 5 ? now + 3600 : old)")
+                #expect(abs(Int64(log.time.seconds) - Int64(now)) < 60)
+            } else {
+                #expect(original == nil && log.time.seconds == now)
+            }
+        }
+        #expect(store.status.ledger.delivered == 50 && store.status.ledger.isClosed)
+        #expect(store.status.bytes == 0)
+    }
+
+    @Test("Dropped, they are discarded and the others delivered", arguments: [64 << 10, 200])
+    func drop(rowBytes: Int) throws {
+        let store = try open(.drop, rowBytes: rowBytes)
+        defer { store.close() }
+        _ = store.store(Batch(stream: .named("a"), logs: mixed()))
+        let sls = FakeSLS(store, refuses: isLate)
+        try sls.run()
+        #expect(sls.requests == 2)
+        #expect(try sls.numbers == (0..<50).filter { !late.contains($0) })
+        #expect(store.status.ledger.discarded == Int64(late.count))
+        #expect(store.status.ledger.isClosed && store.status.bytes == 0)
+    }
+
+    @Test("Dead letters of them say that it was the time", arguments: [64 << 10, 60])
+    func deadLetter(rowBytes: Int) throws {
+        let store = try open(.deadLetter, rowBytes: rowBytes)
+        defer { store.close() }
+        _ = store.store(Batch(stream: .named("a"), logs: mixed()))
+        let sls = FakeSLS(store, refuses: isLate)
+        try sls.run()
+        #expect(sls.requests == 2)
+        #expect(try store.deadNumbers() == late)
+        for letter in try store.letters() {
+            #expect(letter.reason.code == "LogTimeInvalid")
+            #expect(letter.reason.message.contains(FakeSLS.reason.message))
+            #expect(letter.reason.requestID == FakeSLS.reason.requestID)
+            #expect(isLate(try #require(letter.content)))
+        }
+        #expect(store.status.ledger.delivered == 44 && store.status.ledger.isClosed)
+    }
+
+    @Test("A packet of late logs alone leaves no packet when they are dropped")
+    func nothingLeft() throws {
+        let store = try open(.drop)
+        defer { store.close() }
+        _ = store.store(Batch(stream: .named("a"), logs: timed(0..<5, at: old)))
+        let sls = FakeSLS(store, refuses: isLate)
+        try sls.run()
+        #expect(sls.requests == 1)
+        #expect(store.status.packets == 0 && store.status.rows == 0 && store.status.bytes == 0)
+        #expect(store.status.ledger.discarded == 5 && store.status.ledger.isClosed)
+    }
+
+    @Test("A packet with a late and a bad log needs both: its time first, then the halves")
+    func lateAndBad() throws {
+        let store = try open(.rewrite)
+        defer { store.close() }
+        _ = store.store(Batch(stream: .named("a"), logs: mixed()))
+        let sls = FakeSLS(store) { isLate($0) || (try? number($0) == 33) ?? true }
+        try sls.run()
+        #expect(try sls.numbers.sorted() == (0..<50).filter { $0 != 33 })
+        #expect(try store.deadNumbers() == [33])
+        #expect(try store.letters()[0].reason == FakeSLS.reason)
+    }
+}
