@@ -27,6 +27,8 @@ struct CredentialAccess {
 
     var isWaiting: Bool { wait != nil }
     var nextLook: Moment? { wait?.until }
+    /// Why there is none; nil while there is one, and before the first look.
+    var problem: String? { wait?.reason }
 
     mutating func lookNow() {
         wait?.until = Moment(nanoseconds: 0)

@@ -37,3 +37,11 @@ package struct DeliveryFailure: Sendable, Equatable {
     package let remedy: String
     package let at: WallTime
 }
+
+extension DeliveryFailure {
+    /// "403 WriteQuotaExceed: Project write quota exceed: qps"
+    package var summary: String {
+        let start = [status.map { "\($0)" }, code].compactMap(\.self).joined(separator: " ")
+        return start.isEmpty ? message : "\(start): \(message)"
+    }
+}

@@ -6,6 +6,8 @@ import System
 final class DeliveryLoop {
     enum Message: Sendable {
         case packets([SealedPacket])
+        case announced([Outlet])
+        case retired([Outlet])
         case credentialsChanged
         case stop(Moment)
     }
@@ -15,6 +17,8 @@ final class DeliveryLoop {
     private let destinations: [Destination]
     private let byName: [String: Destination]
     private var stopping: Moment?
+    /// Who begins in the next turn.
+    private var first = 0
 
     /// A bound for the sleep; everything that matters wakes earlier.
     private static let longestSleep: Duration = .seconds(60)
@@ -33,13 +37,13 @@ final class DeliveryLoop {
             if let stopping {
                 if now >= stopping || destinations.allSatisfy(\.isIdle) { break }
             } else {
-                for destination in destinations { destination.advance(now, multi) }
+                send(now)
             }
             var ended = 0
             multi.perform { transfer, result in
                 ended += 1
                 guard let load = transfer.load else { return }
-                byName[load.lease.packet.stream.destination]?.finish(transfer, result)
+                byName[load.outlet.name.destination]?.finish(transfer, result)
             }
             // A place is free now, so there may be something to send before any sleep.
             if ended == 0 { multi.wait(sleep(from: now)) }
@@ -47,11 +51,30 @@ final class DeliveryLoop {
         for destination in destinations { destination.abandon(multi) }
     }
 
+    /// One request of each destination in turn, until none can send any more: they may share a region.
+    private func send(_ now: Moment) {
+        for destination in destinations { destination.advance(now) }
+        var hasSent = true
+        while hasSent {
+            hasSent = false
+            for index in destinations.indices {
+                let destination = destinations[(first + index) % destinations.count]
+                if destination.sendNext(now, multi) { hasSent = true }
+            }
+            first = (first + 1) % max(1, destinations.count)
+        }
+        for destination in destinations { destination.settleTurn(now) }
+    }
+
     private func takeMessages() {
         for message in mailbox.takeAll() {
             switch message {
             case .packets(let packets):
                 for packet in packets { byName[packet.stream.destination]?.take(packet) }
+            case .announced(let outlets):
+                for outlet in outlets { byName[outlet.destination]?.announced(outlet) }
+            case .retired(let outlets):
+                for outlet in outlets { byName[outlet.destination]?.retired(outlet) }
             case .credentialsChanged:
                 for destination in destinations { destination.credentialsChanged() }
             case .stop(let deadline): stopping = deadline
@@ -61,7 +84,7 @@ final class DeliveryLoop {
 
     private func sleep(from now: Moment) -> Duration {
         let deadlines =
-            if let stopping { [stopping] } else { destinations.compactMap(\.nextDeadline) }
+            if let stopping { [stopping] } else { destinations.compactMap { $0.nextDeadline(now) } }
         guard let next = deadlines.min() else { return Self.longestSleep }
         return min(Self.longestSleep, max(.zero, next - now))
     }

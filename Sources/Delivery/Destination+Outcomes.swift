@@ -1,168 +1,147 @@
+import CCurl
 import Queue
 import SLS
 import System
 
 extension Destination {
-    /// The credential, when there is one just now that can be used.
-    func credential(_ now: Moment) -> Credential? {
-        let (credential, change) = access.look(now, surroundings.credentials)
-        switch change {
-        case .lost(let reason):
-            status.withLock { $0.state = .waitingForCredential(reason: reason) }
-            surroundings.journal.warning(
-                "destination waits for its credential",
-                ["destination": settings.name, "credential": settings.credential, "reason": reason]
-            )
-        case .found:
-            status.withLock { $0.state = .running }
-            surroundings.journal.info(
-                "destination has its credential",
-                ["destination": settings.name, "credential": settings.credential]
-            )
-        case .first: status.withLock { $0.state = .running }
-        case .none: break
+    /// Takes back a transfer that has ended.
+    func finish(_ transfer: Transfer, _ result: CURLcode) {
+        flying[ObjectIdentifier(transfer)] = nil
+        let outcome = transfer.outcome(result)
+        let bodyBytes = transfer.bodyBytes
+        guard let load = transfer.unload() else { return }
+        let now = Moment.now
+        idle.append(transfer)
+        switch outcome {
+        case .answered(let answer):
+            let latency = now - transfer.started
+            status.withLock { $0.latency.record(latency) }
+            settle(Judge.judge(answer, load.attempt), load, bodyBytes, now)
+        case .failed(let problem):
+            settle(Judge.judge(problem), load, bodyBytes, now)
         }
-        return credential
     }
 
-    /// The packet's request; nil when there is none, and the lease is settled already.
-    func request(
-        for lease: Lease,
-        _ credential: Credential,
+    /// What an answer, or the lack of one, means for the packet and for all who wait behind it.
+    private func settle(
+        _ original: Judgement,
+        _ load: Load,
+        _ bodyBytes: Int,
         _ now: Moment
-    ) -> SLSOutput.Request? {
-        let blocks: [StoredBlock]
-        do throws(QueueError) {
-            blocks =
-                if let recent = lease.packet.recent { recent } else {
-                    try surroundings.source.blocks(of: lease.packet)
-                }
-        } catch {
-            if error.kind == .corrupt {
-                void(error.description)
-            } else {
-                let remedy = "check the disk that holds the queue"
-                failed(
-                    lease,
-                    .init(
-                        kind: .queue,
-                        result: .persistentError,
-                        message: error.description,
-                        remedy: remedy
-                    ),
-                    now
-                )
-            }
-            return nil
+    ) {
+        var judgement = original
+        judgement.message = load.credential.redacted(judgement.message)
+        let outlet = load.outlet
+        var lease = load.lease
+        if judgement.isOutcomeUnknown {
+            lease.mayBeStored = true
+            status.withLock { $0.unknownOutcomes += 1 }
         }
-        do throws(SLSOutput.Unsendable) {
-            return try output.request(
-                for: lease.packet,
-                blocks,
-                by: credential,
-                at: surroundings.now()
-            )
-        } catch {
-            hold(lease, error.reason, now)
-            return nil
+        if judgement.action == .suspect { outlet.evidence.suspected() }
+        let isConvicted = outlet.evidence.convicts(lease, now)
+        let failure = judgement.action == .acknowledge ? nil : failure(judgement, of: outlet)
+        if let failure { count(failure, of: outlet) }
+        leave(load, judgement, failure, isConvicted: isConvicted, now)
+        lease.firstFailure = lease.firstFailure ?? (failure == nil ? nil : now)
+        touch(outlet)
+        switch judgement.action {
+        case .acknowledge: stored(lease, of: outlet, judgement, bodyBytes, now)
+        case .again, .slowDown, .pause: again(lease, of: outlet, judgement, now)
+        case .resign:
+            lease.resignedAt = load.region.clockChanges
+            status.withLock { $0.resigned += 1 }
+            outlet.leases.failed(lease)
+        case .split: isolate(lease, of: outlet, DeathReason(judgement))
+        case .suspect:
+            lease.suspicions += 1
+            suspected(lease, of: outlet, judgement, load.passes.logstore, isConvicted: isConvicted)
+        case .relane:
+            ended(outlet)
+            status.withLock { $0.relaned += 1 }
+            surroundings.source.relane(lease.packet)
         }
+        turns.rouse(outlet)
     }
 
-    func stored(_ lease: Lease, _ bodyBytes: Int) {
-        leases.ended()
+    private func stored(
+        _ lease: Lease,
+        of outlet: DeliveryOutlet,
+        _ judgement: Judgement,
+        _ bodyBytes: Int,
+        _ now: Moment
+    ) {
+        ended(outlet)
         surroundings.source.acknowledge(lease.packet)
+        outlet.evidence.stored(now)
+        outlet.leases.recall()
         let failuresBefore = failuresInARow
         failuresInARow = 0
         let time = surroundings.now()
+        outlet.status.sentPackets += 1
+        outlet.status.sentLogs += lease.packet.logCount
+        outlet.status.lastSuccess = time
         status.withLock { status in
             status.sentPackets += 1
             status.sentLogs += lease.packet.logCount
             status.sentRawBytes += lease.packet.rawBytes
             status.sentWireBytes += bodyBytes
+            // A refused sequence number: an attempt whose outcome was unknown had stored it.
+            if judgement.code != nil { status.storedBefore += 1 }
             status.failuresInARow = 0
             status.lastSuccess = time
         }
-        // An outage is over, not just a single failure: what waits because of it need not wait up to
-        // a minute more. Spread over a second, so that it does not all come at once.
-        if failuresBefore >= settings.concurrency {
-            leases.hasten([.network, .notSLS, .server]) {
-                .now + .milliseconds(Int.random(in: 0...1000))
-            }
+        tellRecovery(of: outlet, failuresBefore)
+    }
+
+    private func again(
+        _ original: Lease,
+        of outlet: DeliveryOutlet,
+        _ judgement: Judgement,
+        _ now: Moment
+    ) {
+        var lease = original
+        guard settings.dropUnauthorized, judgement.result == .sendUnauthorized else {
+            return outlet.leases.failed(lease)
         }
-        if notices.succeeded() {
-            surroundings.journal.info(
-                "destination delivers again",
-                ["destination": settings.name, "failures_in_a_row": failuresBefore]
-            )
+        lease.refusals += 1
+        if lease.refusals > 1 {
+            discard(lease, of: outlet, DeathReason(judgement))
+        } else {
+            outlet.leases.failed(lease)
         }
     }
 
-    func failed(_ lease: Lease, _ reason: Judge.Reason, _ now: Moment) {
-        let failure = DeliveryFailure(
-            kind: reason.kind,
-            result: reason.result,
-            logstore: lease.packet.stream.logstore,
-            status: reason.status,
-            code: reason.code,
-            message: reason.message,
-            requestID: reason.requestID,
-            remedy: reason.remedy,
-            at: surroundings.now()
-        )
-        failuresInARow += 1
-        let inARow = failuresInARow
-        status.withLock { status in
-            status.failures[failure.kind, default: 0] += 1
-            status.failuresInARow = inARow
-            status.lastFailure = failure
+    /// The packet may be at fault, or the settings. Only what must be at fault is taken apart for good;
+    /// else one packet at a time is halved, to see whether a part of it is stored.
+    private func suspected(
+        _ lease: Lease,
+        of outlet: DeliveryOutlet,
+        _ judgement: Judgement,
+        _ pass: Gate.Pass,
+        isConvicted: Bool
+    ) {
+        let isAlone = lease.packet.logCount == 1
+        if isConvicted {
+            // A lone log dies of it, so it is asked for twice.
+            if isAlone, lease.suspicions < 2 { return outlet.leases.failed(lease) }
+            return isolate(lease, of: outlet, DeathReason(judgement))
         }
-        if let notice = notices.failed(failure.kind, now) { tell(failure, notice) }
-        var lease = lease
-        lease.failures += 1
-        lease.lastFailure = failure.kind
-        let wait = Backoff.retry.wait(after: lease.failures, random: .random(in: 0...1))
-        leases.postponed(lease, until: now + wait)
-    }
-
-    /// The packet stays in the queue, where a person can look at it; it is offered again after the
-    /// next start.
-    private func hold(_ lease: Lease, _ reason: String, _ now: Moment) {
-        leases.ended()
-        status.withLock { status in
-            status.held.packets += 1
-            status.held.logs += lease.packet.logCount
-            status.held.reason = reason
-        }
-        guard let notice = heldNotices.failed(.content, now) else { return }
-        surroundings.journal.error(
-            "packet cannot be sent and is held in the queue",
-            [
-                "destination": settings.name, "logstore": lease.packet.stream.logstore,
-                "packet": lease.packet.packID, "logs": lease.packet.logCount, "reason": reason,
-                "passed_over": notice.passedOver,
-            ]
-        )
-    }
-
-    /// The queue has voided the packet and tells so itself; there is nothing to give back.
-    private func void(_ reason: String) {
-        leases.ended()
-        status.withLock { status in
-            status.voided.packets += 1
-            status.voided.reason = reason
+        guard pass.isProbe else { return outlet.leases.failed(lease) }
+        if !isAlone, outlet.evidence.mayHalve() {
+            isolate(lease, of: outlet, DeathReason(judgement))
+        } else {
+            outlet.leases.setAside(lease)
         }
     }
+}
 
-    private func tell(_ failure: DeliveryFailure, _ notice: FailureNotices.Notice) {
-        surroundings.journal.warning(
-            "delivery failed and is tried again",
-            [
-                "destination": settings.name, "logstore": failure.logstore,
-                "kind": failure.kind.rawValue, "status": failure.status.map { "\($0)" } ?? "none",
-                "code": failure.code ?? "none", "message": failure.message,
-                "request_id": failure.requestID ?? "none", "remedy": failure.remedy,
-                "passed_over": notice.passedOver,
-            ]
+extension DeathReason {
+    fileprivate init(_ judgement: Judgement) {
+        self.init(
+            code: judgement.code ?? "HTTP \(judgement.status ?? 0)",
+            message: judgement.message,
+            requestID: judgement.requestID,
+            status: judgement.status
         )
     }
 }

@@ -3,7 +3,8 @@ import Queue
 import SLS
 import System
 
-/// A destination on the delivery thread: which packets it sends next, and what becomes of them.
+/// A destination on the delivery thread: its outlets, which of them sends next, and what becomes of what
+/// was sent.
 final class Destination {
     /// What all destinations share.
     struct Surroundings: Sendable {
@@ -13,21 +14,42 @@ final class Destination {
         let now: @Sendable () -> WallTime
     }
 
+    /// Bytes of packets that wait in memory with their content; what comes beyond is read from disk when
+    /// its turn has come.
+    static let contentBytesMax = 32 << 20
+
     let settings: DestinationSettings
     let output: SLSOutput
     let surroundings: Surroundings
     let status: Locked<DestinationStatus>
 
-    var leases: Leases
+    /// The way that requests go now.
+    let region: Region
+    var project: Gate
+    var pause: Pause?
+    var places: Places
     var access: CredentialAccess
+    var outlets: [String: DeliveryOutlet] = [:]
+    var turns = Turns()
+    /// Packets that could not be read.
+    var rereads = DeadlineHeap<Lease>()
+    /// Packets that delivery has, and bytes that it keeps for them.
+    var leased = 0
+    var contentBytes = 0
     var failuresInARow = 0
     var notices = FailureNotices()
-    var heldNotices = FailureNotices()
-    private var idle: [Transfer] = []
-    private var flying: [ObjectIdentifier: Transfer] = [:]
+    /// For what passes without being over: quotas, and packets that are refused for what is in them.
+    var remarks = FailureNotices()
+    /// Outlets to which something happened in this turn.
+    var touched: [DeliveryOutlet] = []
+    private var wasOpen = false
+    private var seenRecoveries = 0
+    var idle: [Transfer] = []
+    var flying: [ObjectIdentifier: Transfer] = [:]
 
     init(
         _ output: SLSOutput,
+        _ regions: Regions,
         _ status: Locked<DestinationStatus>,
         _ surroundings: Surroundings
     ) {
@@ -35,66 +57,62 @@ final class Destination {
         self.output = output
         self.status = status
         self.surroundings = surroundings
-        leases = Leases(
-            concurrency: settings.concurrency,
-            limit: settings.leases,
-            parkedLimit: settings.parked
+        places = Places(total: 2 * settings.concurrency)
+        region = regions.region(
+            for: Way(endpoint: settings.endpoint, proxy: settings.proxy),
+            places: places.total
         )
+        project = Gate(Gate.Bounds(most: places.total))
         access = CredentialAccess(settings.credential)
     }
 
     var isIdle: Bool { flying.isEmpty }
 
+    /// Whether requests flow, rather than single ones that try whether they could.
+    var isOpen: Bool {
+        !access.isWaiting && project.probing == nil && region.gate.probing == nil
+    }
+
     /// When there is something to do that no event tells.
-    var nextDeadline: Moment? {
+    func nextDeadline(_ now: Moment) -> Moment? {
         // Without a credential nothing is due before the next look for one.
-        access.nextLook ?? (leases.inFlight < leases.concurrency ? leases.nextRetry : nil)
+        if let nextLook = access.nextLook { return nextLook }
+        var deadlines = [turns.nextWaking, rereads.next]
+        if turns.count > 0, let projectOpens = project.nextOpening,
+            let regionOpens = region.gate.nextOpening
+        {
+            // What is open already waits for the end of a request.
+            let opening = max(projectOpens, regionOpens)
+            if opening > now { deadlines.append(opening) }
+        }
+        return deadlines.compactMap(\.self).min()
     }
 
-    func take(_ packet: SealedPacket) {
-        leases.arrived(packet)
-    }
-
-    /// Lets everything try at once that a new credential may help.
-    func credentialsChanged() {
-        access.lookNow()
-        leases.hasten([.unauthorized]) { .now }
-    }
-
-    /// Sends what can be sent, and asks the queue for what could be.
-    func advance(_ now: Moment, _ multi: Multi) {
+    /// What became due since the last turn.
+    func advance(_ now: Moment) {
         if access.isWaiting { _ = credential(now) }
-        while leases.canSend(now), let credential = credential(now), var lease = leases.next(now) {
-            guard let request = request(for: lease, credential, now) else { continue }
-            // The body is built: the blocks it was made of need no memory any more.
-            lease.dropContent()
-            let transfer = idle.popLast() ?? Transfer(settings)
-            transfer.prepare(request, lease, credential)
-            flying[ObjectIdentifier(transfer)] = transfer
-            multi.add(transfer)
+        if seenRecoveries != region.recoveries {
+            seenRecoveries = region.recoveries
+            reopen(now) { $0.scope == .region }
         }
-        if !access.isWaiting {
-            let count = leases.demand()
-            if count > 0 { surroundings.source.request(count, for: settings.name) }
+        while let lease = rereads.takeDue(now) {
+            guard let outlet = outlets[lease.packet.stream.logstore] else { continue }
+            outlet.leases.readAgain(lease)
+            turns.rouse(outlet)
+            touch(outlet)
         }
-        publish()
+        turns.wake(now)
     }
 
-    /// Takes back a transfer that has ended.
-    func finish(_ transfer: Transfer, _ result: CURLcode) {
-        flying[ObjectIdentifier(transfer)] = nil
-        let outcome = transfer.outcome(result)
-        let bodyBytes = transfer.bodyBytes
-        guard let (lease, credential) = transfer.unload() else { return }
-        let latency = Moment.now - transfer.started
-        idle.append(transfer)
-        switch outcome {
-        case .answered(let answer):
-            status.withLock { $0.latency.record(latency) }
-            settle(Judge.verdict(on: answer), lease, credential, bodyBytes)
-        case .failed(let problem):
-            settle(Judge.verdict(on: problem), lease, credential, bodyBytes)
+    /// Tells what this turn has changed: to the queue, and to those who look.
+    func settleTurn(_ now: Moment) {
+        if isOpen != wasOpen {
+            wasOpen = isOpen
+            for outlet in outlets.values { touch(outlet) }
         }
+        for outlet in touched { settle(outlet, now) }
+        touched.removeAll(keepingCapacity: true)
+        publish(now)
     }
 
     /// Gives up what is in flight. Its packets were never acknowledged, so the queue has them.
@@ -104,35 +122,6 @@ final class Destination {
             multi.remove(transfer)
         }
         flying = [:]
-        status.withLock { status in
-            status.state = .stopped
-            status.inFlight = 0
-            status.waitingRetry = 0
-            status.parked = 0
-            status.leased = 0
-        }
-    }
-
-    private func settle(
-        _ verdict: Judge.Verdict,
-        _ lease: Lease,
-        _ credential: Credential,
-        _ bodyBytes: Int
-    ) {
-        switch verdict {
-        case .stored: stored(lease, bodyBytes)
-        case .retry(var reason):
-            reason.message = credential.redacted(reason.message)
-            failed(lease, reason, Moment.now)
-        }
-    }
-
-    private func publish() {
-        status.withLock { status in
-            status.inFlight = leases.inFlight
-            status.waitingRetry = leases.waitingCount
-            status.parked = leases.parkedCount
-            status.leased = leases.inFlight + leases.waitingCount + leases.readyCount
-        }
+        status.withLock { $0.stop() }
     }
 }

@@ -33,12 +33,6 @@ extension DestinationSettings {
         if !(1...256).contains(concurrency) {
             note("concurrency", "concurrency is \(concurrency); use 1 to 256")
         }
-        if leases < concurrency || leases > 4096 {
-            note("leases", "leases is \(leases); use at least the concurrency, and at most 4096")
-        }
-        if !(0...4096).contains(parked) {
-            note("parked", "parked is \(parked); use 0 to 4096")
-        }
         let timeouts = [
             ("connect_timeout", connectTimeout), ("send_timeout", sendTimeout),
             ("stall_timeout", stallTimeout),

@@ -15,13 +15,11 @@ package struct DestinationSettings: Sendable {
     /// Added to every packet; a tag that the stream has already is left as the stream has it.
     package var tags: [(key: String, value: String)]
 
-    /// Requests in flight at most.
+    /// Requests in flight to one logstore at most; to all of them together twice as many.
     package var concurrency = 8
-    /// Packets on lease from the queue at most: in flight, or waiting for a retry.
-    package var leases = 32
-    /// Packets beyond these at most that failed again and again for reasons of their own, as a logstore
-    /// that does not exist. Each is a few hundred bytes; with more of them all others wait too.
-    package var parked = 256
+    /// Packets that are refused for want of a permission are dropped after one more try, as the SDKs do
+    /// with `DropUnauthorizedLog`. Otherwise they wait for the permission.
+    package var dropUnauthorized = false
     /// Until there is a connection: name, TCP, TLS, and what a proxy needs. On weak networks SLS's SDKs
     /// advise 20 s for this and for `sendTimeout`.
     package var connectTimeout: Duration = .seconds(10)

@@ -1,3 +1,4 @@
+import Queue
 import SLS
 package import System
 
@@ -7,15 +8,10 @@ package struct DestinationStatus: Sendable {
         case running
         /// Nothing is sent until a credential comes; the queue keeps what arrives.
         case waitingForCredential(reason: String)
+        /// One request at a time tries whether the destination takes anything: the next one then, or one
+        /// is on its way.
+        case paused(reason: String, until: WallTime?)
         case stopped
-    }
-
-    /// Packets that cannot be sent as they are. They stay in the queue.
-    package struct Held: Sendable, Equatable {
-        package var packets = 0
-        package var logs = 0
-        /// Why, for the latest of them.
-        package var reason: String?
     }
 
     /// Packets that the queue took back because it could not read them any more. What is left of them
@@ -26,19 +22,46 @@ package struct DestinationStatus: Sendable {
         package var reason: String?
     }
 
+    /// Packets that were given back to the queue, to be taken apart or thrown away.
+    package struct GivenBack: Sendable, Equatable {
+        package var packets = 0
+        package var logs = 0
+        /// Why, for the latest of them.
+        package var reason: String?
+
+        mutating func count(_ packet: SealedPacket, _ reason: String) {
+            packets += 1
+            logs += packet.logCount
+            self.reason = reason
+        }
+    }
+
     package let name: String
     package let endpoint: String
     package let project: String
 
     package internal(set) var state = State.stopped
+    /// Requests that may be in flight, to all logstores together.
+    package internal(set) var limit = 0
     package internal(set) var inFlight = 0
-    package internal(set) var waitingRetry = 0
-    /// Those of them that failed again and again for reasons of their own.
-    package internal(set) var parked = 0
-    /// On lease from the queue, these two included.
+    /// Packets that delivery has from the queue, those in flight included.
     package internal(set) var leased = 0
-    package internal(set) var held = Held()
+    /// Requests a second while the project's quota paces them.
+    package internal(set) var rate: Double?
+
     package internal(set) var voided = Voided()
+    /// Of a packet that is halved again and again its logs count each time.
+    package internal(set) var isolated = GivenBack()
+    /// Refused for want of a permission, where the operator wants such packets dropped.
+    package internal(set) var discarded = GivenBack()
+    /// Packets that needed another lane.
+    package internal(set) var relaned = 0
+    /// Requests whose packet may be stored though no answer said so.
+    package internal(set) var unknownOutcomes = 0
+    /// Packets that turned out to be stored by an earlier request.
+    package internal(set) var storedBefore = 0
+    /// Requests that were signed anew for SLS's clock.
+    package internal(set) var resigned = 0
 
     package internal(set) var sentPackets = 0
     package internal(set) var sentLogs = 0
@@ -54,9 +77,32 @@ package struct DestinationStatus: Sendable {
     /// Of requests that were answered, whatever the answer.
     package internal(set) var latency = LatencyHistogram()
 
+    /// As many as the queue allows the destination logstores.
+    var byLogstore: [String: OutletStatus] = [:]
+
+    /// Each logstore that has logs, or had some lately, by name.
+    package var outlets: [OutletStatus] {
+        byLogstore.values.sorted { $0.logstore < $1.logstore }
+    }
+
+    /// Packets that wait to be sent again.
+    package var waitingRetry: Int { byLogstore.values.reduce(0) { $0 + $1.retrying } }
+
     init(_ settings: DestinationSettings) {
         name = settings.name
         endpoint = settings.endpoint.description
         project = settings.project
+    }
+
+    /// Nothing is under way any more.
+    mutating func stop() {
+        state = .stopped
+        inFlight = 0
+        leased = 0
+        for logstore in byLogstore.keys {
+            byLogstore[logstore]?.inFlight = 0
+            byLogstore[logstore]?.waiting = 0
+            byLogstore[logstore]?.retrying = 0
+        }
     }
 }

@@ -46,7 +46,7 @@ package final class Forwarder: Sendable {
             journal: journal,
             now: now
         )
-        let multi = try Multi(connections: destinations.reduce(0) { $0 + $1.concurrency })
+        let multi = try Multi(connections: destinations.reduce(0) { $0 + 2 * $1.concurrency })
         self.multi = multi
         mailbox = Mailbox { multi.wake() }
     }
@@ -59,8 +59,11 @@ package final class Forwarder: Sendable {
         let parts = Array(zip(outputs, statuses))
         for output in outputs { warnOfPlainText(output.settings) }
         surroundings.source.deliver { packets in mailbox.post(.packets(packets)) }
+        surroundings.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }
+        surroundings.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
         let worker = try Worker("delivery") {
-            let destinations = parts.map { Destination($0, $1, surroundings) }
+            let regions = Regions()
+            let destinations = parts.map { Destination($0, regions, $1, surroundings) }
             DeliveryLoop(multi, mailbox, destinations).run()
         }
         self.worker.withLock { $0 = worker }

@@ -15,6 +15,8 @@ struct SLSOutput {
     /// A packet that can never be sent as it is.
     struct Unsendable: Error, Equatable {
         let reason: String
+        /// The content is not what it was; else the packet was never one that could be sent.
+        var isDamage = false
     }
 
     let settings: DestinationSettings
@@ -34,6 +36,7 @@ struct SLSOutput {
     func request(
         for packet: SealedPacket,
         _ blocks: [StoredBlock],
+        to endpoint: Endpoint,
         by credential: Credential,
         at time: WallTime
     ) throws(Unsendable) -> Request {
@@ -45,14 +48,16 @@ struct SLSOutput {
         guard stored == packet.rawBytes else {
             throw Unsendable(
                 reason: "the queue has \(stored) bytes of a packet that was sealed with "
-                    + "\(packet.rawBytes)"
+                    + "\(packet.rawBytes)",
+                isDamage: true
             )
         }
         let (body, rawBytes) = try encode(blocks, ending: ending(of: packet))
         let put = PutLogsRequest(
-            endpoint: settings.endpoint,
+            endpoint: endpoint,
             project: settings.project,
             logstore: packet.stream.logstore,
+            route: packet.lane.map { .hash(key: $0.key, sequence: $0.sequence) } ?? .balanced,
             compression: settings.compression,
             userAgent: userAgent
         )
@@ -95,7 +100,7 @@ struct SLSOutput {
                 return (raw, raw.count)
             }
         } catch {
-            throw Unsendable(reason: "a row of the packet is damaged: \(error)")
+            throw Unsendable(reason: "a row of the packet is damaged: \(error)", isDamage: true)
         }
     }
 

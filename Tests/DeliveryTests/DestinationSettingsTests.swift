@@ -16,13 +16,12 @@ import Testing
         settings.project = "My Project"
         settings.region = nil
         settings.concurrency = 0
-        settings.leases = 5000
         settings.connectTimeout = .zero
         settings.sendTimeout = .seconds(7200)
         #expect(
             settings.problems.map(\.setting)
                 == [
-                    "project", "region", "concurrency", "leases", "connect_timeout", "send_timeout",
+                    "project", "region", "concurrency", "connect_timeout", "send_timeout",
                 ]
         )
         let error = #expect(throws: DeliveryError.self) {
@@ -40,12 +39,10 @@ import Testing
     func extremes() throws {
         var settings = try Samples.destination(port: 80)
         settings.concurrency = .max
-        settings.leases = .min
-        settings.parked = -1
         settings.stallTimeout = .seconds(-1)
         #expect(
             settings.problems.map(\.setting) == [
-                "concurrency", "leases", "parked", "stall_timeout",
+                "concurrency", "stall_timeout",
             ]
         )
     }

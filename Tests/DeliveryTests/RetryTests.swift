@@ -159,37 +159,17 @@ import Testing
         #expect(rig.status.failures.isEmpty)
     }
 
-    @Test("While all fails, no more packets are taken from the queue than may be on lease")
+    @Test("While all fails, no more packets are taken from the queue than could be sent")
     func leaseBound() throws {
         let source = try MemorySource()
         let server = try ScriptedServer { _, _ in .answer(503, code: "ServerBusy") }
-        let rig = try Rig(source, server) { settings in
-            settings.concurrency = 2
-            settings.leases = 6
-            settings.parked = 0
-        }
+        let rig = try Rig(source, server) { $0.concurrency = 2 }
         for number in 1...50 as ClosedRange<Int64> { source.offer(number) }
         #expect(rig.server.requests.wait { $0.count >= 15 })
-        #expect(source.state.now.handedOver == 6)
-        #expect(rig.status.leased <= 6)
+        #expect(source.state.now.handedOver <= 3)
+        #expect(rig.status.leased <= 3)
         rig.stop()
         #expect(source.state.now.acknowledged.isEmpty)
-    }
-
-    @Test("Packets that are refused again and again leave room for those that are not")
-    func starvation() throws {
-        let source = try MemorySource()
-        let server = try ScriptedServer { request, _ in
-            request.head.contains("/gone-") ? .answer(404, code: "LogStoreNotExist") : .stored
-        }
-        let rig = try Rig(source, server)
-        for number in 1...40 as ClosedRange<Int64> {
-            source.offer(number, logstore: "gone-\(number)")
-        }
-        source.offer(41)
-        #expect(source.state.wait { $0.acknowledged == [41] })
-        #expect(rig.status.leased <= rig.status.parked + 32)
-        rig.stop()
     }
 
     @Test("After an outage the packets that waited for its end do not wait out their time")
@@ -199,11 +179,13 @@ import Testing
         let server = try ScriptedServer { _, _ in
             isUp.withLock { $0 } ? .stored : .answer(503, code: "ServerBusy")
         }
-        let rig = try Rig(source, server) { $0.leases = 8 }
-        for number in 1...8 as ClosedRange<Int64> { source.offer(number) }
-        #expect(rig.server.requests.wait { $0.count >= 24 })
+        let rig = try Rig(source, server)
+        for number in 1...8 as ClosedRange<Int64> {
+            source.offer(number, logstore: "logstore-\(number)")
+        }
+        #expect(rig.server.requests.wait { $0.count >= 28 })
         isUp.withLock { $0 = true }
-        #expect(source.state.wait { $0.acknowledged.count == 1 })
+        #expect(source.state.wait { $0.acknowledged.count >= 1 })
         #expect(source.state.wait(.seconds(3)) { $0.acknowledged.count == 8 })
         rig.stop()
     }

@@ -1,3 +1,4 @@
+import Queue
 import SLS
 import System
 import Testing
@@ -69,28 +70,48 @@ import Testing
         #expect(!shown.contains(Samples.token))
     }
 
+    @Test("A packet that cannot be sent as it is goes back to be taken apart, and the others go on")
+    func unsendable() throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, ScriptedServer())
+        source.offer(1, logstore: "not/a/name", rows: 1)
+        source.offer(2)
+        #expect(source.state.wait { $0.acknowledged == [2] && $0.dead.count == Samples.logsPerRow })
+        rig.stop()
+        let state = source.state.now
+        #expect(state.isolated.allSatisfy { $0.reason.code == "PacketUnsendable" })
+        #expect(state.dead.allSatisfy { $0.reason.message.contains("'not/a/name'") })
+        #expect(rig.status.isolated.packets == state.isolated.count)
+        #expect(rig.status.leased == 0)
+        #expect(rig.server.requests.now.count == 1)
+    }
+
     @Test(
-        "A damaged packet is held with its reason, and the others go on",
-        arguments: [true, false]
+        "A packet damaged in memory is read from disk, and is given back when it is damaged there"
     )
-    func damaged(isRecent: Bool) throws {
-        let source = try MemorySource(isRecent: isRecent)
+    func damaged() throws {
+        let source = try MemorySource()
         let rig = try Rig(source, ScriptedServer())
         source.offer(1, damaged: true)
         source.offer(2)
-        source.offer(3, logstore: "not/a/name")
-        source.offer(4)
-        #expect(source.state.wait { $0.acknowledged.sorted() == [2, 4] })
-        #expect(rig.recorder.lines.wait { !$0.isEmpty })
+        #expect(source.state.wait { $0.acknowledged == [2] && $0.isolated.count == 1 })
         rig.stop()
-        #expect(rig.status.held.packets == 2)
-        #expect(rig.status.held.logs == 2 * 3 * Samples.logsPerRow)
-        #expect(rig.status.held.reason?.contains("'not/a/name'") == true)
-        #expect(
-            rig.recorder.count(of: "packet cannot be sent and is held in the queue") == 1,
-            "one line a minute"
-        )
-        #expect(rig.server.requests.now.count == 2)
+        #expect(source.state.now.reads == 1)
+        #expect(source.state.now.isolated.first?.reason.message.contains("damaged") == true)
+        #expect(rig.status.leased == 0)
+    }
+
+    @Test("A disk that does not answer is asked again later, and only about its packets")
+    func unreadable() throws {
+        let source = try MemorySource(isRecent: false)
+        source.state.change { $0.failingReads = 3 }
+        let rig = try Rig(source, ScriptedServer())
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(rig.status.failures == [.queue: 3])
+        #expect(rig.status.lastFailure?.result == .persistentError)
+        #expect(rig.status.leased == 0)
     }
 
     @Test("What the queue cannot read any more is the queue's again, and the others go on")
@@ -101,21 +122,10 @@ import Testing
         source.offer(101)
         #expect(source.state.wait { $0.acknowledged == [101] })
         rig.stop()
-        #expect(rig.status.held == DestinationStatus.Held())
+        #expect(rig.status.isolated.packets == 0)
         #expect(rig.status.voided.packets == 100)
         #expect(rig.status.voided.reason?.contains("is gone") == true)
         #expect(rig.status.leased == 0)
         #expect(rig.status.failures.isEmpty)
-    }
-
-    @Test("Damaged packets do not use up the places of others")
-    func manyDamaged() throws {
-        let source = try MemorySource()
-        let rig = try Rig(source, ScriptedServer())
-        for number in 1...100 as ClosedRange<Int64> { source.offer(number, damaged: true) }
-        source.offer(101)
-        #expect(source.state.wait { $0.acknowledged == [101] })
-        rig.stop()
-        #expect(rig.status.held.packets == 100)
     }
 }

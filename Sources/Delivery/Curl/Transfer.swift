@@ -5,8 +5,7 @@ import System
 /// One place in flight: a curl handle that is used again and again, and what it carries just now.
 final class Transfer {
     let easy: UnsafeMutableRawPointer
-    /// What is carried, and who signed for it.
-    private(set) var load: (lease: Lease, credential: Credential)?
+    private(set) var load: Load?
     private(set) var started = Moment.now
     fileprivate(set) var answer = ReceivedAnswer()
 
@@ -54,8 +53,8 @@ final class Transfer {
     }
 
     /// Gets ready to post the request.
-    func prepare(_ request: SLSOutput.Request, _ lease: Lease, _ credential: Credential) {
-        load = (lease, credential)
+    func prepare(_ request: SLSOutput.Request, _ load: Load) {
+        self.load = load
         answer = ReceivedAnswer()
         errorText[0] = 0
         started = .now
@@ -87,7 +86,7 @@ final class Transfer {
     var bodyBytes: Int { body.count }
 
     /// Gives back what was carried, and lets go of its body.
-    func unload() -> (lease: Lease, credential: Credential)? {
+    func unload() -> Load? {
         defer {
             body = []
             load = nil

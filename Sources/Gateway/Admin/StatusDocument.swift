@@ -98,8 +98,7 @@ extension JSONText {
         object("delivery") { json in
             json.member("in_flight", delivery.inFlight)
             json.member("waiting_for_retry", delivery.waitingRetry)
-            json.member("parked_packets", delivery.parked)
-            json.member("held_packets", delivery.held.packets)
+            json.member("isolated_packets", delivery.isolated.packets)
             json.member("sent_packets", delivery.sentPackets)
             json.member("sent_logs", delivery.sentLogs)
             json.member("failures", delivery.failures.values.reduce(0, +))

@@ -56,7 +56,7 @@ extension Destination {
         )
         settings.endpoints = endpoints
         settings.concurrency = transfer.concurrency
-        settings.leases = max(settings.leases, transfer.concurrency * 2)
+        settings.dropUnauthorized = transfer.dropsUnauthorized
         settings.connectTimeout = transfer.connectTimeout
         settings.sendTimeout = transfer.sendTimeout
         settings.stallTimeout = transfer.stallTimeout

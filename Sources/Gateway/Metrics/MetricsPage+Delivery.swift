@@ -9,12 +9,6 @@ extension MetricsPage {
             "sluice_delivery_waiting_for_retry": (
                 "Packets that wait to be tried again.", \.waitingRetry
             ),
-            "sluice_delivery_parked_packets": (
-                "Of those, packets that failed again and again.", \.parked
-            ),
-            "sluice_delivery_held_packets": (
-                "Packets that cannot be sent as they are.", \.held.packets
-            ),
         ]
         for (name, (help, path)) in gauges {
             family(name, .gauge, help) { $0.add(destinations, path) }
@@ -25,6 +19,9 @@ extension MetricsPage {
             "sluice_delivery_raw_bytes_total": ("Those logs before compression.", \.sentRawBytes),
             "sluice_delivery_wire_bytes_total": (
                 "Those packets as they were sent.", \.sentWireBytes
+            ),
+            "sluice_delivery_isolated_packets_total": (
+                "Packets given back to have a log taken out that SLS refuses.", \.isolated.packets
             ),
         ]
         for (name, (help, path)) in counters {

@@ -3,16 +3,29 @@ import Queue
 import System
 
 /// A queue in memory that keeps the protocol's promises: packets only on request, each one until it is
-/// acknowledged.
+/// given back; outlets announced before their packets; what is isolated comes again in halves.
 final class MemorySource: PacketSource {
     struct State {
         var offered: [SealedPacket] = []
-        var credit: [String: Int] = [:]
+        var known: Set<Outlet> = []
+        var credit: [Outlet: Int] = [:]
+        /// All that was ever asked for, by outlet.
+        var asked: [Outlet: Int] = [:]
         var receiver: (@Sendable ([SealedPacket]) -> Void)?
+        var announcer: (@Sendable ([Outlet]) -> Void)?
+        var retirer: (@Sendable ([Outlet]) -> Void)?
         var blocks: [Int64: [StoredBlock]] = [:]
         var acknowledged: [Int64] = []
+        var isolated: [(packet: Int64, reason: DeathReason)] = []
+        var discarded: [(packet: Int64, reason: DeathReason)] = []
+        var relaned: [Int64] = []
+        /// Logs that died alone.
+        var dead: [(log: [UInt8], reason: DeathReason)] = []
         var handedOver = 0
         var reads = 0
+        var nextNumber: Int64 = 1_000_000
+        /// Reads that fail, as on a bad disk.
+        var failingReads = 0
     }
 
     let state: Signpost<State>
@@ -32,26 +45,75 @@ final class MemorySource: PacketSource {
         trailer: GroupTrailer = GroupTrailer(topic: "t"),
         rows: Int = 3,
         damaged: Bool = false,
-        lost: Bool = false
+        lost: Bool = false,
+        lane: Lane? = nil,
+        isRecovered: Bool = false
     ) {
-        let raw = (0..<rows).map { Samples.logs(seed: Int(number) * 100 + $0) }
-        var blocks = raw.map { StoredBlock(compressed: LZ4.compress($0), rawBytes: $0.count) }
-        if damaged { blocks[0] = StoredBlock(compressed: [0xFF, 0xFF], rawBytes: raw[0].count) }
+        let logs = (0..<rows).map { Samples.logList(seed: Int(number) * 100 + $0) }
+        let stream = StreamKey(destination: destination, logstore: logstore, trailer: trailer)
+        var blocks = logs.map(Self.block)
+        if damaged {
+            blocks[0] = StoredBlock(compressed: [0xFF, 0xFF], rawBytes: blocks[0].rawBytes)
+        }
+        put(
+            number,
+            stream,
+            blocks,
+            logCount: rows * Samples.logsPerRow,
+            isLost: lost,
+            lane: lane,
+            isRecovered: isRecovered
+        )
+    }
+
+    /// Puts a packet in the queue that has just these logs.
+    func offer(
+        _ number: Int64,
+        logs: [[UInt8]],
+        to destination: String = "app",
+        logstore: String = "app-log"
+    ) {
+        let stream = StreamKey(
+            destination: destination,
+            logstore: logstore,
+            trailer: GroupTrailer(topic: "t")
+        )
+        put(number, stream, [Self.block(logs)], logCount: logs.count)
+    }
+
+    private static func block(_ logs: [[UInt8]]) -> StoredBlock {
+        let raw = logs.flatMap(\.self)
+        return StoredBlock(compressed: LZ4.compress(raw), rawBytes: raw.count)
+    }
+
+    private func put(
+        _ number: Int64,
+        _ stream: StreamKey,
+        _ blocks: [StoredBlock],
+        logCount: Int,
+        isLost: Bool = false,
+        lane: Lane? = nil,
+        isRecovered: Bool = false,
+        first: Bool = false
+    ) {
+        let rows = Int64(blocks.count)
         let packet = SealedPacket(
             number: number,
-            stream: StreamKey(destination: destination, logstore: logstore, trailer: trailer),
+            stream: stream,
             packID: "0123456789ABCDEF-\(number)",
-            rows: number * 100...number * 100 + Int64(rows) - 1,
-            logCount: rows * Samples.logsPerRow,
-            rawBytes: raw.reduce(0) { $0 + $1.count },
+            rows: number * 100...number * 100 + rows - 1,
+            logCount: logCount,
+            rawBytes: blocks.reduce(0) { $0 + $1.rawBytes },
             oldest: .now,
-            recent: isRecent && !lost ? blocks : nil
+            recent: isRecent && !isLost ? blocks : nil,
+            lane: lane,
+            isRecovered: isRecovered
         )
-        let stored = lost ? nil : blocks
         state.change { state in
-            state.blocks[number] = stored
-            state.offered.append(packet)
+            state.blocks[number] = isLost ? nil : blocks
+            state.offered.insert(packet, at: first ? 0 : state.offered.count)
         }
+        announce([stream.outlet])
         handOver()
     }
 
@@ -60,16 +122,55 @@ final class MemorySource: PacketSource {
         handOver()
     }
 
-    func request(_ count: Int, for destination: String) {
-        state.change { $0.credit[destination, default: 0] += count }
+    func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
+        let known = state.change { state in
+            state.announcer = receiver
+            return Array(state.known)
+        }
+        if !known.isEmpty { receiver(known) }
+    }
+
+    func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
+        state.change { $0.retirer = receiver }
+    }
+
+    /// The outlet had no logs for long.
+    func retire(_ outlet: Outlet) {
+        let retirer = state.change { state in
+            state.known.remove(outlet)
+            state.credit[outlet] = nil
+            return state.retirer
+        }
+        retirer?([outlet])
+    }
+
+    private func announce(_ outlets: [Outlet]) {
+        let (announcer, new) = state.change { state in
+            let new = outlets.filter { state.known.insert($0).inserted }
+            return (state.announcer, new)
+        }
+        if !new.isEmpty { announcer?(new) }
+    }
+
+    func request(_ count: Int, for outlet: Outlet) {
+        state.change { state in
+            guard state.known.contains(outlet) else { return }
+            state.credit[outlet, default: 0] += count
+            state.asked[outlet, default: 0] += count
+        }
         handOver()
     }
 
+    func request(_ count: Int, for destination: String) {}
+    func flush(_ destination: String) {}
+
     func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
-        let blocks = state.change { state in
+        let (blocks, isFailing) = state.change { state in
             state.reads += 1
-            return state.blocks[packet.number]
+            state.failingReads -= 1
+            return (state.blocks[packet.number], state.failingReads >= 0)
         }
+        if isFailing { throw QueueError(.io, "the disk does not answer") }
         guard let blocks else { throw QueueError(.corrupt, "row \(packet.rows) is gone") }
         return blocks
     }
@@ -78,13 +179,50 @@ final class MemorySource: PacketSource {
         state.change { $0.acknowledged.append(packet.number) }
     }
 
-    func flush(_ destination: String) {}
-    func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {}
-    func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void) {}
-    func request(_ count: Int, for outlet: Outlet) {}
-    func isolate(_ packet: SealedPacket, because reason: DeathReason) {}
-    func discard(_ packet: SealedPacket, because reason: DeathReason) {}
-    func relane(_ packet: SealedPacket) {}
+    func isolate(_ packet: SealedPacket, because reason: DeathReason) {
+        let logs = state.now.blocks[packet.number].flatMap(Self.logs) ?? []
+        let first = state.change { state in
+            state.isolated.append((packet.number, reason))
+            if logs.count <= 1 { state.dead += logs.map { ($0, reason) } }
+            state.nextNumber += 2
+            return state.nextNumber
+        }
+        guard logs.count > 1 else { return }
+        let middle = logs.count / 2
+        let halves = [Array(logs[middle...]), Array(logs[..<middle])]
+        for (number, half) in zip([first + 1, first], halves) {
+            put(number, packet.stream, [Self.block(half)], logCount: half.count, first: true)
+        }
+    }
+
+    /// The logs of blocks that are whole; each is shorter than 128 bytes.
+    private static func logs(_ blocks: [StoredBlock]) -> [[UInt8]]? {
+        var logs: [[UInt8]] = []
+        for block in blocks {
+            guard let raw = try? LZ4.decompress(block.compressed, rawBytes: block.rawBytes) else {
+                return nil
+            }
+            var rest = raw[...]
+            while rest.count > 1 {
+                let length = 2 + Int(rest[rest.startIndex + 1])
+                logs.append(Array(rest.prefix(length)))
+                rest = rest.dropFirst(length)
+            }
+        }
+        return logs
+    }
+
+    func discard(_ packet: SealedPacket, because reason: DeathReason) {
+        state.change { $0.discarded.append((packet.number, reason)) }
+    }
+
+    /// The packet comes again in another lane.
+    func relane(_ packet: SealedPacket) {
+        state.change { $0.relaned.append(packet.number) }
+        let blocks = state.now.blocks[packet.number] ?? []
+        let lane = Lane(key: String(repeating: "e", count: 32), sequence: 1)
+        put(packet.number, packet.stream, blocks, logCount: packet.logCount, lane: lane)
+    }
 
     private func handOver() {
         let (receiver, packets) = state.change { state in
@@ -93,8 +231,9 @@ final class MemorySource: PacketSource {
             }
             var packets: [SealedPacket] = []
             state.offered.removeAll { packet in
-                guard state.credit[packet.stream.destination, default: 0] > 0 else { return false }
-                state.credit[packet.stream.destination, default: 0] -= 1
+                let outlet = packet.stream.outlet
+                guard state.credit[outlet, default: 0] > 0 else { return false }
+                state.credit[outlet, default: 0] -= 1
                 packets.append(packet)
                 return true
             }

@@ -13,13 +13,18 @@ enum Samples {
     )
 
     /// `Log` entries with one field each.
-    static func logs(seed: Int) -> [UInt8] {
-        (0..<logsPerRow).flatMap { index in
-            let value = Array("value \(seed) \(index)".utf8)
-            let pair = [0x0A, 1, 0x6B, 0x12, UInt8(value.count)] + value
-            let log = [0x08, 0x88, 0xC1, 0x98, 0xBC, 0x06, 0x12, UInt8(pair.count)] + pair
-            return [0x0A, UInt8(log.count)] + log
-        }
+    static func logs(seed: Int) -> [UInt8] { logList(seed: seed).flatMap(\.self) }
+
+    static func logList(seed: Int) -> [[UInt8]] {
+        (0..<logsPerRow).map { log("value \(seed) \($0)") }
+    }
+
+    /// One `Log` entry with one field.
+    static func log(_ text: String) -> [UInt8] {
+        let value = Array(text.utf8)
+        let pair = [0x0A, 1, 0x6B, 0x12, UInt8(value.count)] + value
+        let log = [0x08, 0x88, 0xC1, 0x98, 0xBC, 0x06, 0x12, UInt8(pair.count)] + pair
+        return [0x0A, UInt8(log.count)] + log
     }
 
     static func destination(

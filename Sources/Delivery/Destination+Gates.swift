@@ -1,0 +1,139 @@
+import Queue
+import SLS
+import System
+
+extension Destination {
+    /// Gives back the passes of a request, each with what its answer says about its gate, and tells what
+    /// that changes.
+    func leave(
+        _ load: Load,
+        _ judgement: Judgement,
+        _ failure: DeliveryFailure?,
+        isConvicted: Bool,
+        _ now: Moment
+    ) {
+        places.giveBack(isProbe: load.passes.logstore.isProbe)
+        let isExcused = isExcused(judgement, load)
+        func verdict(_ scope: GateScope) -> Gate.Verdict {
+            isExcused ? .none : judgement.verdict(for: scope, isOutletProven: isConvicted)
+        }
+        func wait(_ scope: GateScope) -> Duration? {
+            judgement.scope == scope && !isExcused ? judgement.retryAfter : nil
+        }
+        func random() -> Double { .random(in: 0...1) }
+        let outlet = load.outlet
+        let ofOutlet = outlet.gate.leave(
+            load.passes.logstore,
+            verdict(.logstore),
+            retryAfter: wait(.logstore),
+            now,
+            random: random()
+        )
+        let ofProject = project.leave(
+            load.passes.project,
+            verdict(.project),
+            retryAfter: wait(.project),
+            now,
+            random: random()
+        )
+        let ofRegion = load.region.leave(
+            load.passes.region,
+            judgement,
+            verdict(.region),
+            of: outlet.name,
+            now
+        )
+        let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
+        changed(outlet, ofOutlet, cause, now)
+        changedProject(ofProject, cause, now)
+        changed(load.region, ofRegion, cause, now)
+        guard let failure, ![ofOutlet, ofProject, ofRegion].contains(.closed), !isExcused else {
+            return
+        }
+        remark(failure, judgement, outlet, now)
+    }
+
+    /// Whether a refusal says nothing about any gate: it was for another credential, or the operator
+    /// wants such packets dropped, however many they are.
+    private func isExcused(_ judgement: Judgement, _ load: Load) -> Bool {
+        if settings.dropUnauthorized, judgement.result == .sendUnauthorized { return true }
+        guard judgement.kind == .unauthorized else { return false }
+        return surroundings.credentials(settings.credential) != load.credential
+    }
+
+    private func changed(
+        _ outlet: DeliveryOutlet,
+        _ change: Gate.Change?,
+        _ cause: Pause?,
+        _ now: Moment
+    ) {
+        switch change {
+        case .closed:
+            outlet.pause = cause
+            // The silence of a region is told once, and not for each logstore.
+            guard let cause, cause.scope == .logstore else { return }
+            if let notice = outlet.notices.failed(cause.failure.kind, now) {
+                tell(cause.failure, "logstore is paused", notice: notice)
+            }
+        case .recovered: outlet.pause = nil
+        case nil: break
+        }
+    }
+
+    private func changedProject(_ change: Gate.Change?, _ cause: Pause?, _ now: Moment) {
+        switch change {
+        case .closed:
+            pause = cause
+            guard let cause else { return }
+            if let notice = notices.failed(cause.failure.kind, now) {
+                tell(cause.failure, "destination is paused", notice: notice)
+            }
+        case .recovered: pause = nil
+        case nil: break
+        }
+    }
+
+    private func changed(
+        _ region: Region,
+        _ change: Gate.Change?,
+        _ cause: Pause?,
+        _ now: Moment
+    ) {
+        switch change {
+        case .closed:
+            region.pause = cause
+            guard let cause else { return }
+            if let notice = region.notices.failed(cause.failure.kind, now) {
+                tell(cause.failure, "endpoint is paused", notice: notice, of: region)
+            }
+        case .recovered:
+            region.pause = nil
+            guard region.notices.succeeded() else { return }
+            surroundings.journal.info(
+                "endpoint answers again",
+                ["endpoint": region.way.endpoint.description]
+            )
+        case nil: break
+        }
+    }
+
+    /// A credential was changed: what was refused with the old one is worth a request at once.
+    func credentialsChanged() {
+        access.lookNow()
+        let now = Moment.now
+        if pause?.mayEndWithCredential == true { project.reopen(now) }
+        reopen(now, where: \.mayEndWithCredential)
+    }
+
+    /// Lets those outlets try at once that are paused for such a reason.
+    func reopen(_ now: Moment, where isOver: (Pause) -> Bool) {
+        for outlet in outlets.values {
+            guard outlet.gate.probing != nil, let pause = outlet.pause, isOver(pause) else {
+                continue
+            }
+            outlet.gate.reopen(now)
+            turns.rouse(outlet)
+            touch(outlet)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Queue
+import System
+
+extension Destination {
+    /// The queue has logs for this logstore.
+    func announced(_ name: Outlet) {
+        let outlet = outlet(name)
+        outlet.isRetired = false
+        outlet.leases.forgetRequests()
+        touch(outlet)
+    }
+
+    /// The queue has forgotten this logstore, and what it was asked for.
+    func retired(_ name: Outlet) {
+        guard let outlet = outlets[name.logstore] else { return }
+        outlet.isRetired = true
+        outlet.leases.forgetRequests()
+        touch(outlet)
+    }
+
+    func take(_ packet: SealedPacket) {
+        let outlet = outlet(packet.stream.outlet)
+        var lease = Lease(packet)
+        let bytes = lease.contentBytes
+        if contentBytes + bytes > Self.contentBytesMax {
+            lease.dropContent()
+        } else {
+            contentBytes += bytes
+        }
+        leased += 1
+        outlet.leases.arrived(lease)
+        turns.enlist(outlet)
+        touch(outlet)
+    }
+
+    private func outlet(_ name: Outlet) -> DeliveryOutlet {
+        if let known = outlets[name.logstore] { return known }
+        let new = DeliveryOutlet(name, Gate.Bounds(most: settings.concurrency))
+        outlets[name.logstore] = new
+        return new
+    }
+
+    /// Something happened to the outlet: it is told at the end of the turn.
+    func touch(_ outlet: DeliveryOutlet) {
+        guard !outlet.isTouched else { return }
+        outlet.isTouched = true
+        touched.append(outlet)
+    }
+
+    /// Asks the queue for what the outlet could send, and shows its state.
+    func settle(_ outlet: DeliveryOutlet, _ now: Moment) {
+        outlet.isTouched = false
+        if outlet.isRetired {
+            guard outlet.leases.isEmpty else { return show(outlet, now) }
+            outlets[outlet.name.logstore] = nil
+            region.forget(outlet.name)
+            status.withLock { _ = $0.byLogstore.removeValue(forKey: outlet.name.logstore) }
+            return
+        }
+        let count = access.isWaiting ? 0 : outlet.leases.demand(upTo: wanted(by: outlet, now))
+        if count > 0 { surroundings.source.request(count, for: outlet.name) }
+        show(outlet, now)
+    }
+
+    /// How many packets an outlet has use for: what may be in flight, and a quarter ahead, which covers
+    /// the commit that seals a packet. The rest stays in the queue, where it still grows.
+    private func wanted(by outlet: DeliveryOutlet, _ now: Moment) -> Int {
+        // One that can be the probe, of this outlet or of all.
+        guard isOpen, outlet.gate.probing == nil else { return 1 }
+        // With many busy outlets each has its next packet, and more only while there are places.
+        guard leased < places.total + places.total / 4 else { return 1 }
+        let limit = min(outlet.gate.limit, project.limit)
+        let room = min(outlet.gate.room(now), project.room(now), region.gate.room(now))
+        return outlet.gate.inFlight + room + max(1, limit / 4)
+    }
+}

@@ -1,0 +1,112 @@
+import Queue
+import SLS
+import System
+
+extension Destination {
+    /// Starts the next request, if there is one that may go; tells whether it did anything. Outlets take
+    /// turns, and each sends its oldest packet.
+    func sendNext(_ now: Moment, _ multi: Multi) -> Bool {
+        guard turns.count > 0, places.free(within: project.limit) > 0, project.permits(now),
+            region.gate.permits(now) || region.hearsWitnesses, let credential = credential(now)
+        else { return false }
+        for _ in 0..<turns.count {
+            guard let outlet = turns.next() else { return false }
+            guard outlet.gate.permits(now) else {
+                // Without a time, the end of a request opens it.
+                if let opening = outlet.gate.nextOpening { turns.sleep(outlet, until: opening) }
+                continue
+            }
+            let hasPlace = places.admits(
+                holding: outlet.gate.inFlight,
+                isProbe: outlet.gate.probing != nil,
+                within: project.limit
+            )
+            if hasPlace, region.admits(outlet, now), let lease = outlet.leases.next() {
+                send(lease, of: outlet, credential, now, multi)
+                turns.enlist(outlet)
+                return true
+            }
+            turns.enlist(outlet)
+        }
+        return false
+    }
+
+    private func send(
+        _ next: Lease,
+        of outlet: DeliveryOutlet,
+        _ credential: Credential,
+        _ now: Moment,
+        _ multi: Multi
+    ) {
+        var lease = next
+        touch(outlet)
+        contentBytes -= lease.contentBytes
+        let signed = surroundings.now()
+        guard let request = request(for: lease, of: outlet, credential, signed, now) else { return }
+        // The body is built: the blocks it was made of need no memory any more.
+        lease.dropContent()
+        let bytes = lease.packet.rawBytes
+        places.take(isProbe: outlet.gate.probing != nil)
+        let load = Load(
+            lease: lease,
+            credential: credential,
+            outlet: outlet,
+            region: region,
+            passes: Load.Passes(
+                region: region.gate.enter(now, bytes: bytes),
+                project: project.enter(now, bytes: bytes),
+                logstore: outlet.gate.enter(now, bytes: bytes)
+            ),
+            signed: signed
+        )
+        let transfer = idle.popLast() ?? Transfer(settings)
+        transfer.prepare(request, load)
+        flying[ObjectIdentifier(transfer)] = transfer
+        multi.add(transfer)
+    }
+
+    /// The packet's request; nil when there is none, and the lease is settled already.
+    private func request(
+        for lease: Lease,
+        of outlet: DeliveryOutlet,
+        _ credential: Credential,
+        _ signed: WallTime,
+        _ now: Moment
+    ) -> SLSOutput.Request? {
+        let blocks: [StoredBlock]
+        do throws(QueueError) {
+            blocks =
+                if let recent = lease.packet.recent { recent } else {
+                    try surroundings.source.blocks(of: lease.packet)
+                }
+        } catch {
+            if error.kind == .corrupt {
+                voided(outlet, error.description)
+            } else {
+                unread(lease, of: outlet, error.description, now)
+            }
+            return nil
+        }
+        do throws(SLSOutput.Unsendable) {
+            return try output.request(
+                for: lease.packet,
+                blocks,
+                to: region.way.endpoint,
+                by: credential,
+                at: signed
+            )
+        } catch {
+            if error.isDamage, lease.packet.recent != nil {
+                // What is on the disk may be right; if not, the queue finds that out.
+                outlet.leases.failed(lease)
+            } else {
+                isolate(
+                    lease,
+                    of: outlet,
+                    DeathReason(code: "PacketUnsendable", message: error.reason)
+                )
+            }
+            return nil
+        }
+    }
+}

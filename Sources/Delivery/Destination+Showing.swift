@@ -1,0 +1,51 @@
+import System
+
+extension Destination {
+    /// Shows the outlet's state to those who look from other threads.
+    func show(_ outlet: DeliveryOutlet, _ now: Moment) {
+        let gate = outlet.gate
+        outlet.status.limit = gate.probing == nil ? gate.limit : 1
+        outlet.status.inFlight = outlet.leases.inFlight
+        outlet.status.waiting = outlet.leases.waitingCount
+        outlet.status.retrying = outlet.leases.failedCount
+        outlet.status.rate = gate.pacing.rate(now)
+        outlet.status.state =
+            gate.probing.map { probing in
+                .paused(reason: reason(outlet.pause), until: time(of: probing, now))
+            } ?? .running
+        let shown = outlet.status
+        status.withLock { $0.byLogstore[shown.logstore] = shown }
+    }
+
+    func publish(_ now: Moment) {
+        let state = state(now)
+        status.withLock { status in
+            status.state = state
+            status.inFlight = places.taken
+            status.leased = leased
+            status.rate = project.pacing.rate(now)
+            status.limit = project.probing == nil ? min(project.limit, places.total) : 1
+        }
+    }
+
+    private func state(_ now: Moment) -> DestinationStatus.State {
+        if let problem = access.problem { return .waitingForCredential(reason: problem) }
+        if let probing = project.probing {
+            return .paused(reason: reason(pause), until: time(of: probing, now))
+        }
+        if let probing = region.gate.probing {
+            return .paused(reason: reason(region.pause), until: time(of: probing, now))
+        }
+        return .running
+    }
+
+    private func reason(_ pause: Pause?) -> String {
+        guard let failure = pause?.failure else { return "it was asked to wait" }
+        return "\(failure.summary); \(failure.remedy)"
+    }
+
+    /// When the next probe goes; nil while one is on its way.
+    private func time(of probing: Probing, _ now: Moment) -> WallTime? {
+        probing.isFlying ? nil : surroundings.now() + max(.zero, probing.next - now)
+    }
+}

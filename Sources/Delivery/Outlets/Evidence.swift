@@ -1,0 +1,44 @@
+import System
+
+/// Whether an outlet is known to store packets: then one that it refuses is at fault itself. Without that
+/// the settings may be, and what they make SLS refuse must not die of it.
+struct Evidence {
+    /// How long a stored packet speaks for the settings.
+    static let lasts: Duration = .seconds(300)
+    /// So many suspects in a row, and it speaks no more.
+    static let suspectsMax = 8
+    /// Halvings without evidence, until something is stored: enough to come down to one log.
+    static let halvingsMax = 16
+
+    private var lastStored: Moment?
+    private var suspects = 0
+    private var halvings = 0
+
+    mutating func stored(_ now: Moment) {
+        self = Evidence()
+        lastStored = now
+    }
+
+    /// A packet was refused, and it is not clear whether it is at fault.
+    mutating func suspected() {
+        suspects += 1
+    }
+
+    /// The settings are others now.
+    mutating func forget() {
+        self = Evidence()
+    }
+
+    /// Whether the packet itself must be at fault, as far as can be known.
+    func convicts(_ lease: Lease, _ now: Moment) -> Bool {
+        guard let lastStored else { return false }
+        if let first = lease.firstFailure, lastStored > first { return true }
+        return suspects <= Self.suspectsMax && now - lastStored < Self.lasts
+    }
+
+    /// Whether one packet more may be halved to see whether a part of it is stored.
+    mutating func mayHalve() -> Bool {
+        halvings += 1
+        return halvings <= Self.halvingsMax
+    }
+}

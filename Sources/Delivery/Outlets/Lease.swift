@@ -1,0 +1,50 @@
+import Queue
+import System
+
+/// A packet that delivery has from the queue until it is given back, with what was learned about it.
+struct Lease {
+    private(set) var packet: SealedPacket
+    /// A request with it had an unknown outcome: SLS may have it already.
+    var mayBeStored = false
+    /// When a request with it failed for the first time.
+    var firstFailure: Moment?
+    /// Refusals that may be its own fault, or that of the settings.
+    var suspicions = 0
+    /// Refusals for want of a permission, counted only where the operator wants such packets dropped.
+    var refusals = 0
+    /// Failed attempts to read its content, in a row.
+    var unread = 0
+    /// The state of the region's clock when it was last signed anew.
+    var resignedAt: Int?
+
+    init(_ packet: SealedPacket) {
+        self.packet = packet
+    }
+
+    /// Lets go of the content, which the queue gives again when it is asked.
+    mutating func dropContent() {
+        packet = packet.withoutContent
+    }
+
+    /// Bytes that it keeps in memory.
+    var contentBytes: Int { packet.recent?.reduce(0) { $0 + $1.compressed.count } ?? 0 }
+}
+
+extension SealedPacket {
+    /// The same packet, whose content has to be asked for.
+    fileprivate var withoutContent: SealedPacket {
+        SealedPacket(
+            number: number,
+            stream: stream,
+            streamID: streamID,
+            packID: packID,
+            rows: rows,
+            logCount: logCount,
+            rawBytes: rawBytes,
+            oldest: oldest,
+            recent: nil,
+            lane: lane,
+            isRecovered: isRecovered
+        )
+    }
+}

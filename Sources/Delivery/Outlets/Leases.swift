@@ -1,0 +1,106 @@
+import Queue
+
+/// The packets that an outlet has on lease: asked for, in line to be sent, or in flight. Pure bookkeeping.
+///
+/// What failed goes back to the head of the line, oldest first, without its content: so an outage holds
+/// names in memory and not bodies. What can only be judged when another packet was stored stands aside,
+/// behind all others.
+struct Leases {
+    /// Packets that may stand aside without counting, so that others are asked for in their place.
+    static let asideMax = 16
+
+    private(set) var requested = 0
+    private(set) var inFlight = 0
+    /// Those whose content could not be read; whoever keeps them gives them back.
+    private(set) var unreadable = 0
+    private var returned: [Lease] = []
+    private var fresh: [Lease] = []
+    private var aside: [Lease] = []
+
+    var hasNext: Bool { !(returned.isEmpty && fresh.isEmpty && aside.isEmpty) }
+    /// Those that no request carries now.
+    var waitingCount: Int { returned.count + fresh.count + aside.count + unreadable }
+    /// Those that wait because something went wrong.
+    var failedCount: Int { returned.count + aside.count + unreadable }
+    var isEmpty: Bool { inFlight == 0 && waitingCount == 0 }
+
+    /// What is on lease or on its way here, for asking the queue.
+    private var claimed: Int {
+        requested + inFlight + waitingCount - min(aside.count, Self.asideMax)
+    }
+
+    /// How many packets more the queue is asked for now, so that so many are claimed.
+    ///
+    /// An outlet that has nothing asks for one; only when packets come does it ask for more. Who is idle
+    /// thus keeps no credit with which it could burst.
+    mutating func demand(upTo wanted: Int) -> Int {
+        let active = inFlight + returned.count + fresh.count
+        let count = max(0, min(wanted, 1 + 2 * active) - claimed)
+        requested += count
+        return count
+    }
+
+    /// The queue has forgotten what it was asked for.
+    mutating func forgetRequests() {
+        requested = 0
+    }
+
+    mutating func arrived(_ lease: Lease) {
+        requested = max(0, requested - 1)
+        fresh.append(lease)
+    }
+
+    /// The packet to send now. It counts as in flight until `ended`, `failed` or one of the others.
+    mutating func next() -> Lease? {
+        guard hasNext else { return nil }
+        inFlight += 1
+        if !returned.isEmpty { return returned.removeFirst() }
+        return fresh.isEmpty ? aside.removeFirst() : fresh.removeFirst()
+    }
+
+    /// The packet is the queue's again, or stored.
+    mutating func ended() {
+        inFlight -= 1
+    }
+
+    /// The packet is to be sent again.
+    mutating func failed(_ lease: Lease) {
+        inFlight -= 1
+        line(up: lease)
+    }
+
+    /// The packet is to be sent again when all others have had their turn.
+    mutating func setAside(_ lease: Lease) {
+        inFlight -= 1
+        aside.append(lease.dropped)
+    }
+
+    /// Another packet was stored: those that stood aside can be judged now.
+    mutating func recall() {
+        while let lease = aside.popLast() { line(up: lease) }
+    }
+
+    mutating func couldNotRead() {
+        inFlight -= 1
+        unreadable += 1
+    }
+
+    /// It is worth trying to read it again.
+    mutating func readAgain(_ lease: Lease) {
+        unreadable -= 1
+        line(up: lease)
+    }
+
+    private mutating func line(up lease: Lease) {
+        let place = returned.firstIndex { $0.packet.number > lease.packet.number }
+        returned.insert(lease.dropped, at: place ?? returned.endIndex)
+    }
+}
+
+extension Lease {
+    fileprivate var dropped: Lease {
+        var lease = self
+        lease.dropContent()
+        return lease
+    }
+}

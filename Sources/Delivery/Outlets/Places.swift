@@ -1,0 +1,34 @@
+/// The places in flight of a destination. An outlet takes one only while more are free than it has: so
+/// one outlet alone gets half of them, several share most of them, and however slow one is, there is a
+/// place for another.
+///
+/// Probes of outlets that take nothing may hang for long. Together they get half of the places.
+struct Places: Equatable {
+    let total: Int
+    private(set) var taken = 0
+    private(set) var takenByProbes = 0
+
+    init(total: Int) {
+        self.total = total
+    }
+
+    /// `limit` is how many the destination may use just now.
+    func free(within limit: Int) -> Int {
+        max(0, min(total, limit) - taken)
+    }
+
+    func admits(holding held: Int, isProbe: Bool, within limit: Int) -> Bool {
+        free(within: limit) > held && (!isProbe || takenByProbes < max(1, total / 2))
+    }
+
+    mutating func take(isProbe: Bool) {
+        taken += 1
+        if isProbe { takenByProbes += 1 }
+    }
+
+    mutating func giveBack(isProbe: Bool) {
+        precondition(taken > 0, "a place is given back once")
+        taken -= 1
+        if isProbe { takenByProbes -= 1 }
+    }
+}

@@ -1,0 +1,55 @@
+import System
+import Testing
+
+@testable import Delivery
+
+@Suite struct EvidenceTests {
+    let now = Moment(nanoseconds: 1_000_000_000_000)
+    let lease = LeasesTests.lease(1)
+
+    @Test("Without a stored packet nobody is convicted")
+    func none() {
+        #expect(!Evidence().convicts(lease, now))
+    }
+
+    @Test("A packet stored lately convicts, until too much time or too many suspects have passed")
+    func lately() {
+        var evidence = Evidence()
+        evidence.stored(now)
+        #expect(evidence.convicts(lease, now + .seconds(1)))
+        #expect(!evidence.convicts(lease, now + Evidence.lasts))
+        for _ in 0...Evidence.suspectsMax { evidence.suspected() }
+        #expect(!evidence.convicts(lease, now + .seconds(1)))
+    }
+
+    @Test("A packet stored after the first failure convicts, however many suspects there are")
+    func since() {
+        var evidence = Evidence()
+        var lease = lease
+        lease.firstFailure = now
+        evidence.stored(now + .seconds(1))
+        for _ in 0..<100 { evidence.suspected() }
+        #expect(evidence.convicts(lease, now + .seconds(1000)))
+        lease.firstFailure = now + .seconds(2)
+        #expect(!evidence.convicts(lease, now + .seconds(3)))
+    }
+
+    @Test("Other settings need other evidence")
+    func forgotten() {
+        var evidence = Evidence()
+        evidence.stored(now)
+        evidence.forget()
+        #expect(!evidence.convicts(lease, now))
+    }
+
+    @Test("So many packets are halved without evidence, and again after a stored one")
+    func halvings() {
+        var evidence = Evidence()
+        var halvings = 0
+        while evidence.mayHalve() { halvings += 1 }
+        #expect(halvings == Evidence.halvingsMax)
+        evidence.stored(now)
+        let mayHalveAgain = evidence.mayHalve()
+        #expect(mayHalveAgain)
+    }
+}
