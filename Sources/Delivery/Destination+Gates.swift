@@ -18,7 +18,7 @@ extension Destination {
             isExcused ? .none : judgement.verdict(for: scope, isOutletProven: isConvicted)
         }
         func wait(_ scope: GateScope) -> Duration? {
-            judgement.scope == scope && !isExcused ? judgement.retryAfter : nil
+            isExcused ? nil : judgement.retryAfter(for: scope)
         }
         func random() -> Double { .random(in: 0...1) }
         let outlet = load.outlet

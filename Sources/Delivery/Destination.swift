@@ -63,6 +63,8 @@ final class Destination {
             places: places.total
         )
         project = Gate(Gate.Bounds(most: places.total))
+        // Each outlet begins carefully; together they are bounded by the places.
+        project.limit = places.total
         access = CredentialAccess(settings.credential)
     }
 

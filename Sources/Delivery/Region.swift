@@ -24,6 +24,8 @@ final class Region {
     init(_ way: Way, places: Int) {
         self.way = way
         gate = Gate(Gate.Bounds(most: places))
+        // Each outlet begins carefully; together they are bounded by the places.
+        gate.limit = places
     }
 
     /// One more destination goes there, or one less.
@@ -60,7 +62,7 @@ final class Region {
         let change = gate.leave(
             pass,
             verdict,
-            retryAfter: judgement.scope == .region ? judgement.retryAfter : nil,
+            retryAfter: judgement.retryAfter(for: .region),
             now,
             random: .random(in: 0...1)
         )

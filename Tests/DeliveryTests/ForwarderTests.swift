@@ -103,20 +103,22 @@ import Testing
         let source = try MemorySource()
         let arrived = try Signpost(0)
         let gate = try Signpost(false)
-        let server = try ScriptedServer { _, _ in
+        // It begins with fewer, so some are stored first.
+        let server = try ScriptedServer { _, number in
+            if number < 30 { return .stored }
             arrived.change { $0 += 1 }
             while !gate.now { gate.wait(.milliseconds(20)) { $0 } }
             return .stored
         }
         let rig = try Rig(source, server) { $0.concurrency = 3 }
-        for number in 1...10 as ClosedRange<Int64> { source.offer(number) }
+        for number in 1...40 as ClosedRange<Int64> { source.offer(number) }
         #expect(arrived.wait { $0 == 3 })
         // A fourth would come at once if it came at all.
         #expect(!arrived.wait(.milliseconds(200)) { $0 > 3 })
         #expect(rig.status.inFlight == 3)
-        #expect(source.state.now.handedOver == 4, "one is fetched ahead, the rest can still grow")
+        #expect(source.state.now.handedOver == 34, "one is fetched ahead, the rest can still grow")
         gate.change { $0 = true }
-        #expect(source.state.wait { $0.acknowledged.count == 10 })
+        #expect(source.state.wait { $0.acknowledged.count == 40 })
         rig.stop()
     }
 

@@ -165,7 +165,7 @@ import Testing
         let server = try ScriptedServer { _, _ in .answer(503, code: "ServerBusy") }
         let rig = try Rig(source, server) { $0.concurrency = 2 }
         for number in 1...50 as ClosedRange<Int64> { source.offer(number) }
-        #expect(rig.server.requests.wait { $0.count >= 15 })
+        #expect(rig.server.requests.wait { $0.count >= 8 })
         #expect(source.state.now.handedOver <= 3)
         #expect(rig.status.leased <= 3)
         rig.stop()
