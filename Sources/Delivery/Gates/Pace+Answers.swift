@@ -35,43 +35,50 @@ extension Pace {
     /// So many requests a second are tried of a server that takes none.
     private static let slowest = 0.1
 
-    /// What a refusal teaches. The fewer requests came through since the last one, the more the rate is
-    /// beyond what is allowed.
+    /// What a refusal teaches.
     private mutating func lesson(_ ticket: Ticket, _ now: Moment) -> Climb {
         reopening.refused()
         guard let old = climb, let rate = ticket.rate else {
-            startTally(now)
+            tally = Tally(began: now)
             return Climb(allowed: max(recent.sum(now), request), began: now, from: Climb.low)
         }
         if tally.requests == 0 { return close(old, rate, now) }
-        let seconds = max((now - tally.began) / .seconds(1), 1e-3)
-        let (units, requests) = (tally.units, tally.requests)
-        let wasIdle = tally.idle > 0.1 * seconds
-        startTally(now)
-        if requests > 8 { reopening.cycle = seconds }
+        let past = tally
+        let seconds = max((now - past.began) / .seconds(1), 1e-3)
+        tally = Tally(began: now)
+        if past.requests > 8 { reopening.cycle = seconds }
         if isOutgrown(ticket, old.allowed) {
             estimate = PaceEstimate()
-            return Climb(allowed: max(rate / 2, units / seconds), began: now, from: Climb.level)
+            let allowed = max(rate / 2, past.units / seconds)
+            return Climb(allowed: allowed, began: now, from: Climb.level)
         }
-        estimate.add(units, in: seconds, memory: 2 * cycle)
-        switch requests {
+        return corrected(rate, past, seconds, now)
+    }
+
+    /// The fewer requests came through since the last refusal, the more the rate was beyond what is
+    /// allowed; after many, they themselves tell what that is.
+    private mutating func corrected(
+        _ rate: Double,
+        _ past: Tally,
+        _ seconds: Double,
+        _ now: Moment
+    ) -> Climb {
+        estimate.add(past.units, in: seconds, memory: 2 * cycle)
+        switch past.requests {
         case ...1:
             estimate = PaceEstimate()
             return Climb(allowed: rate * 0.6, began: now, from: Climb.level)
         case ...8: return Climb(allowed: rate * 0.85, began: now, from: Climb.level)
-        default:
-            if wasIdle { estimate = PaceEstimate() }
-            let allowed = wasIdle ? rate : min(estimate.rate ?? rate, rate)
-            return Climb(allowed: allowed, began: now, from: Climb.low)
+        default: break
         }
+        // Where little was sent, what was stored tells nothing of the rate.
+        if past.idle > 0.1 * seconds { estimate = PaceEstimate() }
+        let allowed = min(estimate.rate ?? rate, rate)
+        return Climb(allowed: allowed, began: now, from: Climb.low)
     }
 
     /// Whether the server took much more than was thought, so that what was thought says nothing.
     private func isOutgrown(_ ticket: Ticket, _ allowed: Double) -> Bool {
         ticket.rate.map { $0 > 1.5 * allowed } ?? false
-    }
-
-    private mutating func startTally(_ now: Moment) {
-        tally = Tally(began: now)
     }
 }
