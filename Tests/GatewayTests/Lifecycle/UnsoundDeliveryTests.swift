@@ -6,8 +6,42 @@ import Testing
 
 /// What ingest sets apart, in the ledger and at the other end.
 @Suite(.timeLimit(.minutes(1))) struct UnsoundDeliveryTests {
+    private let body = #"[{"__time__":1736843400,"n":1},{"n":2}]"#
+
     private func arrived(_ trial: TryOut, _ logstore: String) throws -> String {
         try Client(address: trial.sandbox.address).get("/logs?logstore=\(logstore)").text
+    }
+
+    @Test("A late log that is dropped is accepted and discarded, and the others arrive")
+    func dropped() throws {
+        let trial = try TryOut { $0.destinations[0].intake.lateLogs = .drop }
+        #expect(try trial.devices.post("/logs/late", body.utf8).status == 200)
+        #expect(trial.delivered(1))
+        let ledger = trial.gateway.report.queue.ledger
+        #expect(ledger.accepted == 2)
+        #expect(ledger.discarded == 1)
+        #expect(ledger.isClosed)
+        #expect(try arrived(trial, "late").split(separator: "\n").count == 1)
+    }
+
+    @Test("A batch of nothing but late logs is answered and accounted for")
+    func onlyLate() throws {
+        let trial = try TryOut { $0.destinations[0].intake.lateLogs = .drop }
+        let answer = try trial.devices.post("/logs/late", #"{"__time__":5}"#.utf8)
+        #expect(answer.text.contains(#""count":1"#), "\(answer.text)")
+        #expect(eventually { trial.gateway.report.queue.ledger.discarded == 1 })
+        #expect(trial.gateway.report.queue.ledger.isClosed)
+    }
+
+    @Test("A late log that is kept aside is dead, and the others arrive")
+    func dead() throws {
+        let trial = try TryOut { $0.destinations[0].intake.lateLogs = .deadLetter }
+        #expect(try trial.devices.post("/logs/late", body.utf8).status == 200)
+        #expect(trial.delivered(1))
+        let ledger = trial.gateway.report.queue.ledger
+        #expect(ledger.accepted == 2)
+        #expect(ledger.dead == 1)
+        #expect(ledger.isClosed)
     }
 
     @Test("SLS takes a batch with values and names that were too long")
