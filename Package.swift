@@ -64,7 +64,8 @@ let package = Package(
                 "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Sandbox", "CYAML",
             ]
         ),
-        program("sluice", path: "Sources/sluice", uses: ["System", "Gateway"]),
+        room("Operator", uses: ["System", "Net", "SLS", "Gateway", "CCurl"]),
+        program("sluice", path: "Sources/sluice", uses: ["System", "Gateway", "Operator"]),
 
         program(
             "sluice-bench",

@@ -2,6 +2,8 @@
 struct Arguments {
     private(set) var values: [String: String] = [:]
     private(set) var flags: Set<String> = []
+    /// What stands without dashes, for commands that want something so.
+    private(set) var words: [String] = []
     private(set) var wantsHelp = false
 
     init(_ words: [String], of command: Command) throws(UsageError) {
@@ -14,7 +16,9 @@ struct Arguments {
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
-            guard word.hasPrefix("-") else {
+            guard word.hasPrefix("-"), word != "-" else {
+                self.words.append(word)
+                if self.words.count <= command.wordsMax { continue }
                 throw UsageError("sluice \(command.rawValue): unexpected \(word)", hint: hint)
             }
             guard let option = command.options.first(where: { $0.key == name }) else {

@@ -1,8 +1,10 @@
 import Gateway
+import Operator
 
 /// What `sluice` can be told to do.
 enum Command: String, CaseIterable {
-    case serve, check, sandbox
+    case serve, check, sandbox, status
+    case deadLetters = "dead-letters"
 
     init(named word: String) throws(UsageError) {
         guard let command = Command(rawValue: word) else {
@@ -18,18 +20,34 @@ enum Command: String, CaseIterable {
             "--config": "FILE", "--listen": "ADDRESS", "--admin-listen": "ADDRESS",
             "--data-dir": "DIR", "--log-level": "LEVEL", "--sandbox": nil,
         ]
+        let reach: KeyValuePairs<String, String?> = [
+            "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        ]
         return switch self {
         case .serve, .check: configuration
+        case .status: reach
+        case .deadLetters: DeadLetterArguments.options
         case .sandbox: ["--listen": "ADDRESS", "--storage": "FILE"]
         }
     }
 
-    func run(_ arguments: Arguments) -> CInt {
+    /// How many words it takes that are no options.
+    var wordsMax: Int {
+        self == .deadLetters ? DeadLetterArguments.wordsMax : 0
+    }
+
+    func run(_ arguments: Arguments) throws(UsageError) -> CInt {
         switch self {
-        case .serve: Service(arguments.inputs).run()
-        case .check: Check(arguments.inputs).run()
+        case .serve: return Service(arguments.inputs).run()
+        case .check: return Check(arguments.inputs).run()
+        case .status:
+            return OperatorCommand(arguments.inputs).run(
+                AdminRequest(.get, "/admin/status", accept: arguments.accept)
+            )
+        case .deadLetters:
+            return OperatorCommand(arguments.inputs).run(try DeadLetterArguments.request(arguments))
         case .sandbox:
-            SandboxService(
+            return SandboxService(
                 listen: arguments.values["--listen"],
                 storage: arguments.values["--storage"],
                 environment: environmentVariables()
@@ -39,9 +57,17 @@ enum Command: String, CaseIterable {
 }
 
 extension Arguments {
+    private static let settingOptions: Set<String> = [
+        "--listen", "--admin-listen", "--data-dir", "--log-level",
+    ]
+
+    /// People get text, scripts that say --json get JSON.
+    var accept: String { flags.contains("--json") ? "application/json" : "text/plain" }
+
     fileprivate var inputs: ConfigurationInputs {
         var settings = values
         let file = settings.removeValue(forKey: "--config")
+        settings = settings.filter { Self.settingOptions.contains($0.key) }
         return ConfigurationInputs(
             file: file,
             options: settings,

@@ -18,6 +18,11 @@ enum Help {
           help       tell more about a command
           --version  print the version
 
+        Talking to a running gateway:
+
+          status        how it is doing, and the ledger
+          dead-letters  logs that SLS does not take: list, show, export, edit, replay, purge
+
         To see it work without an account: sluice serve --sandbox
         """
 
@@ -26,6 +31,8 @@ enum Help {
         case .serve: serve
         case .check: check
         case .sandbox: sandbox
+        case .status: status
+        case .deadLetters: deadLetters
         }
     }
 
@@ -78,5 +85,52 @@ enum Help {
 
         The key that may send is ALIBABA_CLOUD_ACCESS_KEY_ID with ALIBABA_CLOUD_ACCESS_KEY_SECRET from
         the environment; without them one is made and printed.
+        """
+
+    private static let reach = """
+          --config FILE           the gateway's YAML file               SLUICE_CONFIG
+          --admin-listen ADDRESS  where its admin listener is           SLUICE_ADMIN_LISTEN
+          --data-dir DIR          where it keeps its admin token        SLUICE_DATA_DIR
+          --json                  print JSON, for scripts
+        """
+
+    private static let token = """
+        The token is that of SLUICE_ADMIN_TOKEN, of SLUICE_ADMIN_TOKEN_FILE, of the configuration, or the
+        one that the gateway keeps in its data directory.
+        """
+
+    private static let status = """
+        Usage: sluice status [OPTIONS]
+
+        Shows how a running gateway is doing: whether it takes logs, the ledger (every log ever accepted is
+        delivered, queued, dead, expired or discarded), each destination and its last error with the remedy.
+
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
+
+    private static let deadLetters = """
+        Usage: sluice dead-letters [list] [FILTER] [OPTIONS]
+               sluice dead-letters show ID
+               sluice dead-letters export [FILTER]          one JSON object a line
+               sluice dead-letters edit ID --file FILE      replace the log by that in FILE (- is stdin)
+               sluice dead-letters edit ID --logstore NAME  send it elsewhere
+               sluice dead-letters replay ID… | FILTER | --all
+               sluice dead-letters purge ID… | FILTER | --all
+
+        Dead letters are logs that SLS will never take as they are, each kept with SLS's code, message and
+        request id until it is replayed, purged, or older than queue.dead_letter_age.
+
+          --destination NAME      FILTER: of this destination
+          --logstore NAME         FILTER: of this logstore
+          --code CODE             FILTER: that died of this, as PostBodyInvalid
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
         """
 }

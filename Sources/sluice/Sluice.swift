@@ -27,7 +27,7 @@ struct Sluice {
             let command = try Command(named: word)
             let arguments = try Arguments(Array(words.dropFirst()), of: command)
             if arguments.wantsHelp { return help(command) }
-            return command.run(arguments)
+            return try command.run(arguments)
         } catch {
             Terminal.complain(error.text)
             return ExitCode.wrong

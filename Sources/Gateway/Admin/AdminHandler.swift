@@ -1,52 +1,54 @@
 package import HTTP
+package import Queue
 package import System
 
 /// Answers operators and their tools.
 package final class AdminHandler: RequestHandler {
     package struct Shared: Sendable {
         let token: Locked<AdminToken>
+        let deadLetters: any DeadLetters
         let report: @Sendable () -> GatewayReport
 
-        package init(token: Locked<AdminToken>, report: @escaping @Sendable () -> GatewayReport) {
+        package init(
+            token: Locked<AdminToken>,
+            deadLetters: any DeadLetters,
+            report: @escaping @Sendable () -> GatewayReport
+        ) {
             self.token = token
+            self.deadLetters = deadLetters
             self.report = report
         }
     }
 
     private let shared: Shared
+    private let deadLetters: DeadLetterDesk
     private var stamp = Stamp(mint: ReceiptMint())
 
     package init(_ shared: Shared) {
         self.shared = shared
+        deadLetters = DeadLetterDesk(shared.deadLetters)
     }
 
     package func admit(_ head: RequestHead) -> Admission {
-        let path = head.pathText
-        let isOpen = path == "/healthz" || path == "/readyz"
+        let route = AdminRoute(path: head.pathText)
         // Before anything else, so that a stranger does not learn which paths there are.
-        guard isOpen || isAuthorized(head) else {
+        guard route?.isOpen == true || isAuthorized(head) else {
             var response = refused(401, "Unauthorized", "a bearer token is needed, see admin.token")
             response.closes = true
             return .refuse(response)
         }
-        guard ["/healthz", "/readyz", "/metrics", "/admin/status"].contains(path) else {
-            return .refuse(
-                refused(
-                    404,
-                    "PathNotExist",
-                    "no such path; there are /healthz, /readyz, /metrics and /admin/status"
-                )
-            )
-        }
-        guard head.method == .get || head.method == .head else {
-            var response = refused(405, "InvalidMethod", "this path answers to GET, HEAD")
-            response.fields.append(("allow", "GET, HEAD"))
+        guard let route else { return .refuse(refused(404, "PathNotExist", AdminRoute.hint)) }
+        guard route.methods.contains(head.method) else {
+            let names = route.methodNames
+            var response = refused(405, "InvalidMethod", "this path answers to \(names)")
+            response.fields.append(("allow", names))
             return .refuse(response)
         }
-        guard !head.announcesBody else {
+        let bodyBytesMax = route.bodyBytesMax(head.method)
+        guard bodyBytesMax > 0 || !head.announcesBody else {
             return .refuse(ErrorShape.plain.response(.unwantedBody))
         }
-        return .accept(bodyBytesMax: 0)
+        return .accept(bodyBytesMax: bodyBytesMax)
     }
 
     package func handle(
@@ -54,19 +56,16 @@ package final class AdminHandler: RequestHandler {
         body: UnsafeRawBufferPointer,
         responder: Responder
     ) {
-        switch head.pathText {
-        case "/healthz":
-            responder.send(Response(status: 200, contentType: "text/plain", text: "ok\n"))
-        case "/readyz":
+        guard let route = AdminRoute(path: head.pathText) else {
+            return responder.send(refused(404, "PathNotExist", AdminRoute.hint))
+        }
+        switch route {
+        case .health: responder.send(Response(text: "ok\n"))
+        case .readiness:
             let report = shared.report()
-            responder.send(
-                Response(
-                    status: report.reasonsAgainstTraffic.isEmpty ? 200 : 503,
-                    contentType: "application/json",
-                    text: report.readinessDocument
-                )
-            )
-        case "/metrics":
+            let status = report.reasonsAgainstTraffic.isEmpty ? 200 : 503
+            responder.send(Response(status, json: report.readinessDocument))
+        case .metrics:
             responder.send(
                 Response(
                     status: 200,
@@ -74,14 +73,14 @@ package final class AdminHandler: RequestHandler {
                     text: shared.report().metrics
                 )
             )
-        default:
+        case .status:
+            let report = shared.report()
             responder.send(
-                Response(
-                    status: 200,
-                    contentType: "application/json",
-                    text: shared.report().statusDocument
-                )
+                head.wantsText
+                    ? Response(text: report.statusText) : Response(json: report.statusDocument)
             )
+        case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
+            deadLetters.handle(route, head, body, responder)
         }
     }
 
@@ -103,5 +102,17 @@ package final class AdminHandler: RequestHandler {
     private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {
         let fields = status == 401 ? [("www-authenticate", "Bearer realm=\"sluice\"")] : []
         return ErrorShape.plain.response(Refusal(status, code, reason), fields: fields)
+    }
+}
+
+extension Response {
+    /// For people.
+    init(_ status: Int = 200, text: String) {
+        self.init(status: status, contentType: "text/plain; charset=utf-8", text: text)
+    }
+
+    /// For scripts.
+    init(_ status: Int = 200, json: String) {
+        self.init(status: status, contentType: "application/json", text: json)
     }
 }

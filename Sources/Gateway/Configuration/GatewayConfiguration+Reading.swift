@@ -6,6 +6,11 @@ extension GatewayConfiguration {
     /// To try things out nobody else needs to reach the gateway.
     private static let sandboxedListen = ListenAddress(host: "127.0.0.1", port: 8080)
     private static let listenSource = Override(option: "--listen", variable: "SLUICE_LISTEN")
+    static let dataDirectorySource = Override(option: "--data-dir", variable: "SLUICE_DATA_DIR")
+    private static let defaultDataDirectory = "/var/lib/sluice"
+    private static let sandboxedDataDirectory = "sluice-data"
+    /// Where a gateway keeps its data that was told nothing.
+    static let usualDataDirectories = [defaultDataDirectory, sandboxedDataDirectory]
 
     /// Reads and checks everything, and throws everything that is wrong.
     package static func read(
@@ -20,7 +25,7 @@ extension GatewayConfiguration {
         return configuration
     }
 
-    private static func document(_ report: ProblemReport) -> YAMLNode? {
+    static func document(_ report: ProblemReport) -> YAMLNode? {
         guard let path = report.inputs.path else { return nil }
         do {
             return try YAMLDocument.read(try fileContent(path, bytesMax: YAMLLimits().bytes))
@@ -39,11 +44,7 @@ extension GatewayConfiguration {
         let adminSection = file.section("admin")
         let adminOrigin = adminSection.origin(of: "listen", AdminSettings.listenSource)
         let admin = AdminSettings.read(adminSection)
-        let dataDirectory = file.value(
-            "data_dir",
-            .path,
-            Override(option: "--data-dir", variable: "SLUICE_DATA_DIR")
-        )
+        let dataDirectory = file.value("data_dir", .path, dataDirectorySource)
         let queue = QueueSettings.read(file.section("queue"))
         let devices = DeviceSettings.read(file.section("devices"))
         let destinations = Destination.readAll(file.section("destinations"), queue: queue)
@@ -58,7 +59,7 @@ extension GatewayConfiguration {
             listen: listen ?? (report.inputs.isSandboxed ? sandboxedListen : defaultListen),
             admin: admin,
             dataDirectory: dataDirectory
-                ?? (report.inputs.isSandboxed ? "sluice-data" : "/var/lib/sluice"),
+                ?? (report.inputs.isSandboxed ? sandboxedDataDirectory : defaultDataDirectory),
             queue: queue,
             devices: devices,
             destinations: destinations.map(\.destination),

@@ -82,7 +82,7 @@ package final class Gateway: Sendable {
             settings.limits.connectionsPerAddress = 64
             settings.limits.idleTime = .seconds(10)
             return try HTTPServer(settings) { _ in
-                AdminHandler(.init(token: token) { reporter.report })
+                AdminHandler(.init(token: token, deadLetters: store) { reporter.report })
             }
         }
         deviceServer = try Self.start { () throws(ListenError) in

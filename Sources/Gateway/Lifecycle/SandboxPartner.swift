@@ -55,7 +55,7 @@ final class SandboxPartner: Sendable {
     /// What to do with it, for a person who sees it for the first time.
     func welcome(_ gateway: Gateway) -> String {
         let configuration = gateway.configuration.withLock { $0 }
-        let devices = reachable(gateway.deviceAddress)
+        let devices = gateway.deviceAddress.reachable
         let destination = configuration.defaultDestination
         let logstore =
             switch destination.logstore {
@@ -70,7 +70,7 @@ final class SandboxPartner: Sendable {
               Send a log        curl -d '{"level":"info","msg":"hello"}' http://\(devices)/logs/hello
               See it arrive     curl 'http://\(address)/logs?logstore=\(logstore)'
               or in a browser   http://\(address)/
-              How it is doing   curl -H "Authorization: Bearer \(token)" http://\(reachable(gateway.adminAddress))/admin/status
+              How it is doing   curl -H "Authorization: Bearer \(token)" http://\(gateway.adminAddress.reachable)/admin/status
 
               Other ways in     POST http://\(devices)/logs/{tag}                     JSON: one log, an array, or a log a line
                                 POST http://\(devices)/logstores/{logstore}/track     SLS web tracking
@@ -78,14 +78,5 @@ final class SandboxPartner: Sendable {
               Stop              Ctrl-C
 
             """
-    }
-
-    /// An address that a person on this machine can use.
-    private func reachable(_ address: ListenAddress) -> ListenAddress {
-        switch address.host {
-        case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: address.port)
-        case "::": ListenAddress(host: "::1", port: address.port)
-        default: address
-        }
     }
 }

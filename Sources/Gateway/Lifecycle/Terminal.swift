@@ -10,8 +10,17 @@ package enum Terminal {
         put(text + "\n", to: 2)
     }
 
+    /// As it is.
+    package static func say(bytes: [UInt8]) {
+        put(bytes[...], to: 1)
+    }
+
     private static func put(_ text: String, to descriptor: CInt) {
-        var bytes = Array(text.utf8)[...]
+        put(Array(text.utf8)[...], to: descriptor)
+    }
+
+    private static func put(_ content: ArraySlice<UInt8>, to descriptor: CInt) {
+        var bytes = content
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }

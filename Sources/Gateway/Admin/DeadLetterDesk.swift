@@ -1,0 +1,147 @@
+import HTTP
+import Logs
+import Queue
+import System
+
+/// Answers what operators ask about dead letters: list, show, export, edit, replay, purge.
+///
+/// One for the admin listener's thread, which reads through the queue's second connection; changes are made by
+/// the queue's own thread and answered when they are durable.
+final class DeadLetterDesk {
+    private let letters: any DeadLetters
+    private let decoder = JSONLogDecoder()
+
+    init(_ letters: any DeadLetters) {
+        self.letters = letters
+    }
+
+    func handle(
+        _ route: AdminRoute,
+        _ head: RequestHead,
+        _ body: UnsafeRawBufferPointer,
+        _ responder: Responder
+    ) {
+        do throws(Refusal) {
+            let query = try DeadLetterQuery(head)
+            switch (route, head.method) {
+            case (.deadLetter(let id), .put): try edit(id, query, body, head.wantsText, responder)
+            case (.deadLetter(let id), _): responder.send(try show(id, head.wantsText))
+            case (.deadLetterReplay, _):
+                letters.replay(try query.selection()) { [wantsText = head.wantsText] change in
+                    responder.send(change.response(doing: "replay", wantsText))
+                }
+            case (.deadLetterPurge, _):
+                letters.purge(try query.selection()) { [wantsText = head.wantsText] change in
+                    responder.send(change.response(doing: "purge", wantsText))
+                }
+            case (.deadLetterExport, _): responder.send(try export(query))
+            default: responder.send(try list(query, head.wantsText))
+            }
+        } catch {
+            responder.send(ErrorShape.plain.response(error))
+        }
+    }
+
+    private func list(_ query: DeadLetterQuery, _ wantsText: Bool) throws(Refusal) -> Response {
+        let page = try page(query)
+        let isFirst = query.after == 0
+        let sums = try isFirst ? read { () throws(QueueError) in try letters.deadLetterSums() } : []
+        var response =
+            wantsText
+            ? Response(text: DeadLetterText.list(page.letters, sums, isFirst: isFirst))
+            : Response(json: DeadLetterText.document(page, sums))
+        response.continues(at: page.next)
+        return response
+    }
+
+    private func export(_ query: DeadLetterQuery) throws(Refusal) -> Response {
+        let page = try page(query)
+        let lines = page.letters.map { DeadLetterText.line($0) + "\n" }.joined()
+        var response = Response(status: 200, contentType: "application/x-ndjson", text: lines)
+        response.continues(at: page.next)
+        return response
+    }
+
+    private func page(_ query: DeadLetterQuery) throws(Refusal) -> DeadLetterPage {
+        try read { () throws(QueueError) in
+            try letters.deadLetters(matching: query.filter, after: query.after, limit: query.limit)
+        }
+    }
+
+    private func show(_ id: Int64, _ wantsText: Bool) throws(Refusal) -> Response {
+        let letter = try read { () throws(QueueError) in try letters.deadLetter(id) }
+        guard let letter else { throw .noDeadLetter(id) }
+        return wantsText
+            ? Response(text: DeadLetterText.page(letter))
+            : Response(json: DeadLetterText.line(letter) + "\n")
+    }
+
+    /// The body is the log as a device would send it, read by the same decoder.
+    private func edit(
+        _ id: Int64,
+        _ query: DeadLetterQuery,
+        _ body: UnsafeRawBufferPointer,
+        _ wantsText: Bool,
+        _ responder: Responder
+    ) throws(Refusal) {
+        var edit = DeadLetterEdit(logstore: query.filter.logstore)
+        if !body.isEmpty {
+            let entry = try log(in: body)
+            edit.fields = entry.fields
+            edit.time = entry.time
+        }
+        guard edit.fields != nil || edit.logstore != nil else { throw .nothingToEdit }
+        letters.replace(id, with: edit) { outcome in
+            responder.send(outcome.response(id, wantsText))
+        }
+    }
+
+    private func log(in body: UnsafeRawBufferPointer) throws(Refusal) -> LogEntry {
+        let logs: EncodedLogs
+        do throws(LogDecodingError) {
+            logs = try decoder.decodePlain(body, BatchTiming(arrival: .now)).sound
+        } catch {
+            throw Refusal(error)
+        }
+        let entry = logs.count == 1 ? logs.bytes.withUnsafeBytes { try? LogEntry($0) } : nil
+        guard let entry else { throw .notOneLog(logs.count) }
+        return entry
+    }
+
+    private func read<Result>(
+        _ body: () throws(QueueError) -> Result
+    ) throws(Refusal) -> Result {
+        do throws(QueueError) {
+            return try body()
+        } catch {
+            throw Refusal(503, "ServerBusy", error.description)
+        }
+    }
+}
+
+extension Refusal {
+    static func noDeadLetter(_ id: Int64) -> Refusal {
+        Refusal(404, "DeadLetterNotExist", "there is no dead letter \(id) (any more)")
+    }
+
+    fileprivate static let nothingToEdit = Refusal(
+        400,
+        "ParameterInvalid",
+        "nothing to change: send the log as one JSON object, or name another logstore with ?logstore="
+    )
+
+    fileprivate static func notOneLog(_ count: Int) -> Refusal {
+        Refusal(
+            400,
+            "PostBodyInvalid",
+            "the body holds \(count) logs; send exactly one, as one JSON object"
+        )
+    }
+}
+
+extension Response {
+    /// Says where the next page of a listing starts.
+    fileprivate mutating func continues(at next: Int64?) {
+        if let next { fields.append(("x-sluice-next", "\(next)")) }
+    }
+}

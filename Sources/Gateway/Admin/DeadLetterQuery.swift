@@ -1,0 +1,71 @@
+import HTTP
+import Queue
+
+/// Which dead letters a request is about, from its query.
+struct DeadLetterQuery {
+    var filter = DeadLetterFilter()
+    var after: Int64 = 0
+    var limit = 100
+    private var ids: [Int64]?
+    private var isAll = false
+
+    private static let known =
+        "known here: destination, logstore, code, after, limit (1 to 1000), ids, all=true"
+
+    init(_ head: RequestHead) throws(Refusal) {
+        guard let pairs = head.queryPairs else { throw .query("the query cannot be read") }
+        for (name, value) in pairs {
+            switch name {
+            case "destination": filter.destination = value
+            case "logstore": filter.logstore = value
+            case "code": filter.code = value
+            case "after": after = try Self.number(name, value, in: 0...Int64.max)
+            case "limit": limit = Int(try Self.number(name, value, in: 1...1000))
+            case "ids": ids = try Self.numbers(name, value)
+            case "all" where value == "true": isAll = true
+            default: throw .query("\(clipped(name)) means nothing here; \(Self.known)")
+            }
+        }
+    }
+
+    /// What is to be changed, which must be said.
+    func selection() throws(Refusal) -> DeadLetterSelection {
+        if let ids {
+            guard filter == DeadLetterFilter(), !isAll else {
+                throw .query("ids stand alone, without a filter")
+            }
+            return .ids(ids)
+        }
+        guard isAll || filter != DeadLetterFilter() else {
+            throw .query(
+                "say which: ids=1,2,3, a filter (destination, logstore, code), or all=true"
+            )
+        }
+        return .matching(filter)
+    }
+
+    private static func numbers(_ name: String, _ value: String) throws(Refusal) -> [Int64] {
+        var numbers: [Int64] = []
+        for part in value.split(separator: ",") {
+            numbers.append(try number(name, String(part), in: 1...Int64.max))
+        }
+        return numbers
+    }
+
+    private static func number(
+        _ name: String,
+        _ value: String,
+        in range: ClosedRange<Int64>
+    ) throws(Refusal) -> Int64 {
+        guard let number = Int64(value), range.contains(number) else {
+            throw .query("\(name) cannot be \(clipped(value)); \(known)")
+        }
+        return number
+    }
+}
+
+extension Refusal {
+    fileprivate static func query(_ reason: String) -> Refusal {
+        Refusal(400, "ParameterInvalid", reason)
+    }
+}

@@ -1,0 +1,121 @@
+import Logs
+import Queue
+import SLS
+import System
+
+/// Dead letters in words and in JSON.
+enum DeadLetterText {
+    /// A line each, and before the first page what there is of them.
+    static func list(_ letters: [DeadLetter], _ sums: [DeadLetterSum], isFirst: Bool) -> String {
+        var lines: [String] = []
+        if isFirst {
+            guard !sums.isEmpty else { return "no dead letters\n" }
+            lines += sums.map { sum in
+                "\(sum.letters) of \(sum.destination) died of \(sum.code) "
+                    + "(\(roughSize(sum.bytes)), the last \(sum.latest.rfc3339))"
+            }
+            lines.append("")
+        }
+        lines += letters.map { letter in
+            "\(letter.id)  \(letter.died.rfc3339)  \(letter.stream.destination)/\(letter.stream.logstore)  "
+                + "\(letter.reason.summary)"
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// One with everything that is known of it.
+    static func page(_ letter: DeadLetter) -> String {
+        let (stream, reason) = (letter.stream, letter.reason)
+        var lines = [
+            "dead letter  \(letter.id)",
+            "for          \(stream.destination)/\(stream.logstore)",
+            "accepted     \(letter.received.rfc3339)",
+            "died         \(letter.died.rfc3339)",
+            "of           \(reason.summary)",
+        ]
+        if let id = reason.requestID { lines.append("request id   \(id)") }
+        if let code = ErrorCode.known(reason.code) { lines.append("remedy       \(code.remedy)") }
+        lines.append(
+            "log          \(logDocument(letter) ?? "changed on the disk; it can only be purged or edited")"
+        )
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    static func document(_ page: DeadLetterPage, _ sums: [DeadLetterSum]) -> String {
+        var json = JSONText()
+        json.object { json in
+            json.array("sums") { json in
+                for sum in sums {
+                    json.object { json in
+                        json.member("destination", sum.destination)
+                        json.member("code", sum.code)
+                        json.member("letters", sum.letters)
+                        json.member("bytes", sum.bytes)
+                        json.member("latest", sum.latest.rfc3339)
+                    }
+                }
+            }
+            json.array("dead_letters") { json in
+                for letter in page.letters { json.object { $0.deadLetter(letter) } }
+            }
+            if let next = page.next {
+                json.member("next", next)
+            } else {
+                json.member("next", nil as String?)
+            }
+        }
+        return json.text + "\n"
+    }
+
+    /// One JSON object without a line break.
+    static func line(_ letter: DeadLetter) -> String {
+        var json = JSONText()
+        json.object { $0.deadLetter(letter) }
+        return json.text
+    }
+
+    /// The log as a device would send it: what an edit takes.
+    static func logDocument(_ letter: DeadLetter) -> String? {
+        guard let entry = letter.content else { return nil }
+        var json = JSONText()
+        json.object { $0.log(entry) }
+        return json.text
+    }
+}
+
+extension DeathReason {
+    /// "400 PostBodyInvalid: a log is …"
+    fileprivate var summary: String {
+        (status.map { "\($0) " } ?? "") + "\(code): \(message)"
+    }
+}
+
+extension JSONText {
+    fileprivate mutating func deadLetter(_ letter: DeadLetter) {
+        let (stream, reason) = (letter.stream, letter.reason)
+        member("id", letter.id)
+        member("destination", stream.destination)
+        member("logstore", stream.logstore)
+        member("topic", stream.trailer.topic)
+        member("source", stream.trailer.source)
+        object("tags") { json in
+            for (key, value) in stream.trailer.tags { json.member(key, value) }
+        }
+        member("accepted", letter.received.rfc3339)
+        member("died", letter.died.rfc3339)
+        member("code", reason.code)
+        member("message", reason.message)
+        if let status = reason.status { member("status", status) }
+        member("request_id", reason.requestID)
+        member("bytes", letter.cost)
+        guard let entry = letter.content else { return member("log", nil as String?) }
+        object("log") { $0.log(entry) }
+    }
+
+    fileprivate mutating func log(_ entry: LogEntry) {
+        let nanoseconds = "\(1_000_000_000 + Int(entry.time.nanoseconds))".dropFirst()
+        let fraction = entry.time.nanoseconds > 0 ? ".\(nanoseconds)" : ""
+        member("__time__", "\(entry.time.seconds)\(fraction)")
+        for (key, value) in entry.fields { member(key, value) }
+    }
+}

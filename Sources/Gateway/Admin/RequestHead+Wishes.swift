@@ -1,0 +1,26 @@
+import HTTP
+
+extension RequestHead {
+    /// Whether a person reads the answer: asked for with `Accept: text/plain`. Scripts get JSON.
+    var wantsText: Bool {
+        field("accept")?.lowercased().hasPrefix("text/plain") ?? false
+    }
+
+    /// The query's pairs, decoded; nil when it cannot be read.
+    var queryPairs: [(name: String, value: String)]? {
+        guard let query, !query.isEmpty else { return [] }
+        var pairs: [(name: String, value: String)] = []
+        for part in bytes[query].split(separator: UInt8(ascii: "&")) {
+            let sides = part.split(
+                separator: UInt8(ascii: "="),
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            guard let name = percentDecoded(sides[0]),
+                let value = sides.count == 2 ? percentDecoded(sides[1]) : ""
+            else { return nil }
+            pairs.append((name, value))
+        }
+        return pairs
+    }
+}

@@ -1,0 +1,89 @@
+import Delivery
+import Queue
+import System
+
+extension GatewayReport {
+    /// What `/admin/status` says, for a person in a hurry.
+    var statusText: String {
+        let reasons = reasonsAgainstTraffic
+        var lines = [
+            "sluice \(Version.current), up \(spanText(uptime)), "
+                + (reasons.isEmpty ? "ready" : "not ready")
+        ]
+        lines += reasons.map { "  \($0)" }
+        lines += ["", "queue        \(queueLine)"]
+        lines += queue.ledger.lines
+        for destination in destinations {
+            lines += ["", "destination  \(destination.name): \(destination.delivery.stateName)"]
+            lines += destination.lines(now)
+        }
+        for (name, ledger) in strangers.sorted(by: { $0.key < $1.key }) {
+            lines += ["", "destination  \(name): no longer in the configuration"]
+            lines += ledger.lines
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var queueLine: String {
+        let bound = "\(roughSize(queue.bytes)) of \(roughSize(queue.bytesMax))"
+        let age = queue.oldest.map {
+            ", oldest log \(spanText(.nanoseconds(now.nanoseconds - $0.nanoseconds)))"
+        }
+        return "\(queue.admission.reason ?? "takes logs"), \(bound)\(age ?? "")"
+    }
+}
+
+extension Ledger {
+    /// The equation, which must always hold.
+    fileprivate var lines: [String] {
+        let equation =
+            "accepted \(accepted) = delivered \(delivered) + queued \(queued) + dead \(dead) "
+            + "+ expired \(expired) + discarded \(discarded)"
+        let verdict = isClosed ? "" : "   DOES NOT HOLD: report this as a defect of Sluice"
+        return ["  ledger     \(equation)\(verdict)"]
+    }
+}
+
+extension GatewayReport.Destination {
+    fileprivate func lines(_ now: WallTime) -> [String] {
+        var lines = ["  sends to   \(project)/\(logstore) at \(endpoint)"]
+        lines += queue.ledger.lines
+        if let oldest = queue.oldest {
+            let age = Duration.nanoseconds(now.nanoseconds - oldest.nanoseconds)
+            lines.append("  oldest     \(spanText(age))")
+        }
+        if let trouble = delivery.trouble { lines.append("  trouble    \(trouble)") }
+        if let failure = delivery.lastFailure {
+            let id = failure.requestID.map { " (request id \($0))" } ?? ""
+            lines += [
+                "  last error \(failure.at.rfc3339) \(failure.logstore): \(failure.summary)\(id)",
+                "  remedy     \(failure.remedy)",
+            ]
+        }
+        return lines
+    }
+}
+
+/// "3d 4h", "12m 5s", "850ms": the two largest units.
+func spanText(_ span: Duration) -> String {
+    let milliseconds = max(.zero, span) / .milliseconds(1)
+    guard milliseconds >= 1000 else { return "\(Int(milliseconds))ms" }
+    var rest = Int(milliseconds / 1000)
+    var parts: [String] = []
+    for (unit, seconds) in [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)] {
+        let count = rest / seconds
+        rest %= seconds
+        if count > 0 { parts.append("\(count)\(unit)") }
+    }
+    return parts.prefix(2).joined(separator: " ")
+}
+
+/// "12.3MiB": one decimal, for people.
+func roughSize(_ bytes: Int) -> String {
+    for (name, scale) in [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+    where bytes >= scale {
+        let tenths = (Double(bytes) / Double(scale) * 10).rounded() / 10
+        return tenths == tenths.rounded() ? "\(Int(tenths))\(name)" : "\(tenths)\(name)"
+    }
+    return "\(bytes)B"
+}

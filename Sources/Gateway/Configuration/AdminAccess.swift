@@ -1,0 +1,54 @@
+import Glibc
+package import Net
+package import SLS
+
+/// Where the admin listener of a gateway on this machine is, and its token: found with the same file, options
+/// and variables that the gateway was started with.
+package struct AdminAccess: Sendable {
+    package let address: ListenAddress
+    /// Nil when none was found: what is open to everybody answers all the same.
+    package let token: Secret?
+
+    /// Reads only what concerns the admin listener; whatever else the file says may be wrong.
+    package static func find(
+        _ inputs: ConfigurationInputs
+    ) throws(ConfigurationProblems) -> AdminAccess {
+        let report = ProblemReport(inputs)
+        let document = GatewayConfiguration.document(report)
+        guard report.problems.isEmpty else { throw report.sorted }
+        var file = Section(document, path: "", report: report)
+        let settings = AdminSettings.read(file.section("admin"))
+        let directory = file.value("data_dir", .path, GatewayConfiguration.dataDirectorySource)
+        guard report.problems.isEmpty else { throw report.sorted }
+        return AdminAccess(
+            address: settings.listen.reachable,
+            token: settings.token ?? keptToken(directory)
+        )
+    }
+
+    /// The token that the gateway made for itself, when the caller may read it.
+    private static func keptToken(_ directory: String?) -> Secret? {
+        let directories = directory.map { [$0] } ?? GatewayConfiguration.usualDataDirectories
+        for directory in directories {
+            guard let content = try? fileContent("\(directory)/admin-token", bytesMax: 4096) else {
+                continue
+            }
+            let text = String(decoding: content, as: UTF8.self)
+            if let word = text.split(whereSeparator: \.isWhitespace).first {
+                return Secret(String(word))
+            }
+        }
+        return nil
+    }
+}
+
+extension ListenAddress {
+    /// An address that somebody on this machine can use.
+    var reachable: ListenAddress {
+        switch host {
+        case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: port)
+        case "::": ListenAddress(host: "::1", port: port)
+        default: self
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CCurl
+package import Gateway
+import Net
+import SLS
+
+/// Talks to the admin listener of a running gateway: one request at a time, waiting for the answer.
+package struct AdminClient: Sendable {
+    /// No answer at all, in one sentence with the remedy.
+    package struct Unreachable: Error, Equatable, CustomStringConvertible {
+        package let description: String
+    }
+
+    private let access: AdminAccess
+
+    package init(_ access: AdminAccess) {
+        self.access = access
+    }
+
+    package func ask(_ request: AdminRequest) throws(Unreachable) -> AdminAnswer {
+        guard sluice_curl_initialize() == CURLE_OK, let easy = curl_easy_init() else {
+            throw Unreachable(description: "libcurl does not start; is the machine out of memory?")
+        }
+        defer { curl_easy_cleanup(easy) }
+        // A request whose body is none is sent as one of length nothing.
+        let url = "http://\(access.address)\(request.target)"
+        sluice_curl_set_text(easy, CURLOPT_URL, url)
+        sluice_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+        sluice_curl_set_text(easy, CURLOPT_PROXY, "")
+        sluice_curl_set_number(easy, CURLOPT_NOSIGNAL, 1)
+        sluice_curl_set_number(easy, CURLOPT_CONNECTTIMEOUT, 5)
+        sluice_curl_set_number(easy, CURLOPT_TIMEOUT, 120)
+
+        var lines = ["Accept: \(request.accept)", "Expect:"]
+        if let token = access.token { lines.append("Authorization: Bearer \(token.revealed)") }
+        if request.body != nil { lines.append("Content-Type: application/json") }
+        var fields: UnsafeMutablePointer<curl_slist>?
+        for line in lines { fields = curl_slist_append(fields, line) }
+        defer { curl_slist_free_all(fields) }
+        sluice_curl_set_list(easy, CURLOPT_HTTPHEADER, fields)
+
+        let body = request.body ?? []
+        let (code, answer) = body.withUnsafeBytes { bytes in
+            if request.method != .get {
+                sluice_curl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
+                sluice_curl_set_pointer(easy, CURLOPT_POSTFIELDS, bytes.baseAddress ?? emptyBody)
+            }
+            return receive(easy)
+        }
+        guard code == CURLE_OK else {
+            let reason = String(cString: curl_easy_strerror(code))
+            throw Unreachable(
+                description:
+                    "no gateway answers at \(access.address) (\(reason)); start it, or say "
+                    + "where its admin listener is with --admin-listen ADDRESS"
+            )
+        }
+        return answer
+    }
+
+    private func receive(_ easy: UnsafeMutableRawPointer) -> (CURLcode, AdminAnswer) {
+        let collected = Collected()
+        let code = withExtendedLifetime(collected) {
+            let place = Unmanaged.passUnretained(collected).toOpaque()
+            sluice_curl_set_pointer(easy, CURLOPT_WRITEDATA, place)
+            sluice_curl_set_pointer(easy, CURLOPT_HEADERDATA, place)
+            sluice_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, place in
+                Collected.at(place).take(body: .init(start: bytes, count: size * count))
+            }
+            sluice_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, place in
+                Collected.at(place).take(line: .init(start: bytes, count: size * count))
+            }
+            return curl_easy_perform(easy)
+        }
+        sluice_curl_get_number(easy, CURLINFO_RESPONSE_CODE, &collected.answer.status)
+        return (code, collected.answer)
+    }
+}
+
+/// Where a body of length nothing starts.
+private nonisolated(unsafe) let emptyBody = UnsafeRawPointer(bitPattern: 1)
+
+/// What has come of an answer.
+private final class Collected {
+    /// A page of a thousand dead letters of 1 MiB each would not be printed anyway.
+    static let bodyBytesMax = 256 << 20
+
+    var answer = AdminAnswer()
+
+    static func at(_ place: UnsafeMutableRawPointer?) -> Collected {
+        guard let place else { preconditionFailure("set before the transfer") }
+        return Unmanaged<Collected>.fromOpaque(place).takeUnretainedValue()
+    }
+
+    func take(body piece: UnsafeRawBufferPointer) -> Int {
+        guard answer.body.count + piece.count <= Self.bodyBytesMax else { return 0 }
+        answer.body.append(contentsOf: piece)
+        return piece.count
+    }
+
+    func take(line: UnsafeRawBufferPointer) -> Int {
+        let text = String(decoding: line, as: UTF8.self)
+        if let colon = text.firstIndex(of: ":"), text[..<colon].lowercased() == "x-sluice-next" {
+            let value = text[text.index(after: colon)...]
+            answer.next = value.split(whereSeparator: \.isWhitespace).first.map(String.init)
+        }
+        return line.count
+    }
+}

@@ -1,0 +1,64 @@
+/// What is asked of a gateway's admin listener.
+package struct AdminRequest: Sendable, Equatable {
+    package enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+    }
+
+    package var method: Method
+    package var path: String
+    /// In the order given; encoded when it is sent.
+    package var query: [(name: String, value: String)]
+    /// `text/plain` is for people, `application/json` for scripts.
+    package var accept: String
+    package var body: [UInt8]?
+
+    package init(
+        _ method: Method,
+        _ path: String,
+        query: [(name: String, value: String)] = [],
+        accept: String = "text/plain",
+        body: [UInt8]? = nil
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.accept = accept
+        self.body = body
+    }
+
+    package static func == (left: AdminRequest, right: AdminRequest) -> Bool {
+        left.method == right.method && left.target == right.target && left.accept == right.accept
+            && left.body == right.body
+    }
+
+    /// Path and query as they go over the wire.
+    var target: String {
+        guard !query.isEmpty else { return path }
+        return path + "?"
+            + query.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
+    }
+
+    /// RFC 3986 section 2.3: only these need no escape anywhere.
+    private func encoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let character = Character(UnicodeScalar(byte))
+            let isPlain = character.isASCII && (character.isLetter || character.isNumber)
+            if isPlain || "-._~".contains(character) { return String(character) }
+            let digits = String(byte, radix: 16, uppercase: true)
+            return digits.count == 1 ? "%0\(digits)" : "%\(digits)"
+        }.joined()
+    }
+}
+
+/// What the gateway answered.
+package struct AdminAnswer: Sendable {
+    package var status = 0
+    package var body: [UInt8] = []
+    /// Where the next page of a listing starts; nil after the last.
+    package var next: String?
+
+    package var text: String { String(decoding: body, as: UTF8.self) }
+    package var isFine: Bool { (200..<300).contains(status) }
+}

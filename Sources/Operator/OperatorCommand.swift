@@ -1,0 +1,48 @@
+package import Gateway
+
+/// A command that talks to a running gateway: one request, or several of a listing, and what they answer.
+package struct OperatorCommand: Sendable {
+    private let inputs: ConfigurationInputs
+
+    package init(_ inputs: ConfigurationInputs) {
+        self.inputs = inputs
+    }
+
+    /// Prints the answer; the exit code tells whether it was good.
+    package func run(_ request: AdminRequest) -> CInt {
+        guard let client = client() else { return ExitCode.wrong }
+        var request = request
+        while true {
+            do throws(AdminClient.Unreachable) {
+                let answer = try client.ask(request)
+                guard answer.isFine else {
+                    Terminal.complain(complaint(answer))
+                    return ExitCode.failed
+                }
+                Terminal.say(bytes: answer.body)
+                guard let next = answer.next else { return ExitCode.fine }
+                request.query.removeAll { $0.name == "after" }
+                request.query.append(("after", next))
+            } catch {
+                Terminal.complain(error.description)
+                return ExitCode.failed
+            }
+        }
+    }
+
+    private func client() -> AdminClient? {
+        do throws(ConfigurationProblems) {
+            return AdminClient(try .find(inputs))
+        } catch {
+            Terminal.complain(error.description)
+            return nil
+        }
+    }
+
+    private func complaint(_ answer: AdminAnswer) -> String {
+        let text = answer.text.split(separator: "\n").joined(separator: "\n")
+        guard answer.status == 401 else { return text.isEmpty ? "HTTP \(answer.status)" : text }
+        return "the gateway does not take the token; give its own with SLUICE_ADMIN_TOKEN or "
+            + "SLUICE_ADMIN_TOKEN_FILE, or name its configuration with --config"
+    }
+}

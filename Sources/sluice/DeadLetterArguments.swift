@@ -1,0 +1,120 @@
+import Glibc
+import Operator
+
+/// `sluice dead-letters …`: what its words and options ask the gateway for.
+enum DeadLetterArguments {
+    private enum Verb: String, CaseIterable {
+        case list, show, export, edit, replay, purge
+    }
+
+    /// A verb and numbers; more of them are better named by a filter.
+    static let wordsMax = 501
+    private static let hint = "sluice help dead-letters"
+    private static let filters = ["--destination", "--logstore", "--code"]
+    private static let logBytesMax = 10 << 20
+
+    static let options: KeyValuePairs<String, String?> = [
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--destination": "NAME", "--logstore": "NAME", "--code": "CODE", "--all": nil,
+        "--file": "FILE",
+    ]
+
+    static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
+        let path = "/admin/dead-letters"
+        let numbers = Array(arguments.words.dropFirst())
+        let verb = try verb(arguments.words.first ?? "list")
+        let filter = filters.compactMap { option in
+            arguments.values[option].map { (name: String(option.dropFirst(2)), value: $0) }
+        }
+        switch verb {
+        case .list:
+            try refuse(numbers)
+            return AdminRequest(.get, path, query: filter, accept: arguments.accept)
+        case .export:
+            try refuse(numbers)
+            return AdminRequest(.get, path + "/export", query: filter + [("limit", "1000")])
+        case .show:
+            return AdminRequest(.get, "\(path)/\(try one(numbers, verb))", accept: arguments.accept)
+        case .edit:
+            let number = try one(numbers, verb)
+            guard let file = arguments.values["--file"] ?? (filter.isEmpty ? nil : "/dev/null")
+            else {
+                throw UsageError("edit wants --file FILE with the log, or --logstore", hint: hint)
+            }
+            return AdminRequest(
+                .put,
+                "\(path)/\(number)",
+                query: filter,
+                accept: arguments.accept,
+                body: try content(of: file)
+            )
+        case .replay, .purge:
+            let query = try selection(numbers, filter, arguments, verb)
+            return AdminRequest(
+                .post,
+                "\(path)/\(verb.rawValue)",
+                query: query,
+                accept: arguments.accept
+            )
+        }
+    }
+
+    private static func verb(_ word: String) throws(UsageError) -> Verb {
+        guard let verb = Verb(rawValue: word) else {
+            throw .unknown("verb", word, among: Verb.allCases.map(\.rawValue), hint: hint)
+        }
+        return verb
+    }
+
+    private static func refuse(_ numbers: [String]) throws(UsageError) {
+        guard let first = numbers.first else { return }
+        throw UsageError("sluice dead-letters: unexpected \(first)", hint: hint)
+    }
+
+    private static func one(_ numbers: [String], _ verb: Verb) throws(UsageError) -> Int64 {
+        guard numbers.count == 1, let number = Int64(numbers[0]), number > 0 else {
+            throw UsageError("\(verb.rawValue) wants the number of one dead letter", hint: hint)
+        }
+        return number
+    }
+
+    private static func selection(
+        _ numbers: [String],
+        _ filter: [(name: String, value: String)],
+        _ arguments: Arguments,
+        _ verb: Verb
+    ) throws(UsageError) -> [(name: String, value: String)] {
+        if let wrong = numbers.first(where: { (Int64($0) ?? 0) <= 0 }) {
+            throw UsageError("\(wrong) is not the number of a dead letter", hint: hint)
+        }
+        let isAll = arguments.flags.contains("--all")
+        guard !numbers.isEmpty || !filter.isEmpty || isAll else {
+            throw UsageError("\(verb.rawValue) wants numbers, a filter or --all", hint: hint)
+        }
+        if !numbers.isEmpty { return filter + [("ids", numbers.joined(separator: ","))] }
+        return filter.isEmpty ? [("all", "true")] : filter
+    }
+
+    private static func content(of path: String) throws(UsageError) -> [UInt8] {
+        let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw UsageError(
+                "\(path) cannot be read: \(String(cString: strerror(errno)))",
+                hint: hint
+            )
+        }
+        defer { if descriptor > 0 { close(descriptor) } }
+        var content: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 << 10)
+        while content.count <= logBytesMax {
+            let count = read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            content += piece.prefix(count)
+        }
+        guard content.count <= logBytesMax else {
+            throw UsageError("\(path) is larger than a log may be", hint: hint)
+        }
+        return content
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+/// The commands that talk to a running gateway.
+@Suite(.timeLimit(.minutes(1))) struct OperatorTests {
+    @Test("status shows the ledger to people and, asked so, JSON to scripts")
+    func status() throws {
+        let running = try RunningGateway()
+        let end = running.operatorEnd
+        let text = try end.run("status")
+        #expect(text.exitCode == 0, "\(text.errors)")
+        #expect(text.output.contains("accepted 0 = delivered 0 + queued 0"), "\(text.output)")
+        #expect(try end.ledger()?.isClosed == true)
+        withExtendedLifetime(running) {}
+    }
+
+    @Test("A poisoned log is listed, shown, exported, edited and replayed from the command line")
+    func deadLetters() throws {
+        let running = try RunningGateway()
+        let (end, sandbox, listeners) = (running.operatorEnd, running.sandbox, running.listeners)
+        #expect(sandbox.control("POST", "/poisons", #"{"key":"poison"}"#) == 200)
+        let logs = #"[{"number":"1"},{"number":"2","poison":"x"},{"number":"3"}]"#
+        #expect(
+            Client(port: listeners.devices)?.send("POST", "/logs/kill", body: logs)?.status == 200
+        )
+        let isDead = try waited {
+            try end.ledger().map { $0.dead == 1 && $0.delivered == 2 } == true
+        }
+        #expect(isDead)
+
+        let list = try end.run("dead-letters").output
+        #expect(list.contains("1 of app died of PostBodyInvalid"), "\(list)")
+        let exported = try end.run("dead-letters", "export").output
+        let id = try #require(exported.firstMatch(of: /"id":(\d+)/)?.1)
+        #expect(try end.run("dead-letters", "show", String(id)).output.contains(#""number":"2""#))
+        let scratch = ScratchDirectory()
+        let file = try scratch.write(#"{"number":"2"}"#, to: "log.json")
+        let edited = try end.run("dead-letters", "edit", String(id), "--file", file)
+        #expect(edited.exitCode == 0, "\(edited.errors)")
+        let replayed = try end.run("dead-letters", "replay", "--all")
+        #expect(replayed.output == "1 replayed\n", "\(replayed.errors)")
+        #expect(try waited { try end.ledger()?.delivered == 3 })
+        #expect(Set(sandbox.received(field: "number")) == ["1", "2", "3"])
+    }
+
+    @Test("Without a gateway, or with a wrong token, the command says so and what to do")
+    func unreachable() throws {
+        let nobody = try Program(["status", "--admin-listen", "127.0.0.1:1"]).finished()
+        #expect(nobody.exitCode == 1)
+        #expect(nobody.errors.contains("no gateway answers at 127.0.0.1:1"), "\(nobody.errors)")
+        let running = try RunningGateway()
+        let stranger = try Program(
+            ["status", "--admin-listen", "127.0.0.1:\(running.listeners.admin)"],
+            environment: ["SLUICE_ADMIN_TOKEN": String(repeating: "x", count: 32)]
+        ).finished()
+        #expect(stranger.exitCode == 1)
+        #expect(stranger.errors.contains("does not take the token"), "\(stranger.errors)")
+    }
+
+    @Test(
+        "Words that cannot be meant are answered in one line",
+        arguments: [
+            (["dead-letters", "relist"], "unknown verb relist"),
+            (["dead-letters", "replay"], "replay wants numbers, a filter or --all"),
+            (["dead-letters", "purge", "x"], "x is not the number of a dead letter"),
+            (["dead-letters", "show"], "show wants the number of one dead letter"),
+            (["dead-letters", "edit", "5"], "edit wants --file FILE"),
+            (["dead-letters", "list", "5"], "unexpected 5"),
+            (["status", "more"], "unexpected more"),
+        ]
+    )
+    func wrong(words: [String], complaint: String) throws {
+        let outcome = try Program(words).finished()
+        #expect(outcome.exitCode == 2)
+        #expect(outcome.errors.contains(complaint), "\(outcome.errors)")
+        #expect(outcome.errors.split(separator: "\n").count == 1)
+    }
+
+    /// Looks again and again, up to 20 seconds.
+    private func waited(_ condition: () throws -> Bool) rethrows -> Bool {
+        let end = Date.now + 20
+        while Date.now < end {
+            if try condition() { return true }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+        return false
+    }
+}
