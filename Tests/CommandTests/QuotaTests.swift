@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+/// A logstore with a quota, behind the whole gateway: nearly all of the quota is used, little is wasted, and
+/// another logstore does not notice.
+@Suite(.timeLimit(.minutes(1)))
+struct QuotaTests {
+    static let perSecond = 50
+    static let packets = 300
+
+    @Test("A quota is used up without wasting requests or delaying another logstore")
+    func quota() throws {
+        let scratch = ScratchDirectory()
+        let sandbox = try RunningSandbox()
+        // Each request of a device becomes a packet.
+        let configuration = sandbox.configuration(dataDirectory: "\(scratch.path)/data")
+            .replacing("packet: { age: 50ms }", with: "packet: { age: 50ms, logs: 1 }")
+        let file = try scratch.write(configuration, to: "sluice.yaml")
+        let limit = #"{"logstore":"busy","requests_per_second":\#(Self.perSecond)}"#
+        #expect(sandbox.control("POST", "/limits", limit) == 200)
+        let gateway = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
+        let port = try #require(gateway.listeners(), "\(gateway.errors.lines)").devices
+
+        let started = ContinuousClock.now
+        try post(Self.packets, to: "busy", port)
+        let posted = ContinuousClock.now
+        try post(1, to: "idle", port)
+        #expect(wait(for: 1, in: "idle", sandbox))
+        #expect(ContinuousClock.now - posted < .seconds(2))
+        #expect(wait(for: Self.packets, in: "busy", sandbox))
+        let elapsed = (ContinuousClock.now - started) / .seconds(1)
+
+        // The quota has saved up one second's worth at first.
+        let given = Double(Self.perSecond) * (elapsed + 1)
+        let refused = Double(refusals(sandbox))
+        let all = Double(Self.packets) + refused
+        #expect(Double(Self.packets) / given > 0.85)
+        #expect(refused > 0)
+        #expect(refused / all < 0.10)
+        #expect(Set(sandbox.received(field: "busy")).count == Self.packets)
+    }
+
+    private func post(_ count: Int, to logstore: String, _ port: UInt16) throws {
+        guard let client = Client(port: port) else {
+            Issue.record("nobody listens on the announced port")
+            return
+        }
+        for number in 0..<count {
+            let body = #"{"\#(logstore)":"\#(number)"}"#
+            let answer = client.send("POST", "/logs/\(logstore)", body: body)
+            #expect(answer?.status == 200)
+        }
+    }
+
+    /// Whether so many logs arrived within half a minute.
+    private func wait(for count: Int, in logstore: String, _ sandbox: RunningSandbox) -> Bool {
+        let answer = Client(port: sandbox.port)?
+            .send("GET", "/logs?logstore=\(logstore)&min=\(count)&wait_s=19&limit=1000")
+        return answer?.body.split(separator: "\n").count == count
+    }
+
+    private func refusals(_ sandbox: RunningSandbox) -> Int {
+        let stats = Client(port: sandbox.port)?.send("GET", "/stats")?.body ?? ""
+        let match = stats.firstMatch(of: /"ShardWriteQuotaExceed":([0-9]+)/)
+        return match.flatMap { Int($0.1) } ?? 0
+    }
+}
