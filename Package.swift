@@ -70,7 +70,7 @@ let package = Package(
         program(
             "sluice-bench",
             path: "Benchmarks/Bench",
-            uses: ["System", "Logs", "SLS", "CSystem", "CSQLite"]
+            uses: ["System", "Logs", "SLS", "Queue", "CSystem", "CSQLite"]
         ),
 
         tests(of: "System"),

@@ -19,10 +19,13 @@ struct Bench {
                 scratch: arguments[2],
                 seconds: Double(arguments[3]) ?? 5
             )
+        case ("backlog", 6):
+            runBacklog(arguments[1], directory: arguments[2], arguments[3...].compactMap { Int($0) })
         default:
             print(
                 "usage: sluice-bench bodies DIR FIELDS | sink | decode BODIES SECONDS "
-                    + "| floor BODIES SCRATCH SECONDS"
+                    + "| floor BODIES SCRATCH SECONDS "
+                    + "| backlog fill|kill|open|drain DIR MIB STREAMS LOGS"
             )
             exit(2)
         }

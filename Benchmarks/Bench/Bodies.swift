@@ -40,7 +40,7 @@ func writeBodies(fieldCount: Int, to directory: String) {
     var random = SplitMix(state: UInt64(fieldCount))
     var bytes = 0
     for number in 0..<64 {
-        let logs = (0..<100).map { _ in fieldCount == 4 ? small(&random) : large(&random) }
+        let logs = (0..<100).map { _ in fieldCount == 4 ? smallLog(&random) : large(&random) }
         let body = "[" + logs.joined(separator: ",\n") + "]"
         bytes += body.utf8.count
         guard let file = fopen("\(directory)/\(number).json", "w") else {
@@ -57,7 +57,7 @@ private func message(_ random: inout SplitMix) -> String {
         + "(request \(random.hex(12)), attempt \(random.below(4)) of 4 in all)"
 }
 
-private func small(_ random: inout SplitMix) -> String {
+func smallLog(_ random: inout SplitMix) -> String {
     #"{"level":"\#(random.pick(levels))","msg":"\#(message(&random))","#
         + #""device":"\#(random.hex(16))","session":\#(random.below(1_000_000_000))}"#
 }
