@@ -20,7 +20,11 @@ struct Bench {
                 seconds: Double(arguments[3]) ?? 5
             )
         case ("backlog", 6):
-            runBacklog(arguments[1], directory: arguments[2], arguments[3...].compactMap { Int($0) })
+            runBacklog(
+                arguments[1],
+                directory: arguments[2],
+                arguments[3...].compactMap { Int($0) }
+            )
         default:
             print(
                 "usage: sluice-bench bodies DIR FIELDS | sink | decode BODIES SECONDS "

@@ -16,11 +16,16 @@ extension OpenStore {
     /// Packets that delivery holds already are `handed`; the others are handed over first.
     func recover(handed: Set<Int64>) throws(SQLiteError) -> Recovery {
         try checkSize()
-        var byID: [Int64: QueuedStream] = [:]
+        // In one transaction: otherwise each of many small reads takes a lock of its own.
+        try database.write()
         ids = IdentifierSupply(after: try IdentifierSupply.highest(database.connection))
         inherit()
         for (name, ledger) in try database.ledgers() { destination(name).ledger = ledger }
-        for record in try database.streams() {
+        let records = try database.streams()
+        var byID: [Int64: QueuedStream] = [:]
+        byID.reserveCapacity(records.count)
+        streams.reserveCapacity(records.count)
+        for record in records {
             let stream = QueuedStream(record, outlet(record.key.outlet))
             byID[record.id] = stream
             streams[stream.key] = stream
@@ -95,43 +100,10 @@ extension OpenStore {
     }
 
     /// Each is plausible, and so must be their sum.
-    private func checkWeight() throws(SQLiteError) {
+    func checkWeight() throws(SQLiteError) {
         guard Plausible.counts.contains(Int64(bytes)) else {
             throw .damage("rows cannot have \(bytes) bytes")
         }
-    }
-
-    private func recoverWaiting(
-        _ byID: [Int64: QueuedStream],
-        _ queued: inout [String: Int64]
-    ) throws(SQLiteError) {
-        var found = 0
-        for id in try database.streamsWithRows() {
-            guard let stream = byID[id] else { throw .damage("rows belong to no stream (\(id))") }
-            let all = try database.sums(of: id, Int64.min...Int64.max)
-            found += all.rows
-            let sums =
-                stream.packetCount == 0
-                ? all : try database.sums(of: id, (stream.sealedThrough + 1)...Int64.max)
-            guard sums.rows > 0 else { continue }
-            stream.lastRow = sums.last
-            stream.waitingRows = sums.rows
-            stream.waitingLogs = sums.logs
-            stream.waitingRaw = sums.raw
-            weighWaiting(
-                stream.destination,
-                bytes: sums.size + sums.rows * Self.rowOverhead,
-                rows: sums.rows
-            )
-            try checkWeight()
-            queued[stream.key.destination, default: 0] += Int64(sums.logs)
-            try database.rows(of: id, after: stream.sealedThrough) { row in
-                stream.oldest = begin(row)
-                return false
-            }
-            stream.outlet.schedule(stream)
-        }
-        guard found == rows else { throw .damage("\(found - rows) rows belong to no packet") }
     }
 
     private func recoverLetters() throws(SQLiteError) {
@@ -158,7 +130,6 @@ extension OpenStore {
             repaired.append((destination.name, before.queued + before.dead, found + dead))
             destination.change { $0.close(queued: found, dead: dead) }
         }
-        if !repaired.isEmpty { try database.write() }
         return repaired
     }
 }

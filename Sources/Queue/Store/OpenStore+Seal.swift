@@ -66,11 +66,14 @@ extension OpenStore {
         packet.stream.destination.queuedLogs -= packet.record.logs
     }
 
-    /// Lets everything that waits for the destination be sealed as it is.
+    /// Lets everything that waits for the destination be sealed as it is, the oldest first: that is also the
+    /// order on the disk, and in another one each packet would touch pages of its own.
     func flush(_ name: String) {
         guard let destination = destinations[name] else { return }
-        for stream in streams.values
-        where stream.destination === destination && stream.waitingRows > 0 {
+        let waiting = streams.values
+            .filter { $0.destination === destination && $0.waitingRows > 0 }
+            .sorted { ($0.oldest, $0.id) < ($1.oldest, $1.id) }
+        for stream in waiting {
             stream.flushThrough = stream.lastRow
             stream.outlet.schedule(stream)
         }

@@ -5,7 +5,6 @@ extension QueueDatabase {
         var logs = 0
         var raw = 0
         var size = 0
-        var last: Int64 = 0
     }
 
     func ledgers() throws(SQLiteError) -> [String: Ledger] {
@@ -45,23 +44,17 @@ extension QueueDatabase {
         return rows
     }
 
-    /// The ids of the streams that have rows, each found with one step in the index.
-    func streamsWithRows() throws(SQLiteError) -> [Int64] {
-        let next = try connection.prepare(
+    /// Visits all rows with the ids of their streams, stream by stream and in order, without their payloads.
+    func everyRow(
+        _ visit: (RowRecord, Int64) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
+        let all = try connection.prepare(
             """
-            SELECT stream FROM rows INDEXED BY rows_by_stream WHERE stream > ? ORDER BY stream LIMIT 1
+            SELECT id, logs, raw, size, received, stream FROM rows INDEXED BY rows_by_stream
+            ORDER BY stream, id
             """
         )
-        let least = try connection.integer("SELECT min(stream) FROM rows INDEXED BY rows_by_stream")
-        guard least >= 0 else { throw .damage("rows belong to no stream (\(least))") }
-        var found: [Int64] = []
-        next.bind(1, 0)
-        while try next.step() {
-            found.append(next.integer(0))
-            next.reset()
-            next.bind(1, found[found.count - 1])
-        }
-        return found
+        while try all.step() { try visit(try RowRecord(all), all.integer(5)) }
     }
 
     func sums(of stream: Int64, _ rows: ClosedRange<Int64>) throws(SQLiteError) -> Sums {
@@ -74,7 +67,6 @@ extension QueueDatabase {
             sums.logs = Int(try rowSums.integer(1, in: Plausible.counts))
             sums.raw = Int(try rowSums.integer(2, in: Plausible.counts))
             sums.size = Int(try rowSums.integer(3, in: Plausible.counts))
-            sums.last = rowSums.integer(7)
             // A negative number hides in a sum.
             let isPlausible = (4...6).allSatisfy { rowSums.integer($0) >= 0 }
             guard isPlausible else { throw .damage("rows of stream \(stream) have negative sizes") }

@@ -44,7 +44,7 @@ final class QueueDatabase {
         )
         rowSums = try connection.prepare(
             """
-            SELECT count(*), sum(logs), sum(raw), sum(size), min(logs), min(raw), min(size), max(id)
+            SELECT count(*), sum(logs), sum(raw), sum(size), min(logs), min(raw), min(size)
             FROM rows INDEXED BY rows_by_stream
             WHERE stream = ?1 AND id BETWEEN ?2 AND ?3
             """
