@@ -43,6 +43,7 @@ extension Destination {
         outlet.status.lastFailure = failure
         status.withLock { status in
             status.failures[failure.kind, default: 0] += 1
+            status.results[failure.result, default: 0] += 1
             status.failuresInARow = inARow
             status.lastFailure = failure
         }

@@ -71,6 +71,8 @@ package struct DestinationStatus: Sendable {
     package internal(set) var sentWireBytes = 0
 
     package internal(set) var failures: [DeliveryFailure.Kind: Int] = [:]
+    /// The same failures, as SLS's SDKs call them.
+    package internal(set) var results: [ProducerResult: Int] = [:]
     package internal(set) var failuresInARow = 0
     package internal(set) var lastFailure: DeliveryFailure?
     package internal(set) var lastSuccess: WallTime?

@@ -28,8 +28,8 @@ package struct QueueStatus: Sendable, Equatable {
         /// of them was refused for; in the ledger they are among the discarded.
         package var refusedLogs = 0
         package var lastRefusal: DeathReason?
-        /// The ledger says what is here. Looked at once a second.
-        package var isBalanced = true
+        /// Logs by which the ledger does not say what is here; 0 is as it must be. Looked at once a second.
+        package var imbalance = 0
         /// What it takes of the queue, and what it may; nil has no bound but the queue's own.
         package var bytes = 0
         package var bytesMax: Int?

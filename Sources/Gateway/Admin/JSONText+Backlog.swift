@@ -9,7 +9,10 @@ extension JSONText {
         member("bytes_max", destination.bytesMax)
         member("packets", destination.packets)
         age("oldest_seconds", of: destination.oldest, now: now)
+        member("dead_bytes", destination.deadBytes)
         member("dropped_logs", destination.dropped)
+        member("refused_logs", destination.refusedLogs)
+        member("last_refusal", destination.lastRefusal.map { "\($0.code): \($0.message)" })
         member("logstores", destination.logstores)
         member("logstores_max", destination.logstoresMax)
     }

@@ -49,6 +49,12 @@ struct JSONText {
         raw(decimalSeconds(seconds))
     }
 
+    /// Up to three decimals.
+    mutating func member(_ name: String, decimal value: Double?) {
+        key(name)
+        raw(value.map(decimalText) ?? "null")
+    }
+
     mutating func element(_ value: String) {
         raw(jsonQuoted(value))
     }
@@ -77,6 +83,17 @@ struct JSONText {
     private mutating func separate() {
         if needsComma { text += "," }
     }
+}
+
+/// "12.345", "-0.5", "3".
+func decimalText(_ value: Double) -> String {
+    guard value.isFinite, value.magnitude < 1e15 else { return "0" }
+    let thousandths = Int((value * 1000).rounded())
+    let text = "\(thousandths.magnitude / 1000)"
+    let fraction = thousandths.magnitude % 1000
+    var digits = "\(fraction + 1000)".dropFirst()
+    while digits.last == "0" { digits.removeLast() }
+    return (thousandths < 0 ? "-" : "") + text + (digits.isEmpty ? "" : "." + digits)
 }
 
 /// "12.345"; a negative duration, from a clock that jumped, is nothing.

@@ -15,6 +15,7 @@ extension GatewayReport {
             json.member("ready", reasons.isEmpty)
             json.array("reasons") { json in reasons.forEach { json.element($0) } }
             json.object("ledger") { $0.ledger(queue.ledger) }
+            json.member("ledger_closed", queue.destinations.values.allSatisfy { $0.imbalance == 0 })
             json.object("queue") { $0.queue(queue, now: now) }
             json.array("destinations") { json in
                 for destination in destinations {
@@ -60,7 +61,7 @@ extension GatewayReport {
 }
 
 extension JSONText {
-    fileprivate mutating func ledger(_ ledger: Ledger) {
+    mutating func ledger(_ ledger: Ledger) {
         member("accepted", ledger.accepted)
         member("delivered", ledger.delivered)
         member("queued", ledger.queued)
@@ -78,44 +79,16 @@ extension JSONText {
         member("streams", queue.streams)
         member("packets", queue.packets)
         age("oldest_seconds", of: queue.oldest, now: now)
+        member("isolations", queue.isolations)
+        member("isolations_waiting", queue.isolationsWaiting)
         member("commits", queue.commits)
+        object("duplicates") { json in
+            json.member("known", queue.repeats.known)
+            json.member("repeated", queue.repeats.repeated)
+            json.member("forgotten_early", queue.repeats.forgottenEarly)
+        }
         member("database_bytes", queue.databaseBytes)
         member("log_bytes", queue.logBytes)
         member("disk_free_bytes", queue.freeBytes)
-    }
-
-    fileprivate mutating func destination(_ destination: GatewayReport.Destination, now: WallTime) {
-        member("name", destination.name)
-        member("configured", true)
-        member("endpoint", destination.endpoint)
-        member("project", destination.project)
-        member("logstore", destination.logstore)
-        let delivery = destination.delivery
-        member("state", delivery.stateName)
-        member("trouble", delivery.trouble)
-        object("ledger") { $0.ledger(destination.queue.ledger) }
-        object("queue") { $0.backlog(destination.queue, now: now) }
-        object("delivery") { json in
-            json.member("in_flight", delivery.inFlight)
-            json.member("waiting_for_retry", delivery.waitingRetry)
-            json.member("isolated_packets", delivery.isolated.packets)
-            json.member("sent_packets", delivery.sentPackets)
-            json.member("sent_logs", delivery.sentLogs)
-            json.member("failures", delivery.failures.values.reduce(0, +))
-            json.member("failures_in_a_row", delivery.failuresInARow)
-            json.member("last_success", delivery.lastSuccess?.rfc3339)
-        }
-        guard let failure = delivery.lastFailure else { return member("last_error", String?.none) }
-        object("last_error") { json in
-            json.member("time", failure.at.rfc3339)
-            json.member("logstore", failure.logstore)
-            json.member("error", failure.summary)
-            json.object("result") { json in
-                json.member("name", failure.result.name)
-                json.member("number", failure.result.number)
-            }
-            json.member("request_id", failure.requestID)
-            json.member("remedy", failure.remedy)
-        }
     }
 }

@@ -48,11 +48,18 @@ extension GatewayReport.Destination {
     fileprivate func lines(_ now: WallTime) -> [String] {
         var lines = ["  sends to   \(project)/\(logstore) at \(endpoint)"]
         lines += queue.ledger.lines
+        if queue.imbalance != 0 {
+            lines.append(
+                "             IT IS OFF BY \(queue.imbalance) LOGS: report this as a defect of Sluice"
+            )
+        }
         if let oldest = queue.oldest {
             let age = Duration.nanoseconds(now.nanoseconds - oldest.nanoseconds)
             lines.append("  oldest     \(spanText(age))")
         }
-        if let trouble = delivery.trouble { lines.append("  trouble    \(trouble)") }
+        if let trouble { lines.append("  trouble    \(trouble)") }
+        // The destination's own trouble is theirs too.
+        if delivery.trouble == nil { lines += troubledLogstores }
         if let failure = delivery.lastFailure {
             let id = failure.requestID.map { " (request id \($0))" } ?? ""
             lines += [
@@ -61,6 +68,21 @@ extension GatewayReport.Destination {
             ]
         }
         return lines
+    }
+}
+
+extension GatewayReport.Destination {
+    private static let shownMax = 10
+
+    /// Logstores that take nothing while others do.
+    fileprivate var troubledLogstores: [String] {
+        let troubles = outlets.compactMap { outlet in
+            outlet.delivery?.trouble.map {
+                "  logstore   \(outlet.logstore), \(outlet.queue.queued) queued: \($0)"
+            }
+        }
+        let more = troubles.count - Self.shownMax
+        return troubles.prefix(Self.shownMax) + (more > 0 ? ["             and \(more) more"] : [])
     }
 }
 

@@ -4,7 +4,7 @@ extension DeviceSettings {
         var duplicates = section.section("duplicates")
         let window = Kind<Duration>.duration(.zero ... .seconds(86_400 * 30))
         if let window = duplicates.value("window", window) { settings.duplicates.window = window }
-        if let count = duplicates.value("max", .count(0...5_000_000)) {
+        if let count = duplicates.value("max", .count(0...2_000_000)) {
             settings.duplicates.max = count
         }
         duplicates.refuseOthers()

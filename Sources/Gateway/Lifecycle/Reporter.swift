@@ -94,6 +94,7 @@ extension GatewayReport.Destination {
             endpoint: destination.endpoints[0].description,
             project: destination.project,
             logstore: logstore,
+            lanes: destination.transfer.lanes,
             queue: queue,
             delivery: delivery
         )

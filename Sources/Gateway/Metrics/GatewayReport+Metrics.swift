@@ -15,8 +15,9 @@ extension GatewayReport {
             destinations.map { ($0.name, $0.queue.ledger) }
                 + strangers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         )
-        page.backlogs(destinations, now: now)
+        page.backlogs(destinations)
         page.delivery(destinations, now: now)
+        page.logstores(destinations, now: now)
         page.family("sluice_ready", .gauge, "Whether traffic should be sent here.") {
             $0.add(reasonsAgainstTraffic.isEmpty)
         }

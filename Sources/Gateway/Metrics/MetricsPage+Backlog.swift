@@ -1,9 +1,8 @@
 import Queue
-import System
 
 extension MetricsPage {
-    /// What waits for each destination. Logstores are as many as the destinations' bounds allow.
-    mutating func backlogs(_ destinations: [GatewayReport.Destination], now: WallTime) {
+    /// What waits for each destination.
+    mutating func backlogs(_ destinations: [GatewayReport.Destination]) {
         family("sluice_destination_admission", .gauge, "1 for what is said to new batches.") {
             for each in destinations {
                 for admission in QueueAdmission.all {
@@ -41,29 +40,22 @@ extension MetricsPage {
         ) {
             for each in destinations { $0.add(each.queue.dropped, ["destination": each.name]) }
         }
-        family("sluice_logstore_queued_logs", .gauge, "Logs of a logstore in the queue.") {
-            for each in destinations {
-                for (logstore, outlet) in each.outlets {
-                    $0.add(outlet.queued, ["destination": each.name, "logstore": logstore])
-                }
-            }
+        family("sluice_destination_dead_bytes", .gauge, "What dead letters take of those bytes.") {
+            for each in destinations { $0.add(each.queue.deadBytes, ["destination": each.name]) }
         }
-        family("sluice_logstore_oldest_seconds", .gauge, "Age of the oldest of them.") {
-            for each in destinations {
-                for (logstore, outlet) in each.outlets {
-                    $0.add(
-                        seconds: outlet.oldest.map { now - $0 } ?? .zero,
-                        ["destination": each.name, "logstore": logstore]
-                    )
-                }
-            }
+        family(
+            "sluice_logs_refused_total",
+            .counter,
+            "Logs of refused packets that were dropped as configured; they are among the discarded."
+        ) {
+            for each in destinations { $0.add(each.queue.refusedLogs, ["destination": each.name]) }
         }
-    }
-}
-
-extension GatewayReport.Destination {
-    /// Those in the queue, by name.
-    fileprivate var outlets: [(key: String, value: QueueStatus.Outlet)] {
-        queue.outlets.sorted { $0.key < $1.key }
+        family(
+            "sluice_ledger_imbalance_logs",
+            .gauge,
+            "Logs by which the ledger does not say what is here; 0 is as it must be."
+        ) {
+            for each in destinations { $0.add(each.queue.imbalance, ["destination": each.name]) }
+        }
     }
 }

@@ -6,6 +6,10 @@ extension MetricsPage {
     mutating func delivery(_ destinations: [GatewayReport.Destination], now: WallTime) {
         let gauges: KeyValuePairs<String, (String, KeyPath<DestinationStatus, Int>)> = [
             "sluice_delivery_in_flight": ("Requests to the destination under way.", \.inFlight),
+            "sluice_delivery_limit": ("Requests that may be under way.", \.limit),
+            "sluice_delivery_leased_packets": (
+                "Packets that delivery has from the queue, those under way included.", \.leased
+            ),
             "sluice_delivery_waiting_for_retry": (
                 "Packets that wait to be tried again.", \.waitingRetry
             ),
@@ -23,25 +27,31 @@ extension MetricsPage {
             "sluice_delivery_isolated_packets_total": (
                 "Packets given back to have a log taken out that SLS refuses.", \.isolated.packets
             ),
+            "sluice_delivery_discarded_packets_total": (
+                "Packets dropped for want of a permission, with drop_unauthorized.",
+                \.discarded.packets
+            ),
+            "sluice_delivery_relaned_packets_total": (
+                "Packets that needed another lane.", \.relaned
+            ),
+            "sluice_delivery_unreadable_packets_total": (
+                "Packets that the queue could not read any more.", \.voided.packets
+            ),
+            "sluice_delivery_unknown_outcomes_total": (
+                "Requests whose packet may be stored though no answer said so.", \.unknownOutcomes
+            ),
+            "sluice_delivery_stored_before_total": (
+                "Packets that an earlier request had stored.", \.storedBefore
+            ),
+            "sluice_delivery_resigned_total": (
+                "Requests signed anew for SLS's clock.", \.resigned
+            ),
         ]
         for (name, (help, path)) in counters {
             family(name, .counter, help) { $0.add(destinations, path) }
         }
-        family("sluice_delivery_failures_total", .counter, "Attempts that failed, by kind.") {
-            for each in destinations {
-                for kind in DeliveryFailure.Kind.allCases {
-                    $0.add(
-                        each.delivery.failures[kind] ?? 0,
-                        ["destination": each.name, "kind": kind.rawValue]
-                    )
-                }
-            }
-        }
-        family("sluice_delivery_failing", .gauge, "Whether something keeps logs from arriving.") {
-            for each in destinations {
-                $0.add(each.delivery.trouble != nil, ["destination": each.name])
-            }
-        }
+        failures(destinations)
+        states(destinations)
         family("sluice_delivery_seconds", .histogram, "How long answered requests took.") {
             for each in destinations {
                 let latency = each.delivery.latency
@@ -55,10 +65,64 @@ extension MetricsPage {
         }
         family("sluice_queue_oldest_seconds", .gauge, "Age of the oldest log in the queue.") {
             for each in destinations {
-                let age = each.queue.oldest.map {
-                    Duration.nanoseconds(now.nanoseconds - $0.nanoseconds)
-                }
+                let age = each.queue.oldest.map { now - $0 }
                 $0.add(seconds: age ?? .zero, ["destination": each.name])
+            }
+        }
+    }
+
+    private mutating func failures(_ destinations: [GatewayReport.Destination]) {
+        family("sluice_delivery_failures_total", .counter, "Attempts that failed, by kind.") {
+            for each in destinations {
+                for kind in DeliveryFailure.Kind.allCases {
+                    $0.add(
+                        each.delivery.failures[kind] ?? 0,
+                        ["destination": each.name, "kind": kind.rawValue]
+                    )
+                }
+            }
+        }
+        family(
+            "sluice_delivery_results_total",
+            .counter,
+            "The same attempts, by what SLS's SDKs would report."
+        ) {
+            for each in destinations {
+                for result in ProducerResult.allCases where each.delivery.results[result] != nil {
+                    $0.add(
+                        each.delivery.results[result] ?? 0,
+                        ["destination": each.name, "result": result.name]
+                    )
+                }
+            }
+        }
+    }
+
+    private mutating func states(_ destinations: [GatewayReport.Destination]) {
+        family("sluice_delivery_state", .gauge, "1 for what the destination is doing.") {
+            for each in destinations {
+                for state in DestinationStatus.stateNames {
+                    $0.add(
+                        each.delivery.stateName == state,
+                        ["destination": each.name, "state": state]
+                    )
+                }
+            }
+        }
+        family("sluice_delivery_failing", .gauge, "Whether something keeps logs from arriving.") {
+            for each in destinations {
+                $0.add(each.delivery.trouble != nil, ["destination": each.name])
+            }
+        }
+        family(
+            "sluice_delivery_rate",
+            .gauge,
+            "Requests a second, while the project's quota paces them."
+        ) {
+            for each in destinations {
+                if let rate = each.delivery.rate {
+                    $0.add(decimal: rate, ["destination": each.name])
+                }
             }
         }
     }

@@ -16,6 +16,12 @@ extension MetricsPage {
             "sluice_queue_packets": ("Packets sealed and not yet delivered.", \.packets),
             "sluice_queue_waiting_bytes": ("Bytes that wait for a commit.", \.waitingBytes),
             "sluice_queue_recent_bytes": ("Payloads kept in memory.", \.recentBytes),
+            "sluice_queue_isolations_waiting": (
+                "Refused packets that wait to be taken apart.", \.isolationsWaiting
+            ),
+            "sluice_queue_known_requests": (
+                "Requests remembered to recognise a repetition.", \.repeats.known
+            ),
             "sluice_queue_database_bytes": ("The database file.", \.databaseBytes),
             "sluice_queue_log_bytes": ("The write-ahead log.", \.logBytes),
             "sluice_queue_disk_free_bytes": ("Free space beside the queue.", \.freeBytes),
@@ -32,6 +38,19 @@ extension MetricsPage {
             "sluice_queue_salvages_total": ("Damaged databases moved aside.", \.salvages),
             "sluice_queue_salvaged_logs_total": ("Logs saved from those.", \.salvagedLogs),
             "sluice_queue_lost_logs_total": ("Logs that could not be saved.", \.lostLogs),
+            "sluice_queue_repeated_requests_total": (
+                "Requests that were stored before, and were not again.", \.repeats.repeated
+            ),
+            "sluice_queue_forgotten_early_total": (
+                "Requests forgotten before devices.duplicates.window, because of its max.",
+                \.repeats.forgottenEarly
+            ),
+            "sluice_queue_ledger_imbalances_total": (
+                "How often a ledger did not agree with the queue.", \.ledgerImbalances
+            ),
+            "sluice_queue_isolations_total": (
+                "Refused packets that were taken apart.", \.isolations
+            ),
             "sluice_queue_repaired_logs_total": (
                 "Logs by which ledgers were put right at start.", \.repairedLogs
             ),

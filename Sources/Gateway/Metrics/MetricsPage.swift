@@ -21,6 +21,10 @@ struct MetricsPage {
             add(written: decimalSeconds(seconds), labels)
         }
 
+        mutating func add(decimal value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
+            add(written: decimalText(value), labels)
+        }
+
         mutating func add(_ flag: Bool, _ labels: KeyValuePairs<String, String> = [:]) {
             add(written: flag ? "1" : "0", labels)
         }

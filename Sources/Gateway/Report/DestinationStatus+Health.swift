@@ -1,22 +1,70 @@
 import Delivery
 import System
 
+/// Why nothing is sent for now, and when the next probe goes; nil while one is on its way.
+struct Standstill: Equatable {
+    let reason: String
+    let until: WallTime?
+}
+
 extension DestinationStatus {
+    /// So many failures in a row are more than bad luck or a quota that is used to the full.
+    private static let failuresMin = 3
+
     /// What keeps logs from arriving there; nil while all is well, and before the first attempt.
     var trouble: String? {
-        switch state {
-        case .waitingForCredential(let reason), .paused(let reason, _): return reason
-        case .running, .stopped: break
-        }
-        guard let lastFailure, lastSuccess.map({ $0 < lastFailure.at }) ?? true else { return nil }
+        if case .waitingForCredential(let reason) = state { return reason }
+        if let standstill { return standstill.reason }
+        guard failuresInARow >= Self.failuresMin, let lastFailure else { return nil }
         return "\(lastFailure.summary); \(lastFailure.remedy)"
+    }
+
+    /// A destination stands still with all of its logstores.
+    var standstill: Standstill? {
+        switch state {
+        case .paused(let reason, let until): return Standstill(reason: reason, until: until)
+        case .waitingForCredential, .stopped: return nil
+        case .running: break
+        }
+        let standstills = outlets.map(\.standstill)
+        guard !standstills.contains(nil) else { return nil }
+        return standstills.compactMap(\.self).min {
+            $0.until ?? .distantPast < $1.until ?? .distantPast
+        }
     }
 
     var stateName: String {
         switch state {
         case .waitingForCredential: "waiting_for_credential"
-        case .paused: "paused"
-        case .running, .stopped: trouble == nil ? "fine" : "failing"
+        case .stopped: "stopped"
+        case .running, .paused:
+            standstill != nil ? "paused" : trouble == nil ? "fine" : "failing"
         }
     }
+
+    static let stateNames = ["fine", "failing", "paused", "waiting_for_credential", "stopped"]
+}
+
+extension OutletStatus {
+    var standstill: Standstill? {
+        guard case .paused(let reason, let until) = state else { return nil }
+        return Standstill(reason: reason, until: until)
+    }
+
+    /// What keeps its logs from arriving; nil once something was stored after the last failure.
+    var trouble: String? {
+        if let standstill { return standstill.reason }
+        guard let lastFailure, lastSuccess.map({ $0 < lastFailure.at }) ?? true else { return nil }
+        return "\(lastFailure.summary); \(lastFailure.remedy)"
+    }
+
+    var stateName: String {
+        standstill != nil ? "paused" : trouble == nil ? "fine" : "failing"
+    }
+
+    static let stateNames = ["fine", "failing", "paused"]
+}
+
+extension WallTime {
+    fileprivate static let distantPast = WallTime(nanoseconds: .min)
 }

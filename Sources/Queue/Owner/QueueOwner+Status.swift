@@ -72,7 +72,7 @@ extension QueueOwner {
             shown.deadBytes = destination.deadBytes
             shown.refusedLogs = departures.discardsOf[name]?.logs ?? 0
             shown.lastRefusal = departures.discardsOf[name]?.last
-            shown.isBalanced = !imbalances.contains { $0.destination == name }
+            shown.imbalance = imbalances.first { $0.destination == name }?.logs ?? 0
             shown.bytes = destination.bytes
             shown.bytesMax = destination.rules.bytesMax
             shown.dropped = counts.dropped[name] ?? 0

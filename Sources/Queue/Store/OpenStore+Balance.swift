@@ -5,6 +5,15 @@ struct Imbalance: Equatable {
     /// What was counted where logs and dead letters come and go.
     let queued: Int
     let dead: Int
+
+    /// By how many logs, wherever they are missing; never 0.
+    var logs: Int {
+        let sum =
+            ledger.delivered + ledger.queued + ledger.dead + ledger.expired + ledger.discarded
+        return Int(clamping: (ledger.accepted - sum).magnitude)
+            + Int(clamping: (ledger.queued - Int64(queued)).magnitude)
+            + Int(clamping: (ledger.dead - Int64(dead)).magnitude)
+    }
 }
 
 extension OpenStore {

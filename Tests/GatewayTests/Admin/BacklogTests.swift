@@ -17,6 +17,10 @@ import Testing
         queue.admission = .destinationFull
         queue.packets = 3
         queue.dropped = 7
+        queue.deadBytes = 2
+        queue.refusedLogs = 6
+        queue.lastRefusal = DeathReason(code: "Unauthorized", message: "denied")
+        queue.imbalance = 9
         queue.logstores = 2
         queue.logstoresMax = 5
         queue.oldest = WallTime(seconds: 999_990)
@@ -35,7 +39,7 @@ import Testing
         json.object { $0.backlog(queue, now: now) }
         #expect(
             json.text == """
-                {"admission":"destination_full","bytes":10,"bytes_max":100,"packets":3,"oldest_seconds":10.000,"dropped_logs":7,"logstores":2,"logstores_max":5}
+                {"admission":"destination_full","bytes":10,"bytes_max":100,"packets":3,"oldest_seconds":10.000,"dead_bytes":2,"dropped_logs":7,"refused_logs":6,"last_refusal":"Unauthorized: denied","logstores":2,"logstores_max":5}
                 """
         )
         var empty = JSONText()
@@ -59,11 +63,11 @@ import Testing
                     endpoint: "",
                     project: "",
                     logstore: "*",
+                    lanes: 0,
                     queue: queue,
                     delivery: DestinationStatus(settings)
                 )
-            ],
-            now: now
+            ]
         )
         #expect(problems(inMetrics: page.text) == [])
         for line in [
@@ -75,8 +79,9 @@ import Testing
             #"sluice_destination_logstores{destination="app"} 2"#,
             #"sluice_destination_max_logstores{destination="app"} 5"#,
             #"sluice_logs_dropped_total{destination="app"} 7"#,
-            #"sluice_logstore_queued_logs{destination="app",logstore="a"} 4"#,
-            #"sluice_logstore_oldest_seconds{destination="app",logstore="a"} 10.000"#,
+            #"sluice_destination_dead_bytes{destination="app"} 2"#,
+            #"sluice_logs_refused_total{destination="app"} 6"#,
+            #"sluice_ledger_imbalance_logs{destination="app"} 9"#,
         ] {
             #expect(page.text.contains(line + "\n"), "\(line)")
         }

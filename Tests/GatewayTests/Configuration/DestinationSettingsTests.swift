@@ -243,7 +243,7 @@ private func destination(
             ),
             (
                 "devices: {duplicates: {max: -1}}",
-                "devices.duplicates.max: -1 is not between 0 and 5000000"
+                "devices.duplicates.max: -1 is not between 0 and 2000000"
             ),
             (
                 "devices: {duplicates: on}",

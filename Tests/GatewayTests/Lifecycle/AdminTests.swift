@@ -110,7 +110,8 @@ import Testing
         #expect(ready.status == 503)
         #expect(ready.text.contains("destination default"))
         let status = try trial.admin("/admin/status").text
-        #expect(status.contains(#""state":"failing""#))
+        #expect(!status.contains(#""state":"fine""#))
+        #expect(status.contains(#""trouble":"CURLE_7"#))
         #expect(status.contains(#""remedy":""#))
         // Accepting goes on.
         #expect(try trial.devices.post("/logs/hello", #"{"a":1}"#.utf8).status == 200)

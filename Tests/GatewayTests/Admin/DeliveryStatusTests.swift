@@ -1,0 +1,193 @@
+import Queue
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+@testable import Gateway
+
+/// What is shown of a destination and its logstores.
+@Suite struct DeliveryStatusTests {
+    private let now = WallTime(seconds: 1_000_000)
+
+    private func failure(_ logstore: String, at seconds: Int64 = 999_999) -> DeliveryFailure {
+        DeliveryFailure(
+            kind: .unauthorized,
+            result: .sendUnauthorized,
+            logstore: logstore,
+            status: 401,
+            code: "Unauthorized",
+            message: "denied",
+            requestID: "5F00",
+            remedy: "check the policy",
+            at: WallTime(seconds: seconds)
+        )
+    }
+
+    private func outlet(
+        _ logstore: String,
+        _ change: (inout OutletStatus) -> Void = { _ in }
+    ) -> OutletStatus {
+        var outlet = OutletStatus(logstore: logstore)
+        change(&outlet)
+        return outlet
+    }
+
+    private func paused(_ logstore: String, until seconds: Int64?) -> OutletStatus {
+        outlet(logstore) {
+            $0.state = .paused(reason: "denied", until: seconds.map { WallTime(seconds: $0) })
+            $0.lastFailure = failure(logstore)
+        }
+    }
+
+    private func destination(
+        _ outlets: [OutletStatus] = [],
+        _ change: (inout DestinationStatus) -> Void = { _ in }
+    ) throws -> GatewayReport.Destination {
+        var delivery = DestinationStatus(
+            DestinationSettings(
+                name: "app",
+                endpoint: try Endpoint(parsing: "https://cn-hangzhou.log.aliyuncs.com"),
+                project: "my-project"
+            )
+        )
+        delivery.state = .running
+        for outlet in outlets { delivery.byLogstore[outlet.logstore] = outlet }
+        change(&delivery)
+        var queue = QueueStatus.Destination()
+        queue.outlets["a"] = .init()
+        queue.outlets["a"]?.queued = 4
+        return .init(
+            name: "app",
+            endpoint: "https://cn-hangzhou.log.aliyuncs.com",
+            project: "my-project",
+            logstore: "*",
+            lanes: 2,
+            queue: queue,
+            delivery: delivery
+        )
+    }
+
+    @Test("A destination is what its state says, and stands still with all of its logstores")
+    func states() throws {
+        #expect(try destination().delivery.stateName == "fine")
+        #expect(try destination([outlet("a"), paused("b", until: 5)]).delivery.stateName == "fine")
+        let still = try destination([paused("a", until: 7), paused("b", until: 5)]).delivery
+        #expect(still.stateName == "paused")
+        #expect(still.standstill == Standstill(reason: "denied", until: WallTime(seconds: 5)))
+        let flying = try destination([paused("a", until: 7), paused("b", until: nil)]).delivery
+        #expect(flying.standstill?.until == nil)
+        let waiting = try destination { $0.state = .waitingForCredential(reason: "none") }.delivery
+        #expect(waiting.stateName == "waiting_for_credential")
+        #expect(waiting.trouble == "none")
+        #expect(try destination { $0.state = .stopped }.delivery.stateName == "stopped")
+    }
+
+    @Test("One failure is no trouble, several in a row are")
+    func failing() throws {
+        func delivery(_ count: Int) throws -> DestinationStatus {
+            try destination([outlet("a")]) {
+                $0.lastFailure = failure("a")
+                $0.failuresInARow = count
+            }.delivery
+        }
+        #expect(try delivery(2).trouble == nil)
+        #expect(try delivery(3).trouble == "401 Unauthorized: denied; check the policy")
+        #expect(try delivery(3).stateName == "failing")
+    }
+
+    @Test("A logstore is in trouble until something was stored after its last failure")
+    func outletTrouble() {
+        let failing = outlet("a") { $0.lastFailure = failure("a", at: 10) }
+        #expect(failing.stateName == "failing")
+        let recovered = outlet("a") {
+            $0.lastFailure = failure("a", at: 10)
+            $0.lastSuccess = WallTime(seconds: 11)
+        }
+        #expect(recovered.stateName == "fine")
+        #expect(recovered.trouble == nil)
+        #expect(paused("a", until: 1).stateName == "paused")
+    }
+
+    @Test("The status shows each logstore with its gate, its rate and its last error")
+    func document() throws {
+        let shown = try destination([
+            outlet("a") {
+                $0.limit = 3
+                $0.inFlight = 2
+                $0.waiting = 1
+                $0.rate = 12.5
+                $0.sentPackets = 9
+            },
+            paused("b", until: 1_000_005),
+        ])
+        var json = JSONText()
+        json.object { $0.destination(shown, now: now) }
+        for part in [
+            #""state":"fine","trouble":null,"next_attempt":null"#,
+            #""ledger_closed":true"#,
+            #""lanes":2"#,
+            #"{"logstore":"a","queued_logs":4,"packets":0,"oldest_seconds":null,"state":"fine","trouble":null,"next_attempt":null,"limit":3,"in_flight":2,"waiting_packets":1,"waiting_for_retry":0,"rate":12.5,"sent_packets":9,"#,
+            #"{"logstore":"b","queued_logs":0,"packets":0,"oldest_seconds":null,"state":"paused","trouble":"denied","next_attempt":"1970-01-12T13:46:45"#,
+            #""kind":"unauthorized","error":"401 Unauthorized: denied","result":{"name":"LOG_PRODUCER_SEND_UNAUTHORIZED","number":6},"request_id":"5F00","remedy":"check the policy"}"#,
+        ] {
+            #expect(json.text.contains(part), "\(part) is not in \(json.text)")
+        }
+    }
+
+    @Test("A logstore to which nothing was sent yet is idle")
+    func idle() throws {
+        var json = JSONText()
+        json.object { $0.destination(try! destination(), now: now) }
+        #expect(json.text.contains(#""oldest_seconds":null,"state":"idle"}"#), "\(json.text)")
+    }
+
+    @Test("The metrics follow the format, by destination and by logstore")
+    func metrics() throws {
+        let shown = try destination([
+            outlet("a") {
+                $0.limit = 3
+                $0.rate = 0.5
+                $0.sentLogs = 8
+                $0.failures[.quota] = 2
+            },
+            paused("b", until: nil),
+        ]) {
+            $0.limit = 16
+            $0.rate = 40
+            $0.results[.sendQuotaError] = 2
+            $0.failures[.quota] = 2
+        }
+        var page = MetricsPage()
+        page.delivery([shown], now: now)
+        page.logstores([shown], now: now)
+        #expect(problems(inMetrics: page.text) == [])
+        for line in [
+            #"sluice_delivery_limit{destination="app"} 16"#,
+            #"sluice_delivery_rate{destination="app"} 40"#,
+            #"sluice_delivery_state{destination="app",state="fine"} 1"#,
+            #"sluice_delivery_state{destination="app",state="paused"} 0"#,
+            #"sluice_delivery_results_total{destination="app",result="LOG_PRODUCER_SEND_QUOTA_ERROR"} 2"#,
+            #"sluice_logstore_queued_logs{destination="app",logstore="a"} 4"#,
+            #"sluice_logstore_limit{destination="app",logstore="a"} 3"#,
+            #"sluice_logstore_rate{destination="app",logstore="a"} 0.5"#,
+            #"sluice_logstore_logs_total{destination="app",logstore="a"} 8"#,
+            #"sluice_logstore_failures_total{destination="app",logstore="a",kind="quota"} 2"#,
+            #"sluice_logstore_paused{destination="app",logstore="a"} 0"#,
+            #"sluice_logstore_paused{destination="app",logstore="b"} 1"#,
+        ] {
+            #expect(page.text.contains(line + "\n"), "\(line)")
+        }
+    }
+
+    @Test(
+        "Decimals are written with as many digits as they need",
+        arguments: [
+            (0, "0"), (12.5, "12.5"), (-0.5, "-0.5"), (3, "3"), (0.0004, "0"), (1.0001, "1"),
+            (99.999, "99.999"), (1e300, "0"), (.infinity, "0"),
+        ]
+    )
+    func decimals(value: Double, text: String) {
+        #expect(decimalText(value) == text)
+    }
+}
