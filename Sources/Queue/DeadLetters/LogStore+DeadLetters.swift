@@ -34,12 +34,15 @@ extension LogStore: DeadLetters {
     }
 
     private func change(_ job: LetterJob) {
-        if case .ids(let ids) = job.selection, ids.count > DeadLetterSelection.idsMax {
+        guard case .ids(let ids) = job.selection else { return door.post(.letters(.change(job))) }
+        guard ids.count <= DeadLetterSelection.idsMax else {
             var result = DeadLetterChange()
             result.end = .tooManyIDs
             return job.answer(result)
         }
-        door.post(.letters(.change(job)))
+        var distinct = job
+        distinct.selection = .ids(Set(ids).sorted())
+        door.post(.letters(.change(distinct)))
     }
 
     package func replace(

@@ -33,7 +33,8 @@ struct LetterJob: Sendable {
     }
 
     let work: Work
-    let selection: DeadLetterSelection
+    /// Ids are distinct.
+    var selection: DeadLetterSelection
     let answer: @Sendable (DeadLetterChange) -> Void
     /// Behind which letter, or which of the ids, the next step begins.
     var position: Int64 = 0

@@ -85,7 +85,7 @@ extension DeadQueries {
         /// Returns whether there is room for one more.
         mutating func take(_ letter: StoredLetter) -> Bool {
             letters.append(letter)
-            bytes += max(0, letter.record.raw) + letter.cost
+            bytes += letter.bytes
             return !isFull
         }
 

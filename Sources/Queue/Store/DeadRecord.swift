@@ -107,16 +107,19 @@ extension DeadRecord {
 /// A dead letter read back.
 struct StoredLetter {
     let record: DeadRecord
-    /// What it was counted with.
-    let cost: Int
     /// All of it is what was stored.
     let isIntact: Bool
 
     init(_ row: Statement) {
         record = DeadRecord(row)
-        cost = Int(row.integer(11))
-        isIntact = record.checksum == row.integer(12) && record.cost == cost
+        isIntact =
+            record.checksum == row.integer(12) && Int64(record.cost) == row.integer(11)
     }
+
+    /// What it was counted with, if it is intact.
+    var cost: Int { record.cost }
+    /// What it takes in memory, read and opened.
+    var bytes: Int { cost + (isIntact ? record.raw : 0) }
 
     var log: EncodedLogs? { isIntact ? record.log : nil }
 

@@ -23,7 +23,7 @@ final class DeadTable {
         removeOne = try connection.prepare("DELETE FROM dead WHERE id = ?")
         byDestination = try connection.prepare(
             """
-            SELECT destination, count(*), sum(cost), min(cost)
+            SELECT destination, count(*), sum(cost), min(cost), min(id), max(id)
             FROM dead INDEXED BY dead_by_reason GROUP BY destination
             """
         )
@@ -69,6 +69,7 @@ final class DeadTable {
 
     /// Reads an index alone, never a letter.
     func sums() throws(SQLiteError) -> [String: Sums] {
+        defer { byDestination.reset() }
         var sums: [String: Sums] = [:]
         while try byDestination.step() {
             let name = byDestination.text(0)
@@ -76,9 +77,10 @@ final class DeadTable {
             let cost = Int(try byDestination.integer(2, in: Plausible.counts))
             // A negative number hides in a sum.
             guard byDestination.integer(3) > 0 else {
-                byDestination.reset()
                 throw .damage("dead letters of \(name) have negative sizes")
             }
+            _ = try byDestination.integer(4, in: Plausible.ids)
+            _ = try byDestination.integer(5, in: Plausible.ids)
             sums[name] = Sums(letters: letters, cost: cost)
         }
         return sums

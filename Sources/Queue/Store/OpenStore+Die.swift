@@ -69,6 +69,10 @@ extension OpenStore {
         try database.write()
         guard try database.dead.remove(letter.record.id) else { return false }
         let destination = destination(letter.record.stream.destination)
+        // Its name may be what changed on the disk; then nobody knows whose it was.
+        guard destination.deadLetters > 0 else {
+            throw .damage("dead letter \(letter.record.id) belongs to no destination")
+        }
         count(destination, letters: -1, cost: -letter.cost)
         destination.change { $0.dead -= 1 }
         return true

@@ -7,14 +7,23 @@ extension OpenStore {
         guard knowsTime else { return [:] }
         let due = now() - configuration.deadLetterAgeMax
         var portion = DeadQueries.Portion(letters: most, bytes: 4 << 20)
-        // Stamps of a clock that was not set say nothing: the age of such letters began with this life.
-        let first = since <= due ? WallTime(nanoseconds: 0) : Self.leastTime
-        guard first <= due else { return [:] }
-        try database.dead.letters(
-            diedIn: first...due,
-            inherited: inherited,
-            inheritedUntil: due - stepped
-        ) { portion.take($0) }
+        // As of rows, see `begin`: what has the stamps of another clock began its age with this one at the
+        // latest, and stamps of a clock that was not set say nothing.
+        let isAnyInherited = since <= due
+        if isAnyInherited {
+            let all = DeadLetterFilter()
+            try database.dead.queries.letters(matching: all, after: 0, through: inherited) {
+                portion.take($0)
+            }
+        }
+        let first = isAnyInherited ? WallTime(nanoseconds: .min) : Self.leastTime
+        if first <= due, !portion.isFull {
+            try database.dead.letters(
+                diedIn: first...due,
+                inherited: inherited,
+                inheritedUntil: isAnyInherited ? WallTime(nanoseconds: .min) : due - stepped
+            ) { portion.take($0) }
+        }
         var expired: [String: Int] = [:]
         for letter in portion.letters {
             guard try exhume(letter) else { continue }

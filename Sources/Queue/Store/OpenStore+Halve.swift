@@ -63,7 +63,11 @@ extension OpenStore {
         of row: OpenRow,
         _ stream: QueuedStream
     ) throws(SQLiteError) -> Int64 {
-        if wanted <= ids.last, try database.hasNoRows(row.record.id...wanted) { return wanted }
+        if wanted <= ids.last, try database.hasNoRows(row.record.id...wanted) {
+            // It may be the stream's last one.
+            stream.sealedThrough = max(stream.sealedThrough, wanted)
+            return wanted
+        }
         let time = now()
         while stream.waitingRows > 0 {
             stream.outlet.sealedBefore.append(try seal(stream, time).number)

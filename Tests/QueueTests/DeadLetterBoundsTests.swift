@@ -1,0 +1,200 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct DeadLetterBoundsTests {
+    let directory = TemporaryDirectory()
+    private let now = UInt32(WallTime.now.seconds)
+
+    private func dead(_ numbers: Range<Int>, filling: Int = 400) -> Batch {
+        let reason = DeathReason(code: "ValueTooLarge", message: "too long")
+        let letters = Batch.Dead(logs: timed(numbers, at: now, filling: filling), reason: reason)
+        return Batch(stream: .named("a"), logs: EncodedLogs(), dead: [letters])
+    }
+
+    private func fill(_ store: LogStore) -> (stored: Int, refusal: AppendOutcome) {
+        var stored = 0
+        while true {
+            let outcome = store.store(dead(stored..<stored + 1))
+            guard outcome == .stored else { return (stored, outcome) }
+            stored += 1
+        }
+    }
+
+    @Test("They fill the queue, and a replay needs no more room than they have")
+    func full() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.bytesMax = 40_000
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let (stored, refusal) = fill(store)
+        #expect(refusal == .refused(.full))
+        #expect(stored > 10 && store.status.bytes <= 40_000)
+        #expect(store.replaying(.matching(.init())).changed == stored)
+        let sls = FakeSLS(store) { _ in false }
+        try sls.run()
+        #expect(try sls.numbers.sorted() == Array(0..<stored))
+        #expect(store.status.bytes == 0 && store.store(dead(0..<1)) == .stored)
+    }
+
+    @Test("They count in their destination's own bound, and leave room to others")
+    func destinationFull() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations["app"]?.bytesMax = 40_000
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        #expect(fill(store).refusal == .refused(.destinationFull))
+        let other = Batch(stream: .named("a", destination: "other"), logs: logs(0..<10))
+        #expect(store.store(other) == .stored)
+    }
+
+    @Test("A replay or an edit that finds no room says so, and nothing is changed")
+    func noRoom() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.bytesMax = 60_000
+        configuration.streamsMax = 1
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        _ = store.store(dead(0..<5))
+        let letters = try store.letters()
+        // The only stream that may have logs is another one.
+        #expect(store.store(Batch(stream: .named("b"), logs: logs(0..<1))) == .stored)
+        let change = store.replaying(.matching(.init()))
+        #expect(change.changed == 0 && change.end == .refused(.full))
+        #expect(store.status.ledger.dead == 5 && store.status.ledger.isClosed)
+        let text = hex(randomBytes(50_000), upper: false)
+        let edit = DeadLetterEdit(fields: [("text", text)])
+        guard case .refused(.full) = store.replacing(letters[0].id, with: edit) else {
+            Issue.record("replaced")
+            return
+        }
+        #expect(try store.deadLetter(letters[0].id)?.log == letters[0].log)
+    }
+
+    @Test("A queue over its bound lets no more logs die until there is room")
+    func dyingWaits() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.bytesMax = 20_000
+        let lines = Awaited<[UInt8]>()
+        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
+        let store = try LogStore(configuration, journal: journal)
+        defer { store.close() }
+        // Alike, they compress well together and badly alone.
+        let logs = timed(0..<100, at: now, filling: 300)
+        #expect(store.store(Batch(stream: .named("a"), logs: logs)) == .refused(.full))
+        for start in stride(from: 0, to: 100, by: 10) {
+            let logs = timed(start..<start + 10, at: now, filling: 300)
+            #expect(store.store(Batch(stream: .named("a"), logs: logs)) == .stored)
+        }
+        let consumer = Consumer(store)
+        store.flush("app")
+        store.request(1000, for: "app")
+        while store.status.isolationsWaiting == 0 {
+            store.settle()
+            while consumer.waiting > 0 {
+                store.isolate(consumer.next()[0], because: FakeSLS.reason)
+            }
+        }
+        store.settle()
+        // Halves compress less well than the whole, but only deaths are held back: there are few halves.
+        #expect(store.status.ledger.queued > 0)
+        #expect(store.status.destinations["app"]?.deadBytes ?? 0 < 25_000)
+        let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
+        #expect(said.contains { $0.contains("no room for dead letters") })
+        while store.status.ledger.queued > 0 {
+            _ = store.purging(.matching(.init()))
+            store.settle()
+            while consumer.waiting > 0 {
+                store.isolate(consumer.next()[0], because: FakeSLS.reason)
+            }
+        }
+        #expect(store.status.isolationsWaiting == 0 && store.status.ledger.isClosed)
+    }
+
+    // MARK: - Age
+
+    private let time = Locked(WallTime(seconds: 1_800_000_000))
+    private let target = Locked<WallTime?>(nil)
+
+    private func open(at seconds: Int64, _ journal: Journal = .silent) throws -> LogStore {
+        time.withLock { $0 = WallTime(seconds: seconds) }
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.deadLetterAgeMax = .seconds(60)
+        let clock = QueueClock { [time] in
+            time.withLock { $0 }
+        } follow: { [time, target] in
+            guard let target = target.withLock({ $0.take() }) else { return .zero }
+            return time.withLock { time in
+                defer { time = target }
+                return .nanoseconds(target.nanoseconds - time.nanoseconds)
+            }
+        }
+        return try LogStore(configuration, journal: journal, clock: clock)
+    }
+
+    private func wait(_ seconds: Int64) {
+        time.withLock { $0 = WallTime(seconds: $0.seconds + seconds) }
+    }
+
+    /// Two rounds of housekeeping have looked for what is too old.
+    private func keepHouse(_ store: LogStore) {
+        let pause = Awaited<Void>()
+        for _ in 0..<60 { pause.pause() }
+        store.settle()
+    }
+
+    @Test("Too old, they expire and the journal says how many")
+    func age() throws {
+        let lines = Awaited<[UInt8]>()
+        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
+        let store = try open(at: 1_800_000_000, journal)
+        defer { store.close() }
+        _ = store.store(dead(0..<1500))
+        wait(40)
+        _ = store.store(dead(1500..<1510))
+        keepHouse(store)
+        #expect(store.status.ledger.expired == 0)
+        wait(30)
+        store.wait { $0.ledger.expired == 1500 }
+        #expect(store.status.ledger.dead == 10 && store.status.ledger.isClosed)
+        #expect(try store.deadNumbers() == Array(1500..<1510))
+        let said = lines.take(2).map { String(decoding: $0, as: UTF8.self) }
+        #expect(said.allSatisfy { $0.contains("dead letters expired") })
+    }
+
+    @Test(
+        "Stamps of a clock that was wrong count from this start",
+        arguments: [100, 4_000_000_000]
+    )
+    func earlierLife(wrong: Int64) throws {
+        let before = try open(at: wrong)
+        _ = before.store(dead(0..<10))
+        before.close()
+        let store = try open(at: 1_800_000_000)
+        defer { store.close() }
+        keepHouse(store)
+        #expect(store.status.ledger.expired == 0)
+        wait(70)
+        store.wait { $0.ledger.expired == 10 }
+    }
+
+    @Test(
+        "A step of the clock expires nothing and holds nothing back",
+        arguments: [
+            (100, 1_800_000_000), (1_800_000_000, 1_900_000_000), (1_900_000_000, 1_800_000_000),
+        ]
+    )
+    func steps(from: Int64, to: Int64) throws {
+        let store = try open(at: from)
+        defer { store.close() }
+        _ = store.store(dead(0..<10))
+        target.withLock { $0 = WallTime(seconds: to) }
+        while target.withLock({ $0 != nil }) { store.settle() }
+        keepHouse(store)
+        #expect(store.status.ledger.expired == 0)
+        wait(70)
+        store.wait { $0.ledger.expired == 10 }
+    }
+}
