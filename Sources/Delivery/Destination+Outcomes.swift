@@ -11,12 +11,13 @@ extension Destination {
         let bodyBytes = transfer.bodyBytes
         guard let load = transfer.unload() else { return }
         let now = Moment.now
-        idle.append(transfer)
+        if transfer.generation == generation { idle.append(transfer) }
         switch outcome {
         case .answered(let answer):
             let latency = now - transfer.started
             status.withLock { $0.latency.record(latency) }
-            settle(Judge.judge(answer, load.attempt), load, bodyBytes, now)
+            let time = learnTime(from: answer, load)
+            settle(Judge.judge(answer, load.attempt(time)), load, bodyBytes, now)
         case .failed(let problem):
             settle(Judge.judge(problem), load, bodyBytes, now)
         }
@@ -42,13 +43,14 @@ extension Destination {
         let failure = judgement.action == .acknowledge ? nil : failure(judgement, of: outlet)
         if let failure { count(failure, of: outlet) }
         leave(load, judgement, failure, isConvicted: isConvicted, now)
+        if let change = ways.ended(load.region, judgement, now) { switched(change, now) }
         lease.firstFailure = lease.firstFailure ?? (failure == nil ? nil : now)
         touch(outlet)
         switch judgement.action {
         case .acknowledge: stored(lease, of: outlet, judgement, bodyBytes, now)
         case .again, .slowDown, .pause: again(lease, of: outlet, judgement, now)
         case .resign:
-            lease.resignedAt = load.region.clockChanges
+            lease.resigned += 1
             status.withLock { $0.resigned += 1 }
             outlet.leases.failed(lease)
         case .split: isolate(lease, of: outlet, DeathReason(judgement))

@@ -53,7 +53,7 @@ extension Destination {
         if outlet.isRetired {
             guard outlet.leases.isEmpty else { return show(outlet, now) }
             outlets[outlet.name.logstore] = nil
-            region.forget(outlet.name)
+            for region in ways.regions { region.forget(outlet.name) }
             status.withLock { _ = $0.byLogstore.removeValue(forKey: outlet.name.logstore) }
             return
         }

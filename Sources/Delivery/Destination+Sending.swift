@@ -6,8 +6,10 @@ extension Destination {
     /// Starts the next request, if there is one that may go; tells whether it did anything. Outlets take
     /// turns, and each sends its oldest packet.
     func sendNext(_ now: Moment, _ multi: Multi) -> Bool {
-        guard turns.count > 0, places.free(within: project.limit) > 0, project.permits(now),
-            region.gate.permits(now) || region.hearsWitnesses, let credential = credential(now)
+        guard turns.count > 0, places.free(within: project.limit) > 0, project.permits(now)
+        else { return false }
+        let region = ways.next(now)
+        guard region.gate.permits(now) || region.hearsWitnesses, let credential = credential(now)
         else { return false }
         for _ in 0..<turns.count {
             guard let outlet = turns.next() else { return false }
@@ -22,7 +24,7 @@ extension Destination {
                 within: project.limit
             )
             if hasPlace, region.admits(outlet, now), let lease = outlet.leases.next() {
-                send(lease, of: outlet, credential, now, multi)
+                send(lease, of: outlet, region, credential, now, multi)
                 turns.enlist(outlet)
                 return true
             }
@@ -34,6 +36,7 @@ extension Destination {
     private func send(
         _ next: Lease,
         of outlet: DeliveryOutlet,
+        _ region: Region,
         _ credential: Credential,
         _ now: Moment,
         _ multi: Multi
@@ -42,7 +45,13 @@ extension Destination {
         touch(outlet)
         contentBytes -= lease.contentBytes
         let signed = surroundings.now()
-        guard let request = request(for: lease, of: outlet, credential, signed, now) else { return }
+        let dated = region.clock.time(at: signed, assuming: settings.clockOffset)
+        let signature = Signature(
+            endpoint: region.way.endpoint,
+            credential: credential,
+            time: dated
+        )
+        guard let request = request(for: lease, of: outlet, signature, now) else { return }
         // The body is built: the blocks it was made of need no memory any more.
         lease.dropContent()
         let bytes = lease.packet.rawBytes
@@ -57,20 +66,30 @@ extension Destination {
                 project: project.enter(now, bytes: bytes),
                 logstore: outlet.gate.enter(now, bytes: bytes)
             ),
-            signed: signed
+            signed: signed,
+            dated: dated
         )
-        let transfer = idle.popLast() ?? Transfer(settings)
+        ways.started(region, now)
+        let transfer =
+            idle.popLast()
+            ?? Transfer(settings, generation: generation, connectionsSince: connectionsSince)
         transfer.prepare(request, load)
         flying[ObjectIdentifier(transfer)] = transfer
         multi.add(transfer)
+    }
+
+    /// For whom, by whom and when a request is signed.
+    private struct Signature {
+        let endpoint: Endpoint
+        let credential: Credential
+        let time: WallTime
     }
 
     /// The packet's request; nil when there is none, and the lease is settled already.
     private func request(
         for lease: Lease,
         of outlet: DeliveryOutlet,
-        _ credential: Credential,
-        _ signed: WallTime,
+        _ signature: Signature,
         _ now: Moment
     ) -> SLSOutput.Request? {
         let blocks: [StoredBlock]
@@ -91,9 +110,9 @@ extension Destination {
             return try output.request(
                 for: lease.packet,
                 blocks,
-                to: region.way.endpoint,
-                by: credential,
-                at: signed
+                to: signature.endpoint,
+                by: signature.credential,
+                at: signature.time
             )
         } catch {
             if error.isDamage, lease.packet.recent != nil {

@@ -19,8 +19,10 @@ extension Destination {
 
     func publish(_ now: Moment) {
         let state = state(now)
+        let clockOffset = region.clock.offset ?? settings.clockOffset
         status.withLock { status in
             status.state = state
+            status.clockOffset = clockOffset
             status.inFlight = places.taken
             status.leased = leased
             status.rate = project.pacing.rate(now)

@@ -18,13 +18,12 @@ final class Destination {
     /// its turn has come.
     static let contentBytesMax = 32 << 20
 
-    let settings: DestinationSettings
-    let output: SLSOutput
+    var settings: DestinationSettings
+    var output: SLSOutput
     let surroundings: Surroundings
     let status: Locked<DestinationStatus>
 
-    /// The way that requests go now.
-    let region: Region
+    var ways: Ways
     var project: Gate
     var pause: Pause?
     var places: Places
@@ -43,8 +42,11 @@ final class Destination {
     /// Outlets to which something happened in this turn.
     var touched: [DeliveryOutlet] = []
     private var wasOpen = false
-    private var seenRecoveries = 0
+    /// Transfers that have the present settings.
     var idle: [Transfer] = []
+    var generation = 0
+    /// Older connections are not used; nil when all may be.
+    var connectionsSince: Moment?
     var flying: [ObjectIdentifier: Transfer] = [:]
 
     init(
@@ -58,10 +60,7 @@ final class Destination {
         self.status = status
         self.surroundings = surroundings
         places = Places(total: 2 * settings.concurrency)
-        region = regions.region(
-            for: Way(endpoint: settings.endpoint, proxy: settings.proxy),
-            places: places.total
-        )
+        ways = Ways(settings, regions, places: places.total)
         project = Gate(Gate.Bounds(most: places.total))
         // Each outlet begins carefully; together they are bounded by the places.
         project.limit = places.total
@@ -69,6 +68,9 @@ final class Destination {
     }
 
     var isIdle: Bool { flying.isEmpty }
+
+    /// The way that requests go now.
+    var region: Region { ways.current }
 
     /// Whether requests flow, rather than single ones that try whether they could.
     var isOpen: Bool {
@@ -81,7 +83,7 @@ final class Destination {
         if let nextLook = access.nextLook { return nextLook }
         var deadlines = [turns.nextWaking, rereads.next]
         if turns.count > 0, let projectOpens = project.nextOpening,
-            let regionOpens = region.gate.nextOpening
+            let regionOpens = ways.nextOpening
         {
             // What is open already waits for the end of a request.
             let opening = max(projectOpens, regionOpens)
@@ -93,10 +95,7 @@ final class Destination {
     /// What became due since the last turn.
     func advance(_ now: Moment) {
         if access.isWaiting { _ = credential(now) }
-        if seenRecoveries != region.recoveries {
-            seenRecoveries = region.recoveries
-            reopen(now) { $0.scope == .region }
-        }
+        lookAtRegions(now)
         while let lease = rereads.takeDue(now) {
             guard let outlet = outlets[lease.packet.stream.logstore] else { continue }
             outlet.leases.readAgain(lease)

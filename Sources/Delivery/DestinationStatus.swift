@@ -37,8 +37,15 @@ package struct DestinationStatus: Sendable {
     }
 
     package let name: String
-    package let endpoint: String
-    package let project: String
+    package internal(set) var project: String
+    /// In the operator's order.
+    package internal(set) var endpoints: [String]
+    /// The one in use.
+    package internal(set) var endpoint: String
+    /// Why it is not the first; nil while it is.
+    package internal(set) var endpointReason: String?
+    /// SLS's clock minus the host's, as requests are signed.
+    package internal(set) var clockOffset: Duration
 
     package internal(set) var state = State.stopped
     /// Requests that may be in flight, to all logstores together.
@@ -92,8 +99,10 @@ package struct DestinationStatus: Sendable {
 
     init(_ settings: DestinationSettings) {
         name = settings.name
-        endpoint = settings.endpoint.description
         project = settings.project
+        endpoints = settings.endpoints.map(\.description)
+        endpoint = settings.endpoint.description
+        clockOffset = settings.clockOffset
     }
 
     /// Nothing is under way any more.

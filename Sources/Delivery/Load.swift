@@ -9,8 +9,9 @@ struct Load {
     let outlet: DeliveryOutlet
     let region: Region
     let passes: Passes
-    /// The host's time when it was signed.
+    /// The host's time when it was signed, and SLS's that it was signed with.
     let signed: WallTime
+    let dated: WallTime
 
     /// One pass of each gate, each given back exactly once.
     struct Passes {
@@ -19,11 +20,15 @@ struct Load {
         let logstore: Gate.Pass
     }
 
-    /// What the judge has to know of it.
-    var attempt: Attempt {
-        Attempt(
+    /// Servers that disagree about the time would have a packet signed for ever.
+    private static let signaturesMax = 3
+
+    /// What the judge has to know of it. `now` is SLS's time, as far as it is known by now.
+    func attempt(_ now: WallTime) -> Attempt {
+        let mayHelp = lease.resigned < Self.signaturesMax && ServerClock.mayAccept(now, not: dated)
+        return Attempt(
             mayBeStored: lease.mayBeStored || lease.packet.isRecovered,
-            isResigned: lease.resignedAt == region.clockChanges,
+            isResigned: !mayHelp,
             hasLane: lease.packet.lane != nil
         )
     }

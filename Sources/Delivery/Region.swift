@@ -1,7 +1,7 @@
 import Queue
 import System
 
-/// A way to SLS as all find it who go there: one gate for them together.
+/// A way to SLS as all find it who go there: one gate for them together, and one clock.
 ///
 /// A single outlet that never gets an answer must not close the region to others. So as long as nothing
 /// answered that the region wants rest, an outlet that was not met with silence itself may have one
@@ -11,29 +11,37 @@ final class Region {
     var gate: Gate
     var pause: Pause?
     var notices = FailureNotices()
-    /// How many outages have ended.
+    /// What time it is there.
+    var clock: ServerClock
+    /// How many outages have ended, and begun.
     private(set) var recoveries = 0
-    /// How often its clock was found to be another: what was refused for its time is worth a new
-    /// signature after that.
-    var clockChanges = 0
+    private(set) var closures = 0
+    /// Destinations that go there.
+    private(set) var users = 0
+    private var places = 0
 
     private var silent: Set<Outlet> = []
     private var wantsRest = false
 
-    /// `places` is how many requests the destinations may have in flight that go there.
-    init(_ way: Way, places: Int) {
+    init(_ way: Way) {
         self.way = way
-        gate = Gate(Gate.Bounds(most: places))
-        // Each outlet begins carefully; together they are bounded by the places.
-        gate.limit = places
+        gate = Gate(Gate.Bounds(most: 1))
+        clock = ServerClock(way.endpoint)
     }
 
-    /// One more destination goes there, or one less.
-    func grow(by places: Int) {
-        var bounds = gate.bounds
-        bounds.most = max(1, bounds.most + places)
-        gate.set(bounds)
-        if places > 0 { gate.limit += places }
+    /// One more destination goes there, with so many places in flight. Each outlet begins carefully;
+    /// together they are bounded by the places.
+    func join(places: Int) {
+        users += 1
+        self.places += places
+        gate.widen(to: self.places)
+    }
+
+    /// A destination goes elsewhere.
+    func leave(places: Int) {
+        users -= 1
+        self.places -= places
+        gate.widen(to: max(1, self.places))
     }
 
     func admits(_ outlet: DeliveryOutlet, _ now: Moment) -> Bool {
@@ -66,6 +74,7 @@ final class Region {
             now,
             random: .random(in: 0...1)
         )
+        if change == .closed { closures += 1 }
         if change == .recovered {
             silent = []
             wantsRest = false
@@ -76,21 +85,5 @@ final class Region {
 
     func forget(_ outlet: Outlet) {
         silent.remove(outlet)
-    }
-}
-
-/// The regions of all destinations: who goes the same way shares one.
-final class Regions {
-    private var byWay: [Way: Region] = [:]
-
-    /// For one more destination with so many places.
-    func region(for way: Way, places: Int) -> Region {
-        if let known = byWay[way] {
-            known.grow(by: places)
-            return known
-        }
-        let new = Region(way, places: places)
-        byWay[way] = new
-        return new
     }
 }

@@ -55,14 +55,10 @@ struct ServerClock {
         host + (offset ?? start)
     }
 
-    /// Whether SLS may take now what it refused because of its time: not when both agree by now, or
-    /// the same request would go round and round.
-    func helpsToSignAgain(
-        _ refused: WallTime,
-        now host: WallTime,
-        assuming start: Duration = .zero
-    ) -> Bool {
-        abs(time(at: host, assuming: start) - refused) > Self.farOff
+    /// Whether SLS may take this time where it refused that one. Not when they are the same by and
+    /// large, or a request would go round and round.
+    static func mayAccept(_ time: WallTime, not refused: WallTime) -> Bool {
+        abs(time - refused) > farOff
     }
 
     /// Takes the time from an answer. `sent` and `received` are the host's.

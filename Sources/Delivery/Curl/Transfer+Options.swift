@@ -25,6 +25,8 @@ extension Transfer {
             text(CURLOPT_CAPATH, nil)
             text(CURLOPT_PROXY_CAINFO, file)
             text(CURLOPT_PROXY_CAPATH, nil)
+            // curl would keep the parsed file for a day, whatever becomes of it meanwhile.
+            number(CURLOPT_CA_CACHE_TIMEOUT, 0)
         }
 
         number(CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout.milliseconds))
@@ -36,8 +38,6 @@ extension Transfer {
         number(CURLOPT_TCP_KEEPALIVE, 1)
         number(CURLOPT_TCP_KEEPIDLE, 30)
         number(CURLOPT_TCP_KEEPINTVL, 15)
-        // SLS's addresses change; a connection in steady use would never notice.
-        number(CURLOPT_MAXLIFETIME_CONN, 600)
         // A packet's body has hundreds of kilobytes; curl's default of 64 KiB costs more calls.
         number(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
     }
@@ -59,6 +59,21 @@ extension Transfer {
         // proxy says when it connects is not SLS's answer.
         number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    }
+
+    /// SLS's addresses change; a connection in steady use would never notice.
+    private static let connectionLifetime: Duration = .seconds(600)
+
+    /// Keeps the request off connections from before that moment: they lead through a proxy, or were
+    /// verified by a file of authorities, that is no longer in the settings. curl tells other hosts,
+    /// ports and file names apart, but not another password of a proxy or another content of a file. Its
+    /// connections are shared by all transfers, and their ages, in whole seconds, are all it can be
+    /// asked for.
+    func avoidConnections(before moment: Moment?, _ now: Moment) {
+        let age = moment.map { min(now - $0, Self.connectionLifetime) } ?? Self.connectionLifetime
+        let seconds = Int(age.components.seconds)
+        number(CURLOPT_FRESH_CONNECT, seconds < 2 ? 1 : 0)
+        number(CURLOPT_MAXLIFETIME_CONN, max(1, seconds - 1))
     }
 
     func setTimeLimit(_ limit: Duration) {

@@ -9,15 +9,26 @@ final class Transfer {
     private(set) var started = Moment.now
     fileprivate(set) var answer = ReceivedAnswer()
 
+    /// Which of a destination's settings, one after another, it was made for.
+    let generation: Int
+
     private let settings: DestinationSettings
+    private let connectionsSince: Moment?
     private var body: [UInt8] = []
     private var headers = HeaderList()
     private let errorText: UnsafeMutablePointer<CChar>
 
-    init(_ settings: DestinationSettings) {
+    /// Connections from before `connectionsSince` are not used, when it is given.
+    init(
+        _ settings: DestinationSettings,
+        generation: Int = 0,
+        connectionsSince: Moment? = nil
+    ) {
         guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
         self.easy = easy
         self.settings = settings
+        self.generation = generation
+        self.connectionsSince = connectionsSince
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         let me = Unmanaged.passUnretained(self).toOpaque()
@@ -60,6 +71,7 @@ final class Transfer {
         started = .now
         sluice_curl_set_text(easy, CURLOPT_URL, request.url)
         setHeaders(request.headers)
+        avoidConnections(before: connectionsSince, started)
         setTimeLimit(settings.timeLimit(bodyBytes: request.body.count))
         body = request.body
         // curl reads the body where it lies. The elements of an array that is neither changed nor

@@ -147,6 +147,15 @@ extension Gate {
         limit = min(max(limit, bounds.least), bounds.most)
     }
 
+    /// At run time, to so many in flight; what is more than before may be used at once.
+    mutating func widen(to most: Int) {
+        var bounds = bounds
+        let more = max(0, most - bounds.most)
+        bounds.most = most
+        set(bounds)
+        limit = min(most, limit + more)
+    }
+
     private mutating func startOver() {
         window = ResultWindow()
         epoch += 1

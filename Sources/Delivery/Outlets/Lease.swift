@@ -14,8 +14,8 @@ struct Lease {
     var refusals = 0
     /// Failed attempts to read its content, in a row.
     var unread = 0
-    /// The state of the region's clock when it was last signed anew.
-    var resignedAt: Int?
+    /// How often it was signed anew at once, because SLS's clock was found to be another.
+    var resigned = 0
 
     init(_ packet: SealedPacket) {
         self.packet = packet

@@ -4,11 +4,16 @@
 ///
 /// Probes of outlets that take nothing may hang for long. Together they get half of the places.
 struct Places: Equatable {
-    let total: Int
+    private(set) var total: Int
     private(set) var taken = 0
     private(set) var takenByProbes = 0
 
     init(total: Int) {
+        self.total = total
+    }
+
+    /// At run time; what is taken beyond it is given back as it ends.
+    mutating func set(total: Int) {
         self.total = total
     }
 

@@ -22,7 +22,7 @@ final class ScriptedServer: Sendable {
         /// Reads on and never answers.
         case silence
 
-        static let stored = answer(200)
+        static var stored: Reply { answer(200) }
 
         /// An answer as SLS gives it.
         static func answer(_ status: Int, code: String? = nil, message: String = "") -> Reply {
@@ -30,7 +30,7 @@ final class ScriptedServer: Sendable {
                 code.map { #"{"errorCode":"\#($0)","errorMessage":\#(jsonQuoted(message))}"# } ?? ""
             return .text(
                 "HTTP/1.1 \(status) X\r\nServer: s\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
-                    + "x-log-time: 1736843400\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                    + "x-log-time: \(WallTime.now.seconds)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
             )
         }
     }

@@ -1,0 +1,107 @@
+import SLS
+import System
+
+/// Which way requests go, and what time it is at its end.
+extension Destination {
+    /// What happened to the regions, maybe because of other destinations, since the last turn.
+    func lookAtRegions(_ now: Moment) {
+        if ways.hasRecovered() { reopen(now) { $0.scope == .region } }
+        if let change = ways.leaveClosed(now) { switched(change, now) }
+    }
+
+    /// Requests go another way. What was paused for want of answers is worth a request there.
+    func switched(_ change: EndpointChoice.Switch, _ now: Moment) {
+        let isUnheard = { (pause: Pause) in pause.scope == .region || pause.failure.kind == .network
+        }
+        if let pause, isUnheard(pause) { project.reopen(now) }
+        reopen(now, where: isUnheard)
+        tell(change, now)
+        let endpoint = region.way.endpoint.description
+        let reason = change.to == 0 ? nil : reason(for: change)
+        status.withLock { status in
+            status.endpoint = endpoint
+            status.endpointReason = reason
+        }
+    }
+
+    private func reason(for change: EndpointChoice.Switch) -> String {
+        let lastFailure = status.withLock { $0.lastFailure?.summary } ?? "no answer"
+        let before = ways.regions[change.from].way.endpoint
+        return switch change.reason {
+        case .silence(let failures) where failures > 1:
+            "\(before) failed \(failures) times in a row (\(lastFailure)); it is probed"
+        case .silence: "\(before) does not answer (\(lastFailure)); it is probed"
+        case .allSilent: "none of the endpoints answers (\(lastFailure)); they are tried in turn"
+        case .answered, .first:
+            "\(ways.regions[0].way.endpoint) does not answer; it is probed"
+        }
+    }
+
+    private func tell(_ change: EndpointChoice.Switch, _ now: Moment) {
+        guard let passedOver = ways.notices.happened(now) else { return }
+        let (name, journal) = (settings.name, surroundings.journal)
+        let endpoint = ways.regions[change.to].way.endpoint.description
+        switch change.reason {
+        case .silence:
+            journal.warning(
+                "destination uses another endpoint",
+                [
+                    "destination": name, "endpoint": endpoint, "reason": reason(for: change),
+                    "passed_over": passedOver,
+                ]
+            )
+        case .allSilent:
+            journal.warning(
+                "destination finds none of its endpoints",
+                [
+                    "destination": name, "reason": reason(for: change),
+                    "remedy": "check the network of this host, and the project",
+                    "passed_over": passedOver,
+                ]
+            )
+        case .first:
+            journal.info(
+                "destination uses its first endpoint again",
+                ["destination": name, "endpoint": endpoint, "passed_over": passedOver]
+            )
+        case .answered:
+            journal.info(
+                "destination has found an endpoint",
+                ["destination": name, "endpoint": endpoint, "passed_over": passedOver]
+            )
+        }
+    }
+
+    /// Takes the time from an answer, and gives the present one as SLS has it.
+    func learnTime(from answer: SLSAnswer, _ load: Load) -> WallTime {
+        let (region, host) = (load.region, surroundings.now())
+        let change = region.clock.learn(
+            from: answer,
+            sent: load.signed,
+            received: host,
+            assuming: settings.clockOffset
+        )
+        if let change, let notice = change.notice { tell(notice, change.to, region) }
+        return region.clock.time(at: host, assuming: settings.clockOffset)
+    }
+
+    private func tell(_ notice: ServerClock.Notice, _ offset: Duration, _ region: Region) {
+        let endpoint = region.way.endpoint.description
+        let seconds = offset.components.seconds
+        switch notice {
+        case .hostIsFarOff:
+            surroundings.journal.warning(
+                "the clock of this host is off",
+                [
+                    "endpoint": endpoint, "offset_seconds": seconds,
+                    "remedy": "synchronise it (NTP); requests are signed with the time of SLS",
+                ]
+            )
+        case .hostIsRightAgain:
+            surroundings.journal.info(
+                "the clock of this host is right again",
+                ["endpoint": endpoint, "offset_seconds": seconds]
+            )
+        }
+    }
+}

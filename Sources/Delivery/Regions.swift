@@ -1,0 +1,20 @@
+/// The regions of all destinations: who goes the same way shares one.
+final class Regions {
+    private var byWay: [Way: Region] = [:]
+
+    /// For one more destination with so many places.
+    func region(for way: Way, places: Int) -> Region {
+        let region = byWay[way] ?? Region(way)
+        byWay[way] = region
+        region.join(places: places)
+        return region
+    }
+
+    /// A destination goes other ways from now on. What is in flight keeps its region until it ends.
+    func release(_ ways: Ways, places: Int) {
+        for region in ways.regions {
+            region.leave(places: places)
+            if region.users == 0 { byWay[region.way] = nil }
+        }
+    }
+}

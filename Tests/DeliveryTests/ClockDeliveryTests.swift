@@ -1,0 +1,84 @@
+import SLS
+import Sandbox
+import System
+import Testing
+
+@testable import Delivery
+
+/// Against sandboxes whose clock is not the host's. Signatures that are more than 15 minutes off are
+/// refused there, as at SLS.
+@Suite(.timeLimit(.minutes(1))) struct ClockDeliveryTests {
+    let recorder: JournalRecorder
+    let source: MemorySource
+
+    init() throws {
+        recorder = try JournalRecorder()
+        source = try MemorySource()
+    }
+
+    func sandbox() throws -> TestSandbox {
+        // Logs of any time, so that only signatures depend on the clock.
+        try TestSandbox {
+            $0.limits.oldestLog = .seconds(365 * 86_400)
+            $0.limits.newestLog = .seconds(365 * 86_400)
+        }
+    }
+
+    @Test("A host whose clock is off delivers after one refusal each", arguments: [-86_400, 3600])
+    func off(seconds: Int) throws {
+        let sandbox = try sandbox()
+        try sandbox.fail(#"{"clock_offset_s":\#(seconds)}"#)
+        let forwarder = try TestSandbox.forwarder(source, [sandbox], recorder.journal)
+        for number in 1...20 as ClosedRange<Int64> { source.offer(number) }
+        #expect(source.state.wait { $0.acknowledged.count == 20 })
+        let status = forwarder.status[0]
+        let error = status.clockOffset - .seconds(seconds)
+        #expect(error > .seconds(-3) && error < .seconds(3))
+        // Those that were on their way when the first refusal came.
+        #expect(status.failures[.clock, default: 0] <= 8)
+
+        // Back in step; what is refused for it is signed anew as well.
+        try sandbox.wellAgain()
+        for number in 21...40 as ClosedRange<Int64> { source.offer(number) }
+        #expect(source.state.wait { $0.acknowledged.count == 40 })
+        #expect(forwarder.status[0].clockOffset == .zero)
+        forwarder.stop(within: .seconds(5))
+        sandbox.stop()
+        #expect(recorder.count(of: "the clock of this host is off") == 1)
+        #expect(recorder.count(of: "the clock of this host is right again") == 1)
+    }
+
+    @Test("What the operator says of the clock saves the refusal")
+    func manual() throws {
+        let sandbox = try sandbox()
+        try sandbox.fail(#"{"clock_offset_s":3600}"#)
+        let forwarder = try TestSandbox.forwarder(source, [sandbox]) {
+            $0.clockOffset = .seconds(3600)
+        }
+        #expect(forwarder.status[0].clockOffset == .seconds(3600))
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(forwarder.status[0].failures.isEmpty)
+        forwarder.stop(within: .seconds(5))
+        sandbox.stop()
+    }
+
+    @Test(
+        "An offset that is small is learned before anything is refused, and logs keep their times"
+    )
+    func small() throws {
+        let sandbox = try sandbox()
+        try sandbox.fail(#"{"clock_offset_s":300}"#)
+        let forwarder = try TestSandbox.forwarder(source, [sandbox])
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        let status = forwarder.status[0]
+        #expect(status.clockOffset > .seconds(297) && status.clockOffset < .seconds(303))
+        #expect(status.failures.isEmpty)
+        source.offer(2)
+        #expect(source.state.wait { $0.acknowledged.count == 2 })
+        #expect(try sandbox.times() == ["\(TestSandbox.time.seconds)"])
+        forwarder.stop(within: .seconds(5))
+        sandbox.stop()
+    }
+}

@@ -1,0 +1,132 @@
+import SLS
+import Sandbox
+import System
+import Testing
+
+@testable import Delivery
+
+/// Two sandboxes, of which the first goes away and comes back.
+@Suite(.timeLimit(.minutes(1))) struct FailoverTests {
+    let first: TestSandbox
+    let second: TestSandbox
+    let source: MemorySource
+    let recorder: JournalRecorder
+
+    init() throws {
+        first = try TestSandbox()
+        second = try TestSandbox()
+        source = try MemorySource()
+        recorder = try JournalRecorder()
+    }
+
+    func forwarder(
+        adjusting: (inout DestinationSettings) -> Void = { _ in }
+    ) throws -> Forwarder {
+        try TestSandbox.forwarder(source, [first, second], recorder.journal, adjusting: adjusting)
+    }
+
+    func stop(_ forwarder: Forwarder) {
+        forwarder.stop(within: .seconds(5))
+        first.stop()
+        second.stop()
+    }
+
+    /// Offers packets one after another until one is stored where it should be, and gives its number.
+    func sendUntilStored(at sandbox: TestSandbox, from number: Int64) throws -> Int64 {
+        let end = Moment.now + .seconds(20)
+        var number = number
+        while Moment.now < end {
+            let next = number
+            source.offer(next)
+            #expect(source.state.wait { $0.acknowledged.contains(next) })
+            if try sandbox.has(packet: next) { return next }
+            number += 1
+        }
+        Issue.record("nothing was stored there")
+        return number
+    }
+
+    @Test(
+        "While the first endpoint fails the next is used, and the first again when it answers",
+        arguments: [
+            #"{"reset":true}"#, #"{"status":503}"#, #"{"without_request_id":true}"#,
+            #"{"latency_ms":2000}"#, #"{"status":200,"body":"<html>sign in</html>"}"#,
+        ]
+    )
+    func awayAndBack(fault: String) throws {
+        let forwarder = try forwarder { $0.sendTimeout = .milliseconds(300) }
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(try first.has(packet: 1))
+
+        try first.fail(fault)
+        for number in 2...10 as ClosedRange<Int64> { source.offer(number) }
+        #expect(source.state.wait { $0.acknowledged.count == 10 })
+        for number in 2...10 as ClosedRange<Int64> { #expect(try second.has(packet: number)) }
+        let away = forwarder.status[0]
+        #expect(away.endpoint == "\(try second.endpoint())")
+        #expect(away.endpointReason?.contains("\(try first.endpoint())") == true)
+
+        try first.wellAgain()
+        let number = try sendUntilStored(at: first, from: 11)
+        source.offer(number + 1)
+        #expect(source.state.wait { $0.acknowledged.contains(number + 1) })
+        #expect(try first.has(packet: number + 1))
+        let back = forwarder.status[0]
+        #expect(back.endpoint == "\(try first.endpoint())")
+        #expect(back.endpointReason == nil)
+        stop(forwarder)
+        #expect(recorder.count(of: "destination uses another endpoint") == 1)
+        #expect(recorder.count(of: "destination uses its first endpoint again") == 1)
+    }
+
+    @Test(
+        "A refusal that is SLS's own leads nowhere else",
+        arguments: [
+            #"{"code":"ShardWriteQuotaExceed","count":3}"#,
+            #"{"code":"WriteQuotaExceed","count":3}"#,
+            #"{"code":"LogStoreNotExist","count":4}"#, #"{"code":"Unauthorized","count":4}"#,
+        ]
+    )
+    func refusals(fault: String) throws {
+        let forwarder = try forwarder()
+        // A quota is paced by what went through before.
+        for number in 1...10 as ClosedRange<Int64> { source.offer(number) }
+        #expect(source.state.wait { $0.acknowledged.count == 10 })
+        try first.fail(fault)
+        source.offer(11)
+        #expect(source.state.wait { $0.acknowledged.contains(11) })
+        #expect(try first.has(packet: 11))
+        #expect(try !second.has(packet: 11))
+        stop(forwarder)
+    }
+
+    @Test("When none answers they are tried in turn, and the one that answers is used")
+    func allSilent() throws {
+        let forwarder = try forwarder()
+        try first.fail(#"{"reset":true}"#)
+        try second.fail(#"{"reset":true}"#)
+        source.offer(1)
+        #expect(recorder.lines.wait { $0.joined().contains("finds none of its endpoints") })
+        try second.wellAgain()
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(try second.has(packet: 1))
+        #expect(forwarder.status[0].endpoint == "\(try second.endpoint())")
+        stop(forwarder)
+    }
+
+    @Test("An https endpoint that is not to be trusted leads to the next that is listed")
+    func untrusted() throws {
+        let tls = try TLSServer(for: "localhost")
+        defer { tls.stop() }
+        let endpoints = [
+            try Endpoint(parsing: "https://localhost:\(tls.port)"), try second.endpoint(),
+        ]
+        let forwarder = try forwarder { $0.endpoints = endpoints }
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        #expect(try second.has(packet: 1))
+        #expect(forwarder.status[0].endpointReason?.contains("CURLE_60") == true)
+        stop(forwarder)
+    }
+}
