@@ -9,6 +9,7 @@ final class DeliveryLoop {
         case announced([Outlet])
         case retired([Outlet])
         case credentialsChanged
+        case settings([SLSOutput])
         case stop(Moment)
     }
 
@@ -16,6 +17,7 @@ final class DeliveryLoop {
     private let mailbox: Mailbox<Message>
     private let destinations: [Destination]
     private let byName: [String: Destination]
+    private let regions: Regions
     private var stopping: Moment?
     /// Who begins in the next turn.
     private var first = 0
@@ -23,10 +25,16 @@ final class DeliveryLoop {
     /// A bound for the sleep; everything that matters wakes earlier.
     private static let longestSleep: Duration = .seconds(60)
 
-    init(_ multi: Multi, _ mailbox: Mailbox<Message>, _ destinations: [Destination]) {
+    init(
+        _ multi: Multi,
+        _ mailbox: Mailbox<Message>,
+        _ destinations: [Destination],
+        _ regions: Regions
+    ) {
         self.multi = multi
         self.mailbox = mailbox
         self.destinations = destinations
+        self.regions = regions
         byName = Dictionary(uniqueKeysWithValues: destinations.map { ($0.settings.name, $0) })
     }
 
@@ -77,9 +85,18 @@ final class DeliveryLoop {
                 for outlet in outlets { byName[outlet.destination]?.retired(outlet) }
             case .credentialsChanged:
                 for destination in destinations { destination.credentialsChanged() }
+            case .settings(let outputs): reconfigure(outputs)
             case .stop(let deadline): stopping = deadline
             }
         }
+    }
+
+    private func reconfigure(_ outputs: [SLSOutput]) {
+        let now = Moment.now
+        for output in outputs {
+            byName[output.settings.name]?.reconfigure(output, regions, now)
+        }
+        multi.allow(connections: destinations.reduce(0) { $0 + $1.places.total })
     }
 
     private func sleep(from now: Moment) -> Duration {

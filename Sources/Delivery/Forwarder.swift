@@ -5,6 +5,7 @@ package import System
 /// Delivers what the queue holds: asks for packets, sends them, and acknowledges those that are stored
 /// at their destination. Whatever is not acknowledged stays in the queue.
 package final class Forwarder: Sendable {
+    let userAgent: String
     private let outputs: [SLSOutput]
     private let statuses: [Locked<DestinationStatus>]
     private let surroundings: Destination.Surroundings
@@ -23,22 +24,8 @@ package final class Forwarder: Sendable {
         userAgent: String = "sluice",
         now: @escaping @Sendable () -> WallTime = { .now }
     ) throws(DeliveryError) {
-        let problems = destinations.flatMap { destination in
-            destination.problems.map { "destination \(destination.name): \($0.reason)" }
-        }
-        guard problems.isEmpty else {
-            throw DeliveryError(description: problems.joined(separator: "; "))
-        }
-        guard Set(destinations.map(\.name)).count == destinations.count else {
-            throw DeliveryError(description: "two destinations have the same name")
-        }
-        do throws(EndpointError) {
-            outputs = try destinations.map { destination throws(EndpointError) in
-                try SLSOutput(destination, userAgent: userAgent)
-            }
-        } catch {
-            throw DeliveryError(description: error.description)
-        }
+        self.userAgent = userAgent
+        outputs = try Self.outputs(destinations, userAgent: userAgent)
         statuses = destinations.map { Locked(DestinationStatus($0)) }
         surroundings = Destination.Surroundings(
             source: source,
@@ -64,9 +51,16 @@ package final class Forwarder: Sendable {
         let worker = try Worker("delivery") {
             let regions = Regions()
             let destinations = parts.map { Destination($0, regions, $1, surroundings) }
-            DeliveryLoop(multi, mailbox, destinations).run()
+            DeliveryLoop(multi, mailbox, destinations, regions).run()
         }
         self.worker.withLock { $0 = worker }
+    }
+
+    /// Of the destinations that it was started with.
+    var names: Set<String> { Set(outputs.map(\.settings.name)) }
+
+    func post(_ message: DeliveryLoop.Message) {
+        mailbox.post(message)
     }
 
     /// One per destination, in the order they were given.
@@ -90,12 +84,13 @@ package final class Forwarder: Sendable {
         worker.join()
     }
 
-    private func warnOfPlainText(_ settings: DestinationSettings) {
-        let endpoint = settings.endpoint
-        guard endpoint.scheme == .http, !endpoint.isLoopback else { return }
-        surroundings.journal.warning(
-            "destination is not encrypted: anybody on the way can read logs and security tokens",
-            ["destination": settings.name, "endpoint": endpoint.description]
-        )
+    /// The operator has listed such an endpoint, so it is used when its turn comes.
+    func warnOfPlainText(_ settings: DestinationSettings) {
+        for endpoint in settings.endpoints where endpoint.scheme == .http && !endpoint.isLoopback {
+            surroundings.journal.warning(
+                "destination is not encrypted: anybody on the way can read logs and security tokens",
+                ["destination": settings.name, "endpoint": endpoint.description]
+            )
+        }
     }
 }

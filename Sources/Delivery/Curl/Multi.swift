@@ -19,7 +19,11 @@ final class Multi: @unchecked Sendable {
             )
         }
         self.handle = handle
-        // What is in flight is bounded by each destination already; these bound what idles.
+        allow(connections: connections)
+    }
+
+    /// What is in flight is bounded by each destination already; this bounds what idles.
+    func allow(connections: Int) {
         set(CURLMOPT_MAXCONNECTS, connections)
         set(CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
         set(CURLMOPT_MAX_HOST_CONNECTIONS, connections)

@@ -1,0 +1,54 @@
+import SLS
+import System
+
+extension Destination {
+    /// Goes on with other settings. Requests that are in flight end as they began; what they say about
+    /// gates is not heard any more, because it was said about something else.
+    func reconfigure(_ new: SLSOutput, _ regions: Regions, _ now: Moment) {
+        let (old, oldWays, oldTotal) = (settings, ways, places.total)
+        output = new
+        settings = new.settings
+        places.set(total: 2 * settings.concurrency)
+        // The new ways before the old ones are let go of, so that those in both keep what they know.
+        ways = Ways(settings, regions, places: places.total)
+        regions.release(oldWays, places: oldTotal)
+        for region in ways.regions { region.gate.reopen(now) }
+        project.widen(to: places.total)
+        project.reopen(now)
+        pause = nil
+        for outlet in outlets.values { renew(outlet, now) }
+        if settings.credential != old.credential { access = CredentialAccess(settings.credential) }
+        renewTransfers(after: old, now)
+        show(settings)
+    }
+
+    private func renew(_ outlet: DeliveryOutlet, _ now: Moment) {
+        outlet.gate.widen(to: settings.concurrency)
+        outlet.gate.reopen(now)
+        outlet.pause = nil
+        // That packets were stored with the old settings proves nothing about the new ones.
+        outlet.evidence.forget()
+        turns.rouse(outlet)
+        touch(outlet)
+    }
+
+    /// New requests need handles of their own, and connections that lead and trust as the settings say.
+    private func renewTransfers(after old: DestinationSettings, _ now: Moment) {
+        idle = []
+        generation += 1
+        let file = settings.certificateAuthorities
+        // A file of the same name may have another content.
+        if file != nil || file != old.certificateAuthorities || settings.proxy != old.proxy {
+            connectionsSince = now
+        }
+    }
+
+    private func show(_ settings: DestinationSettings) {
+        status.withLock { status in
+            status.project = settings.project
+            status.endpoints = settings.endpoints.map(\.description)
+            status.endpoint = settings.endpoint.description
+            status.endpointReason = nil
+        }
+    }
+}

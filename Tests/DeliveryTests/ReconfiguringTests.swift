@@ -1,0 +1,185 @@
+import Glibc
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+@Suite(.timeLimit(.minutes(1))) struct ReconfiguringTests {
+    let source: MemorySource
+
+    init() throws {
+        source = try MemorySource()
+    }
+
+    func stored(_ number: Int64) -> Bool {
+        source.offer(number)
+        return source.state.wait { $0.acknowledged.contains(number) }
+    }
+
+    @Test("The next request goes to the new endpoint and project, with the new tags and packing")
+    func nextRequest() throws {
+        let (old, new) = (try ScriptedServer(), try ScriptedServer())
+        let rig = try Rig(source, old)
+        #expect(stored(1))
+        var settings = try Samples.destination(port: new.port, compression: .zstd)
+        settings.project = "other-project"
+        settings.signature = .v1
+        settings.tags = [(key: "env", value: "prod")]
+        try rig.forwarder.reconfigure([settings])
+        #expect(stored(2))
+        rig.stop()
+        new.stop()
+        #expect(old.requests.now.count == 1)
+        let request = try #require(new.requests.now.first)
+        #expect(request.header("x-log-compresstype") == "zstd")
+        #expect(request.header("x-log-project") == "other-project")
+        #expect(request.header("authorization")?.hasPrefix("LOG ") == true)
+        #expect(rig.status.endpoint == "http://127.0.0.1:\(new.port)")
+        #expect(rig.status.project == "other-project")
+    }
+
+    @Test("A request that is in flight ends as it began")
+    func inFlight() throws {
+        let old = try TestSandbox()
+        let new = try TestSandbox()
+        try old.fail(#"{"hold":true}"#)
+        let forwarder = try TestSandbox.forwarder(source, [old])
+        source.offer(1)
+        let end = Moment.now + .seconds(20)
+        while try !old.has(packet: 1), Moment.now < end { usleep(5000) }
+        var settings = try Samples.destination(port: new.port)
+        settings.concurrency = 3
+        try forwarder.reconfigure([settings])
+        #expect(stored(2))
+        #expect(try new.has(packet: 2))
+        try old.wellAgain()
+        #expect(source.state.wait { $0.acknowledged.contains(1) })
+        #expect(try !new.has(packet: 1))
+        forwarder.stop(within: .seconds(5))
+        old.stop()
+        new.stop()
+    }
+
+    @Test("A destination that waits because of its settings goes on with others at once")
+    func wakes() throws {
+        let server = try ScriptedServer { request, _ in
+            request.header("x-log-project") == "demo-project"
+                ? .answer(404, code: "ProjectNotExist") : .stored
+        }
+        let rig = try Rig(source, server)
+        source.offer(1)
+        #expect(server.requests.wait { $0.count >= 5 })
+        var settings = try Samples.destination(port: server.port)
+        settings.project = "right-project"
+        try rig.forwarder.reconfigure([settings])
+        #expect(source.state.wait(.seconds(3)) { $0.acknowledged == [1] })
+        rig.stop()
+    }
+
+    @Test("More or fewer requests at a time are in flight as the new concurrency says")
+    func concurrency() throws {
+        let server = try ScriptedServer { _, _ in .silence }
+        let rig = try Rig(source, server) { $0.concurrency = 2 }
+        for number in 1...20 as ClosedRange<Int64> { source.offer(number) }
+        #expect(server.requests.wait { $0.count == 2 })
+        var settings = try Samples.destination(port: server.port)
+        settings.concurrency = 6
+        try rig.forwarder.reconfigure([settings])
+        #expect(server.requests.wait { $0.count == 6 })
+        rig.forwarder.stop(within: .zero)
+        server.stop()
+        #expect(server.requests.now.count == 6)
+    }
+
+    @Test("Another credential of another name is asked for")
+    func credentialName() throws {
+        let server = try ScriptedServer()
+        let asked = Locked<[String]>([])
+        let forwarder = try Forwarder(
+            [try Samples.destination(port: server.port)],
+            source: source,
+            credentials: { name in
+                asked.withLock { $0.append(name) }
+                return name == "second" ? Samples.credential : nil
+            },
+            journal: .silent
+        )
+        try forwarder.start()
+        var settings = try Samples.destination(port: server.port)
+        settings.credential = "second"
+        try forwarder.reconfigure([settings])
+        #expect(stored(1))
+        forwarder.stop(within: .seconds(5))
+        server.stop()
+        #expect(asked.withLock { $0 }.contains("second"))
+    }
+
+    @Test("Connections through a proxy are not used again when its password was another")
+    func proxyPassword() throws {
+        let tls = try TLSServer(for: "localhost")
+        defer { tls.stop() }
+        let tunnel = try TunnelProxy(.connect)
+        let endpoint = try Endpoint(parsing: "https://localhost:\(tls.port)")
+        func settings(_ password: String) throws -> DestinationSettings {
+            var settings = try Samples.destination(port: 1)
+            settings.endpoint = endpoint
+            settings.certificateAuthorities = tls.certificate
+            settings.proxy = try Proxy(parsing: "http://a:\(password)@127.0.0.1:\(tunnel.port)")
+            return settings
+        }
+        func answer() {
+            _ = tls.process.read(until: "POST /logstores/app-log")
+            tls.process.write(
+                "HTTP/1.1 200 OK\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
+                    + "Content-Length: 0\r\n\r\n"
+            )
+        }
+        let before = try settings("old")
+        let rig = try Rig(source, ScriptedServer()) { $0 = before }
+        source.offer(1)
+        answer()
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        try rig.forwarder.reconfigure([try settings("new")])
+        source.offer(2)
+        // `s_server` serves one connection after another: the old one has to end first.
+        #expect(tunnel.visits.wait { $0.count == 2 })
+        rig.forwarder.stop(within: .zero)
+        rig.server.stop()
+        tunnel.stop()
+        let heads = tunnel.visits.now.map(\.head)
+        #expect(heads[0].contains("Basic YTpvbGQ="))
+        #expect(heads[1].contains("Basic YTpuZXc="))
+    }
+
+    @Test("What cannot work, or names nobody, changes nothing at all")
+    func refused() throws {
+        let servers = try (0..<3).map { _ in try ScriptedServer() }
+        let forwarder = try Forwarder(
+            [
+                try Samples.destination(port: servers[0].port, name: "app"),
+                try Samples.destination(port: servers[1].port, name: "other"),
+            ],
+            source: source,
+            credentials: { _ in Samples.credential },
+            journal: .silent
+        )
+        try forwarder.start()
+        let good = try Samples.destination(port: servers[2].port, name: "app")
+        var bad = try Samples.destination(port: servers[2].port, name: "other")
+        bad.concurrency = 0
+        let broken = #expect(throws: DeliveryError.self) { try forwarder.reconfigure([good, bad]) }
+        #expect(broken?.description.contains("destination other: concurrency is 0") == true)
+        let stranger = try Samples.destination(port: servers[2].port, name: "stranger")
+        let unknown = #expect(throws: DeliveryError.self) {
+            try forwarder.reconfigure([good, stranger])
+        }
+        #expect(unknown?.description.contains("stranger") == true)
+        #expect(unknown?.description.contains("restart") == true)
+        #expect(throws: DeliveryError.self) { try forwarder.reconfigure([good, good]) }
+        #expect(stored(1))
+        forwarder.stop(within: .seconds(5))
+        for server in servers { server.stop() }
+        #expect(servers.map { $0.requests.now.count } == [1, 0, 0])
+    }
+}
