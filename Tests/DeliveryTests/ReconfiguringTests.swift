@@ -77,19 +77,27 @@ import Testing
         rig.stop()
     }
 
-    @Test("More or fewer requests at a time are in flight as the new concurrency says")
+    @Test("As many requests are in flight as the new concurrency says")
     func concurrency() throws {
-        let server = try ScriptedServer { _, _ in .silence }
+        let isSilent = Locked(false)
+        let server = try ScriptedServer { _, _ in
+            isSilent.withLock { $0 } ? .silence : .stored
+        }
         let rig = try Rig(source, server) { $0.concurrency = 2 }
-        for number in 1...20 as ClosedRange<Int64> { source.offer(number) }
-        #expect(server.requests.wait { $0.count == 2 })
+        // A gate begins carefully, and grows with what goes well.
+        for number in 1...30 as ClosedRange<Int64> { source.offer(number) }
+        #expect(source.state.wait { $0.acknowledged.count == 30 })
+        isSilent.withLock { $0 = true }
+        for number in 31...50 as ClosedRange<Int64> { source.offer(number) }
+        #expect(server.requests.wait { $0.count == 32 })
         var settings = try Samples.destination(port: server.port)
         settings.concurrency = 6
         try rig.forwarder.reconfigure([settings])
-        #expect(server.requests.wait { $0.count == 6 })
+        #expect(server.requests.wait { $0.count == 36 })
+        #expect(rig.status.inFlight == 6)
         rig.forwarder.stop(within: .zero)
         server.stop()
-        #expect(server.requests.now.count == 6)
+        #expect(server.requests.now.count == 36)
     }
 
     @Test("Another credential of another name is asked for")
