@@ -81,7 +81,10 @@ extension Destination {
             received: host,
             assuming: settings.clockOffset
         )
-        if let change, let notice = change.notice { tell(notice, change.to, region) }
+        if let change {
+            status.withLock { $0.clockOffset = change.to }
+            if let notice = change.notice { tell(notice, change.to, region) }
+        }
         return region.clock.time(at: host, assuming: settings.clockOffset)
     }
 

@@ -43,7 +43,8 @@ extension Destination {
         let failure = judgement.action == .acknowledge ? nil : failure(judgement, of: outlet)
         if let failure { count(failure, of: outlet) }
         leave(load, judgement, failure, isConvicted: isConvicted, now)
-        if let change = ways.ended(load.region, judgement, now) { switched(change, now) }
+        let change = ways.ended(load.region, judgement, after: now - load.started, now)
+        if let change { switched(change, now) }
         lease.firstFailure = lease.firstFailure ?? (failure == nil ? nil : now)
         touch(outlet)
         switch judgement.action {

@@ -66,6 +66,7 @@ extension Destination {
                 project: project.enter(now, bytes: bytes),
                 logstore: outlet.gate.enter(now, bytes: bytes)
             ),
+            started: now,
             signed: signed,
             dated: dated
         )

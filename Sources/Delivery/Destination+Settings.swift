@@ -5,13 +5,15 @@ extension Destination {
     /// Goes on with other settings. Requests that are in flight end as they began; what they say about
     /// gates is not heard any more, because it was said about something else.
     func reconfigure(_ new: SLSOutput, _ regions: Regions, _ now: Moment) {
-        let (old, oldWays, oldTotal) = (settings, ways, places.total)
+        let (old, oldTotal) = (settings, places.total)
         output = new
         settings = new.settings
         places.set(total: 2 * settings.concurrency)
-        // The new ways before the old ones are let go of, so that those in both keep what they know.
-        ways = Ways(settings, regions, places: places.total)
-        regions.release(oldWays, places: oldTotal)
+        if settings.endpoints == old.endpoints, settings.proxy == old.proxy {
+            ways.resize(from: oldTotal, to: places.total)
+        } else {
+            takeWays(regions, letGo: oldTotal)
+        }
         for region in ways.regions { region.gate.reopen(now) }
         project.widen(to: places.total)
         project.reopen(now)
@@ -19,7 +21,19 @@ extension Destination {
         for outlet in outlets.values { renew(outlet, now) }
         if settings.credential != old.credential { access = CredentialAccess(settings.credential) }
         renewTransfers(after: old, now)
-        show(settings)
+        status.withLock { $0.project = settings.project }
+    }
+
+    private func takeWays(_ regions: Regions, letGo oldTotal: Int) {
+        let old = ways
+        // The new ones before the old ones are let go of, so that those in both keep what they know.
+        ways = Ways(settings, regions, places: places.total)
+        regions.release(old, places: oldTotal)
+        status.withLock { status in
+            status.endpoints = settings.endpoints.map(\.description)
+            status.endpoint = settings.endpoint.description
+            status.endpointReason = nil
+        }
     }
 
     private func renew(_ outlet: DeliveryOutlet, _ now: Moment) {
@@ -40,15 +54,6 @@ extension Destination {
         // A file of the same name may have another content.
         if file != nil || file != old.certificateAuthorities || settings.proxy != old.proxy {
             connectionsSince = now
-        }
-    }
-
-    private func show(_ settings: DestinationSettings) {
-        status.withLock { status in
-            status.project = settings.project
-            status.endpoints = settings.endpoints.map(\.description)
-            status.endpoint = settings.endpoint.description
-            status.endpointReason = nil
         }
     }
 }

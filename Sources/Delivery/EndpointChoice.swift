@@ -15,7 +15,7 @@ struct EndpointChoice {
     }
 
     enum Reason: Equatable {
-        /// It failed so often in a row, or its gate fell after so many.
+        /// It failed so often in a row, was patiently waited for, or its gate fell.
         case silence(failures: Int)
         /// Each has been silent since any answered.
         case allSilent
@@ -26,11 +26,16 @@ struct EndpointChoice {
     }
 
     static let failuresMax = 3
+    /// One request that fails after so long, with no answer to another meanwhile, is enough: three that
+    /// wait out their time one after another would take half a minute.
+    static let patience: Duration = .seconds(5)
 
     let count: Int
     private(set) var current = 0
     private(set) var allAreSilent = false
     private var failuresInARow = 0
+    /// When the present one answered last.
+    private var heard: Moment?
     private var silent: Set<Int> = []
     private var probing = FirstEndpointProbing()
 
@@ -60,9 +65,14 @@ struct EndpointChoice {
         if place == 0, current != 0 { probing.started(now) }
     }
 
-    /// A request ended without an answer from SLS, or with one that blames the region. `random` is from
-    /// 0 to 1.
-    mutating func failed(at place: Int, _ now: Moment, random: Double) -> Switch? {
+    /// A request ended without an answer from SLS, or with one that blames the region, and took so long.
+    /// `random` is from 0 to 1.
+    mutating func failed(
+        at place: Int,
+        after duration: Duration,
+        _ now: Moment,
+        random: Double
+    ) -> Switch? {
         guard count > 1 else { return nil }
         if place == 0 { probing.failed(now, random) }
         guard place == current else { return nil }
@@ -71,7 +81,9 @@ struct EndpointChoice {
             return nil
         }
         failuresInARow += 1
-        return failuresInARow < Self.failuresMax ? nil : leave(now, random)
+        let isMute =
+            duration >= Self.patience && heard.map { now - $0 >= duration } ?? true
+        return isMute || failuresInARow >= Self.failuresMax ? leave(now, random) : nil
     }
 
     /// The region's gate has just fallen to single requests, maybe because of others who go there.
@@ -87,6 +99,7 @@ struct EndpointChoice {
         if place == 0, current != 0 { return settle(at: 0, .first, now) }
         if place == current {
             failuresInARow = 0
+            heard = now
             // Whatever the others were, it was long ago; only the first is looked after.
             silent.formIntersection([0])
         }
@@ -97,6 +110,7 @@ struct EndpointChoice {
         defer { current = place }
         allAreSilent = false
         failuresInARow = 0
+        heard = now
         silent = place == 0 ? [] : [0]
         if place == 0 { probing.succeeded(now) }
         return Switch(from: current, to: place, reason: reason)
@@ -106,6 +120,7 @@ struct EndpointChoice {
         let from = current
         let failures = failuresInARow
         failuresInARow = 0
+        heard = nil
         silent.insert(from)
         if from == 0 { probing.begin(now, random) }
         let others = (1..<count).map { (from + $0) % count }

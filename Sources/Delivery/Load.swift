@@ -9,6 +9,7 @@ struct Load {
     let outlet: DeliveryOutlet
     let region: Region
     let passes: Passes
+    let started: Moment
     /// The host's time when it was signed, and SLS's that it was signed with.
     let signed: WallTime
     let dated: WallTime

@@ -13,7 +13,7 @@ final class Region {
     var notices = FailureNotices()
     /// What time it is there.
     var clock: ServerClock
-    /// How many outages have ended, and begun.
+    /// How many outages have ended, and begun in silence.
     private(set) var recoveries = 0
     private(set) var closures = 0
     /// Destinations that go there.
@@ -26,7 +26,7 @@ final class Region {
     init(_ way: Way) {
         self.way = way
         gate = Gate(Gate.Bounds(most: 1))
-        clock = ServerClock(way.endpoint)
+        clock = ServerClock(way)
     }
 
     /// One more destination goes there, with so many places in flight. Each outlet begins carefully;
@@ -74,7 +74,8 @@ final class Region {
             now,
             random: .random(in: 0...1)
         )
-        if change == .closed { closures += 1 }
+        // SLS may ask to be left alone; then it is not silent, and another endpoint is the same SLS.
+        if change == .closed, judgement.retryAfter == nil { closures += 1 }
         if change == .recovered {
             silent = []
             wantsRest = false

@@ -45,8 +45,8 @@ struct ServerClock {
     private let isVerified: Bool
     private var isFarOff = false
 
-    init(_ endpoint: Endpoint) {
-        isVerified = endpoint.scheme == .https || endpoint.isLoopback
+    init(_ way: Way) {
+        isVerified = way.endpoint.scheme == .https || way.staysHere
     }
 
     /// The time to sign with. `start` is what the operator says of the offset (the SDKs'

@@ -5,4 +5,8 @@ import SLS
 struct Way: Hashable {
     let endpoint: Endpoint
     let proxy: Proxy?
+
+    /// Whether nobody else can read or answer what goes there, encrypted or not. What a proxy takes for
+    /// its own machine is another one.
+    var staysHere: Bool { endpoint.isLoopback && proxy == nil }
 }

@@ -35,18 +35,21 @@ struct Ways {
         choice.started(at: place, now)
     }
 
-    /// A request ended there. Only silence leads elsewhere: who answers with a refusal would refuse it on
-    /// every way.
+    /// A request ended there that took so long. Only silence leads elsewhere: who answers with a refusal
+    /// would refuse it on every way, and who asks for patience would not have it by another.
     mutating func ended(
         _ region: Region,
         _ judgement: Judgement,
+        after duration: Duration,
         _ now: Moment
     ) -> EndpointChoice.Switch? {
         // A way that is no longer in the settings says nothing.
         guard let place = place(of: region) else { return nil }
-        let isSilent = judgement.requestID == nil || judgement.scope == .region
+        let isSilent =
+            judgement.requestID == nil
+            || judgement.scope == .region && judgement.retryAfter == nil
         return isSilent
-            ? choice.failed(at: place, now, random: .random(in: 0...1))
+            ? choice.failed(at: place, after: duration, now, random: .random(in: 0...1))
             : choice.answered(at: place, now)
     }
 
@@ -70,6 +73,14 @@ struct Ways {
             return choice.gateFell(at: place, now, random: .random(in: 0...1))
         }
         return nil
+    }
+
+    /// The destination may have more or fewer requests in flight from now on.
+    func resize(from old: Int, to places: Int) {
+        for region in regions {
+            region.join(places: places)
+            region.leave(places: old)
+        }
     }
 
     private func place(of region: Region) -> Int? {

@@ -18,7 +18,7 @@ import Testing
     }
 
     func fail(_ choice: inout EndpointChoice, _ place: Int, at seconds: Double) -> Switch? {
-        choice.failed(at: place, Self.moment(seconds), random: 1)
+        choice.failed(at: place, after: .zero, Self.moment(seconds), random: 1)
     }
 
     func failThrice(_ choice: inout EndpointChoice, _ place: Int, at seconds: Double) -> Switch? {
@@ -49,6 +49,22 @@ import Testing
         )
         #expect(send(&choice, at: 1) == 1)
         #expect(failThrice(&choice, 1, at: 1)?.to == 2)
+    }
+
+    @Test(
+        "One request that was patiently waited for is enough, unless another was answered meanwhile"
+    )
+    func mute() {
+        func failure(answeredAt answered: Double?, lasted: Duration) -> Switch? {
+            var choice = EndpointChoice(count: 2)
+            if let answered { _ = choice.answered(at: 0, Self.moment(answered)) }
+            return choice.failed(at: 0, after: lasted, Self.moment(100), random: 1)
+        }
+        let left = Switch(from: 0, to: 1, reason: .silence(failures: 1))
+        #expect(failure(answeredAt: nil, lasted: .seconds(4)) == nil)
+        #expect(failure(answeredAt: nil, lasted: .seconds(10)) == left)
+        #expect(failure(answeredAt: 89, lasted: .seconds(10)) == left)
+        #expect(failure(answeredAt: 91, lasted: .seconds(10)) == nil)
     }
 
     @Test("A gate that falls to single requests leads to the next endpoint at once")
@@ -102,7 +118,7 @@ import Testing
     @Test("Half of a probe's wait is random")
     func jitter() {
         var choice = EndpointChoice(count: 2)
-        for _ in 0..<3 { _ = choice.failed(at: 0, Self.moment(0), random: 0) }
+        for _ in 0..<3 { _ = choice.failed(at: 0, after: .zero, Self.moment(0), random: 0) }
         #expect(send(&choice, at: 2.4) == 1)
         #expect(send(&choice, at: 2.5) == 0)
     }
@@ -206,7 +222,7 @@ import Testing
                 wasted = 0
             } else {
                 let random = Double.random(in: 0...1, using: &dice)
-                _ = choice.failed(at: place, Self.moment(now), random: random)
+                _ = choice.failed(at: place, after: .zero, Self.moment(now), random: random)
                 if isUp.contains(true) { wasted += 1 }
             }
             wastedMost = max(wastedMost, wasted)

@@ -160,6 +160,46 @@ import Testing
         #expect(heads[1].contains("Basic YTpuZXc="))
     }
 
+    @Test("Connections from before another file of authorities are left, later ones are used again")
+    func authorities() throws {
+        let directory = try TemporaryDirectory()
+        defer { directory.remove() }
+        let server = try ScriptedServer()
+        let rig = try Rig(source, server) { $0.certificateAuthorities = nil }
+        #expect(stored(1) && stored(2))
+        var settings = try Samples.destination(port: server.port)
+        settings.certificateAuthorities = "\(directory.path)/authorities.pem"
+        try rig.forwarder.reconfigure([settings])
+        #expect(stored(3))
+        usleep(2_100_000)
+        for number in 4...9 as ClosedRange<Int64> { #expect(stored(number)) }
+        rig.stop()
+        let connections = server.requests.now.map(\.connection)
+        #expect(connections[0] == connections[1])
+        #expect(!connections[2...].contains(connections[0]))
+        #expect(Set(connections).count <= 3)
+    }
+
+    @Test("Settings that leave the endpoints as they are do not lead back to a silent one")
+    func sameEndpoints() throws {
+        let (first, second) = (try TestSandbox(), try TestSandbox())
+        try first.fail(#"{"reset":true}"#)
+        let recorder = try JournalRecorder()
+        let forwarder = try TestSandbox.forwarder(source, [first, second], recorder.journal)
+        #expect(stored(1))
+        var settings = try Samples.destination(port: 1)
+        settings.endpoints = [try first.endpoint(), try second.endpoint()]
+        settings.tags = [(key: "env", value: "prod")]
+        try forwarder.reconfigure([settings])
+        #expect(stored(2))
+        #expect(try second.has(packet: 2))
+        #expect(forwarder.status[0].endpoint == "\(try second.endpoint())")
+        forwarder.stop(within: .seconds(5))
+        first.stop()
+        second.stop()
+        #expect(recorder.count(of: "destination uses another endpoint") == 1)
+    }
+
     @Test("What cannot work, or names nobody, changes nothing at all")
     func refused() throws {
         let servers = try (0..<3).map { _ in try ScriptedServer() }

@@ -8,7 +8,7 @@ import Testing
     static let host = WallTime(seconds: 1_736_843_400)
 
     func clock(_ endpoint: String = "https://cn-hangzhou.log.aliyuncs.com") throws -> ServerClock {
-        ServerClock(try Endpoint(parsing: endpoint))
+        ServerClock(Way(endpoint: try Endpoint(parsing: endpoint), proxy: nil))
     }
 
     /// An answer of a server whose clock is off by so many seconds.
@@ -162,6 +162,17 @@ import Testing
             #expect(offset(&clock, refusal) == .milliseconds(80_000_500))
             let farther = answer(100_000, status: 400, code: code)
             #expect((offset(&clock, farther) == .milliseconds(100_000_500)) == believesAll)
+        }
+    }
+
+    @Test("What is this machine for a proxy is another one")
+    func proxied() throws {
+        let proxy = try Proxy(parsing: "http://proxy:3128")
+        for (endpoint, isBelieved) in [
+            ("http://localhost:1", false), ("https://localhost:1", true),
+        ] {
+            var clock = ServerClock(Way(endpoint: try Endpoint(parsing: endpoint), proxy: proxy))
+            #expect((offset(&clock, answer(600)) != nil) == isBelieved)
         }
     }
 

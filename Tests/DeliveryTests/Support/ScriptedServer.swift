@@ -8,6 +8,8 @@ final class ScriptedServer: Sendable {
     struct Request: Sendable {
         let head: String
         let body: [UInt8]
+        /// A number of the connection's own.
+        var connection: CInt = 0
 
         func header(_ name: String) -> String? {
             head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(name + ": ") }
@@ -141,7 +143,8 @@ final class ScriptedServer: Sendable {
             if let headEnd, buffer.count >= headEnd + length {
                 let request = Request(
                     head: String(decoding: buffer[..<headEnd], as: UTF8.self),
-                    body: Array(buffer[headEnd..<headEnd + length])
+                    body: Array(buffer[headEnd..<headEnd + length]),
+                    connection: descriptor
                 )
                 buffer.removeFirst(headEnd + length)
                 return request
