@@ -44,8 +44,6 @@ package struct QueueStatus: Sendable, Equatable {
         package var outlets: [String: Outlet] = [:]
 
         package init() {}
-
-        package var isBalanced: Bool { imbalance == 0 }
     }
 
     /// Requests with an identity.

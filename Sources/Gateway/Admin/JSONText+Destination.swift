@@ -8,6 +8,8 @@ extension JSONText {
         member("name", destination.name)
         member("configured", true)
         member("endpoint", destination.endpoint)
+        array("endpoints") { json in delivery.endpoints.forEach { json.element($0) } }
+        member("endpoint_reason", delivery.endpointReason)
         member("project", destination.project)
         member("logstore", destination.logstore)
         member("state", delivery.stateName)
@@ -30,6 +32,7 @@ extension JSONText {
         member("waiting_for_retry", delivery.waitingRetry)
         member("rate", decimal: delivery.rate)
         member("lanes", lanes)
+        member("clock_offset_seconds", decimal: delivery.clockOffset.inSeconds)
         member("sent_packets", delivery.sentPackets)
         member("sent_logs", delivery.sentLogs)
         member("stored_before", delivery.storedBefore)

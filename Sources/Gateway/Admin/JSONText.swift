@@ -96,6 +96,11 @@ func decimalText(_ value: Double) -> String {
     return (thousandths < 0 ? "-" : "") + text + (digits.isEmpty ? "" : "." + digits)
 }
 
+extension Duration {
+    /// For numbers that people and their tools read.
+    var inSeconds: Double { self / .seconds(1) }
+}
+
 /// "12.345"; a negative duration, from a clock that jumped, is nothing.
 func decimalSeconds(_ duration: Duration) -> String {
     let (seconds, attoseconds) = max(duration, .zero).components

@@ -6,52 +6,70 @@ package struct ConfigurationChange: Equatable, Sendable {
 }
 
 extension GatewayConfiguration {
+    /// What a reload changes, in the order of the document.
     package func changes(to new: GatewayConfiguration) -> [ConfigurationChange] {
+        ownChanges(to: new) + credentialChanges(to: new) + destinationChanges(to: new)
+    }
+
+    private func ownChanges(to new: GatewayConfiguration) -> [ConfigurationChange] {
         var changes: [ConfigurationChange] = []
-        func compare(_ key: String, isImmediate: Bool = false, _ isSame: Bool) {
-            if !isSame { changes.append(.init(key: key, isImmediate: isImmediate)) }
+        func compare<Value: Equatable>(
+            _ key: String,
+            _ path: KeyPath<GatewayConfiguration, Value>,
+            isImmediate: Bool = false
+        ) {
+            guard self[keyPath: path] != new[keyPath: path] else { return }
+            changes.append(.init(key: key, isImmediate: isImmediate))
         }
-        compare("listen", listen == new.listen)
-        compare("admin.listen", admin.listen == new.admin.listen)
+        compare("listen", \.listen)
+        compare("admin.listen", \.admin.listen)
         // Without a token of the operator's the generated one goes on.
-        compare("admin.token", isImmediate: new.admin.token != nil, admin.token == new.admin.token)
-        compare("data_dir", dataDirectory == new.dataDirectory)
-        compare("queue", queue == new.queue)
-        compare("limits", limits == new.limits)
-        compare("log.format", log.format == new.log.format)
-        compare("log.level", isImmediate: true, log.level == new.log.level)
-        compare("drain_timeout", isImmediate: true, drainTimeout == new.drainTimeout)
-        for name in Set(credentials.keys).union(new.credentials.keys).sorted() {
-            let users = users(of: name)
+        compare("admin.token", \.admin.token, isImmediate: new.admin.token != nil)
+        compare("data_dir", \.dataDirectory)
+        // What the queue says for destinations shows as a change of theirs.
+        compare("queue.max_bytes", \.queue.bytesMax)
+        compare("queue.max_age", \.queue.ageMax)
+        compare("queue.dead_letter_age", \.queue.deadLetterAgeMax)
+        compare("queue.durability", \.queue.durability)
+        compare("queue.min_free_bytes", \.queue.freeBytesMin)
+        compare("devices.duplicates", \.devices.duplicates)
+        compare("limits", \.limits)
+        compare("log.format", \.log.format)
+        compare("log.level", \.log.level, isImmediate: true)
+        compare("drain_timeout", \.drainTimeout, isImmediate: true)
+        return changes
+    }
+
+    private func credentialChanges(to new: GatewayConfiguration) -> [ConfigurationChange] {
+        let kept = kept(under: new)
+        return Set(credentials.keys).union(new.credentials.keys).sorted().compactMap { name in
+            let users = kept.filter { $0.credential == name }.map(\.name)
             if new.credentials[name] == nil, !users.isEmpty {
                 let plural = users.count == 1 ? "" : "s"
-                compare(
-                    "credentials.\(name) (gone, but still used by destination\(plural) "
+                return .init(
+                    key: "credentials.\(name) (gone, but still used by destination\(plural) "
                         + "\(users.joined(separator: " and ")))",
-                    false
-                )
-            } else {
-                compare(
-                    "credentials.\(name)",
-                    isImmediate: true,
-                    credentials[name] == new.credentials[name]
+                    isImmediate: false
                 )
             }
+            return credentials[name] == new.credentials[name]
+                ? nil : .init(key: "credentials.\(name)", isImmediate: true)
         }
+    }
+
+    private func destinationChanges(to new: GatewayConfiguration) -> [ConfigurationChange] {
+        var changes: [ConfigurationChange] = []
         let names = Set(destinations.map(\.name)).union(new.destinations.map(\.name)).sorted()
         for name in names {
-            guard let before = destination(name), let after = new.destination(name) else {
-                compare("destinations.\(name)", false)
-                continue
+            let key = "destinations.\(name)"
+            switch (destination(name), new.destination(name)) {
+            case (let before?, let after?):
+                changes += before.keysChanged(to: after).map {
+                    .init(key: "\(key).\($0)", isImmediate: true)
+                }
+            case (nil, _): changes.append(.init(key: "\(key) (new)", isImmediate: false))
+            case (_, nil): changes.append(.init(key: "\(key) (gone)", isImmediate: false))
             }
-            compare(
-                "destinations.\(name) (topic, source, tags)",
-                isImmediate: true,
-                before.labels == after.labels
-            )
-            var relabelled = before
-            relabelled.labels = after.labels
-            compare("destinations.\(name)", relabelled == after)
         }
         return changes
     }
@@ -61,20 +79,20 @@ extension GatewayConfiguration {
         if let token = new.admin.token { admin.token = token }
         log.level = new.log.level
         drainTimeout = new.drainTimeout
+        let kept = Set(kept(under: new).map(\.credential))
         // One that is gone stays for the destinations that still use it.
-        credentials = new.credentials.merging(
-            credentials.filter { !users(of: $0.key).isEmpty }
-        ) { new, _ in new }
+        credentials = new.credentials.merging(credentials.filter { kept.contains($0.key) }) {
+            new,
+            _ in new
+        }
         for index in destinations.indices {
-            if let after = new.destination(destinations[index].name) {
-                destinations[index].labels = after.labels
-            }
+            if let after = new.destination(destinations[index].name) { destinations[index] = after }
         }
     }
 
-    /// The destinations that sign with a credential.
-    private func users(of credential: String) -> [String] {
-        destinations.filter { $0.credential == credential }.map(\.name)
+    /// Destinations that go on as they are, because the new configuration knows nothing of them.
+    private func kept(under new: GatewayConfiguration) -> [Destination] {
+        destinations.filter { new.destination($0.name) == nil }
     }
 
     private func destination(_ name: String) -> Destination? {

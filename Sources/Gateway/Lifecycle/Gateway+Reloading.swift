@@ -1,22 +1,42 @@
 import Delivery
+import Queue
 import SLS
 import System
 
 extension Gateway {
     /// Takes over from a new configuration what can change while the gateway runs, and tells of the
-    /// rest which keys want a restart.
+    /// rest which keys want a restart. All of it or, when delivery cannot go on with it, nothing.
+    ///
+    /// To be called by one thread.
     package func reload(_ new: GatewayConfiguration) {
-        let changes = configuration.withLock { running in
-            let changes = running.changes(to: new)
-            running.apply(new)
-            return changes
+        let before = configuration.withLock { $0 }
+        var after = before
+        after.apply(new)
+        let changed = after.destinations.filter { !before.destinations.contains($0) }
+        // Those that deliver with another credential from now on must find it.
+        credentials.withLock { $0.merge(after.credentials) { _, new in new } }
+        do throws(DeliveryError) {
+            try forwarder.reconfigure(changed.map(\.deliverySettings))
+        } catch {
+            credentials.withLock { $0 = before.credentials }
+            journal.error(
+                "the new configuration is refused, the gateway goes on with the one it has",
+                ["problem": error.description]
+            )
+            return
         }
-        let running = configuration.withLock { $0 }
-        journal.level = running.log.level
+        let running = after
+        configuration.withLock { $0 = running }
         credentials.withLock { $0 = running.credentials }
         forwarder.credentialsChanged()
-        if let token = running.admin.token { adminToken.withLock { $0 = AdminToken(token) } }
+        store.apply(running.queueRules)
         devices.routes.replace(RoutingTable(running))
+        journal.level = running.log.level
+        if let token = running.admin.token { adminToken.withLock { $0 = AdminToken(token) } }
+        tell(before.changes(to: new))
+    }
+
+    private func tell(_ changes: [ConfigurationChange]) {
         let applied = changes.filter(\.isImmediate).map(\.key)
         let waiting = changes.filter { !$0.isImmediate }.map(\.key)
         if !applied.isEmpty {

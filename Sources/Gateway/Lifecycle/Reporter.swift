@@ -91,7 +91,7 @@ extension GatewayReport.Destination {
             }
         self.init(
             name: destination.name,
-            endpoint: destination.endpoints[0].description,
+            endpoint: delivery.endpoint,
             project: destination.project,
             logstore: logstore,
             lanes: destination.transfer.lanes,

@@ -109,6 +109,27 @@ extension MetricsPage {
                 }
             }
         }
+        family(
+            "sluice_delivery_endpoint_fallback",
+            .gauge,
+            "Whether another endpoint than the first is in use."
+        ) {
+            for each in destinations {
+                $0.add(
+                    each.delivery.endpoint != each.delivery.endpoints.first,
+                    ["destination": each.name]
+                )
+            }
+        }
+        family(
+            "sluice_delivery_clock_offset_seconds",
+            .gauge,
+            "SLS's clock minus the host's, as requests are signed."
+        ) {
+            for each in destinations {
+                $0.add(decimal: each.delivery.clockOffset.inSeconds, ["destination": each.name])
+            }
+        }
         family("sluice_delivery_failing", .gauge, "Whether something keeps logs from arriving.") {
             for each in destinations {
                 $0.add(each.delivery.trouble != nil, ["destination": each.name])

@@ -14,6 +14,7 @@ package struct GatewayReport: Sendable {
 
     package struct Destination: Sendable {
         package let name: String
+        /// The one in use.
         package let endpoint: String
         package let project: String
         /// "*" for every logstore.

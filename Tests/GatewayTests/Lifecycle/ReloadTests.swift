@@ -40,11 +40,11 @@ import Testing
         #expect(
             before.changes(to: after) == [
                 .init(key: "listen", isImmediate: false),
-                .init(key: "queue", isImmediate: false),
+                .init(key: "queue.max_bytes", isImmediate: false),
                 .init(key: "log.format", isImmediate: false),
                 .init(key: "log.level", isImmediate: true),
-                .init(key: "destinations.app (topic, source, tags)", isImmediate: true),
-                .init(key: "destinations.app", isImmediate: false),
+                .init(key: "destinations.app.project", isImmediate: true),
+                .init(key: "destinations.app.topic", isImmediate: true),
             ]
         )
     }
@@ -67,21 +67,50 @@ import Testing
         #expect(running.changes(to: after) == [])
     }
 
-    @Test("A credential in use stays until the restart, and its user is named")
-    func usedCredential() throws {
+    @Test("A credential goes when its last user takes another")
+    func leftCredential() throws {
         var running = try configuration("    credential: other\n" + Self.extra)
+        let after = try configuration()
+        #expect(
+            running.changes(to: after) == [
+                .init(key: "credentials.other", isImmediate: true),
+                .init(key: "destinations.app.credential", isImmediate: true),
+            ]
+        )
+        running.apply(after)
+        #expect(running.credentials.keys.sorted() == ["default"])
+        #expect(running.changes(to: after) == [])
+    }
+
+    @Test("A destination that is gone goes on until the restart, and so does its credential")
+    func goneDestination() throws {
+        let second = """
+              web:
+                endpoint: https://cn-hangzhou.log.aliyuncs.com
+                project: my-project
+                logstore: web-log
+                credential: other
+
+            """
+        var running = try configuration(second + Self.extra)
         let after = try configuration()
         let waiting: [ConfigurationChange] = [
             .init(
-                key: "credentials.other (gone, but still used by destination app)",
+                key: "credentials.other (gone, but still used by destination web)",
                 isImmediate: false
             ),
-            .init(key: "destinations.app", isImmediate: false),
+            .init(key: "destinations.web (gone)", isImmediate: false),
         ]
         #expect(running.changes(to: after) == waiting)
         running.apply(after)
         #expect(running.credentials["other"] != nil)
         #expect(running.changes(to: after) == waiting)
+        #expect(
+            after.changes(to: running) == [
+                .init(key: "credentials.other", isImmediate: true),
+                .init(key: "destinations.web (new)", isImmediate: false),
+            ]
+        )
     }
 
     @Test("A reload changes level, key, token and labels while the gateway runs")
@@ -115,5 +144,62 @@ import Testing
         #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
         let arrived = try Client(address: sandbox.address).get("/logs?logstore=hello").text
         #expect(arrived.contains(#""__topic__":"renamed""#), "\(arrived)")
+    }
+
+    @Test("Destinations go on with another endpoint, bound and rule at once")
+    func destinations() throws {
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let nowhere = try Endpoint(parsing: "http://localhost:1")
+        let gateway = try Gateway(
+            try TryOut.configuration(sandbox, directory) {
+                $0.destinations[0].endpoints = [nowhere]
+                $0.destinations[0].backlog.bytesMax = 4096
+            },
+            journal: .silent
+        )
+        defer { gateway.stop(within: .zero) }
+        let devices = Client(address: gateway.deviceAddress)
+        let body = Array(#"{"a":"\#(hex(randomBytes(512)))"}"#.utf8)
+        #expect(eventually { (try? devices.post("/logs/hello", body).status) == 503 })
+        let accepted = gateway.report.queue.ledger.accepted
+        gateway.reload(
+            try TryOut.configuration(sandbox, directory) {
+                $0.destinations[0].transfer.compression = .zstd
+                $0.destinations[0].intake.oversize = .deadLetter
+            }
+        )
+        #expect(eventually { (try? devices.post("/logs/hello", body).status) == 200 })
+        #expect(eventually { gateway.report.queue.ledger.delivered > accepted })
+        #expect(
+            gateway.report.destinations[0].endpoint == "http://localhost:\(sandbox.address.port)"
+        )
+        #expect(gateway.report.queue.destinations["default"]?.bytesMax == nil)
+    }
+
+    @Test("What delivery cannot go on with is refused as a whole")
+    func refused() throws {
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let lines = Locked<[String]>([])
+        let journal = Journal(level: .info, format: .json) { line in
+            let text = String(decoding: line, as: UTF8.self)
+            lines.withLock { $0.append(text) }
+        }
+        let gateway = try Gateway(try TryOut.configuration(sandbox, directory), journal: journal)
+        defer { gateway.stop(within: .zero) }
+        gateway.reload(
+            try TryOut.configuration(sandbox, directory) {
+                $0.log.level = .debug
+                $0.destinations[0].labels.topic = "renamed"
+                $0.destinations[0].transfer.concurrency = 0
+            }
+        )
+        journal.flush()
+        #expect(lines.withLock { $0.contains { $0.contains("concurrency is 0") } })
+        #expect(journal.level == .info)
+        #expect(gateway.configuration.withLock(\.destinations)[0].labels.topic == "")
     }
 }

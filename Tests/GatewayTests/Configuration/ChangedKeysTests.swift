@@ -1,0 +1,121 @@
+import Testing
+
+@testable import Gateway
+
+/// Of every key that the reader knows: what a reload says when it changes.
+@Suite struct ChangedKeysTests {
+    /// A value that is not the default.
+    private static let others: [String: String] = [
+        "listen": "127.0.0.1:9", "admin.listen": "127.0.0.1:9",
+        "admin.token": "0123456789abcdef0123456789abcdef", "data_dir": "/tmp/other",
+        "drain_timeout": "1s",
+        "queue.max_bytes": "1GiB", "queue.max_age": "1d", "queue.overflow": "drop_oldest",
+        "queue.fresh_first": "10%", "queue.dead_letter_age": "1d", "queue.durability": "normal",
+        "queue.min_free_bytes": "1MiB",
+        "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
+        "log.level": "debug", "log.format": "json",
+        "limits.request_line": "1KiB", "limits.head": "32KiB", "limits.fields": "9",
+        "limits.chunk_extensions": "2KiB", "limits.trailers": "2KiB", "limits.body": "1MiB",
+        "limits.inflated_body": "1MiB", "limits.inflate_ratio": "5",
+        "limits.bodies_in_flight": "32MiB", "limits.json_depth": "5", "limits.connections": "5",
+        "limits.connections_per_address": "5", "limits.head_timeout": "1s",
+        "limits.body_timeout": "1s", "limits.idle_timeout": "1s", "limits.write_timeout": "1s",
+        "destinations.NAME.endpoint": "cn-hangzhou-vpc.log.aliyuncs.com",
+        "destinations.NAME.project": "other-project", "destinations.NAME.logstore": "other",
+        "destinations.NAME.logstores_max": "5", "destinations.NAME.region": "cn-beijing",
+        "destinations.NAME.credential": "other", "destinations.NAME.signature": "v1",
+        "destinations.NAME.proxy": "http://10.0.0.1:3128",
+        "destinations.NAME.ca_file": "/etc/passwd", "destinations.NAME.compress": "zstd",
+        "destinations.NAME.packet.bytes": "2KiB", "destinations.NAME.packet.logs": "2",
+        "destinations.NAME.packet.age": "2s", "destinations.NAME.concurrency": "2",
+        "destinations.NAME.connect_timeout": "2s", "destinations.NAME.send_timeout": "2s",
+        "destinations.NAME.stall_timeout": "2s", "destinations.NAME.exactly_once": "true",
+        "destinations.NAME.lanes": "2", "destinations.NAME.drop_unauthorized": "true",
+        "destinations.NAME.clock_offset": "2s", "destinations.NAME.topic": "t",
+        "destinations.NAME.source": "s", "destinations.NAME.tags": "{env: prod}",
+        "destinations.NAME.late_logs": "drop", "destinations.NAME.max_log_delay": "1d",
+        "destinations.NAME.oversize": "dead_letter", "destinations.NAME.fold_tags": "all",
+        "destinations.NAME.keep_pack_id": "true", "destinations.NAME.max_bytes": "1GiB",
+        "destinations.NAME.max_age": "1d", "destinations.NAME.overflow": "drop_oldest",
+        "destinations.NAME.fresh_first": "10%",
+        "credentials.NAME.from": "environment", "credentials.NAME.access_key_id": "other",
+        "credentials.NAME.access_key_secret": "other", "credentials.NAME.security_token": "other",
+    ]
+
+    @Test("No key was forgotten here")
+    func complete() {
+        #expect(KnownKeys.all.subtracting(Self.others.keys).sorted() == [])
+        #expect(Set(Self.others.keys).subtracting(KnownKeys.all).sorted() == [])
+    }
+
+    @Test("Each change is told by its key, and the immediate ones leave nothing to be done")
+    func each() throws {
+        for (key, value) in Self.others.sorted(by: { $0.key < $1.key }) {
+            var base = Self.base
+            if key == "destinations.NAME.lanes" { base["destinations.app.exactly_once"] = "true" }
+            let before = try read(text(base), Self.environment)
+            let after = try read(text(changed(base, key, value)), Self.environment)
+            let changes = before.changes(to: after)
+            #expect(changes.count == 1, "\(key): \(changes)")
+            let told = changes.first?.key ?? ""
+            let place = Self.place(of: key)
+            #expect(place == told || place.hasPrefix(told + "."), "\(key): \(told)")
+            var running = before
+            running.apply(after)
+            #expect(running.changes(to: after) == changes.filter { !$0.isImmediate }, "\(key)")
+            let isOfDestination = told.hasPrefix("destinations.")
+            #expect(!isOfDestination || changes.allSatisfy(\.isImmediate), "\(key)")
+        }
+    }
+
+    private static let environment = [
+        "ALIBABA_CLOUD_ACCESS_KEY_ID": "e", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "e",
+    ]
+
+    private static let base = [
+        "destinations.app.endpoint": "cn-hangzhou.log.aliyuncs.com",
+        "destinations.app.project": "my-project", "destinations.app.logstore": "\"*\"",
+        "destinations.app.credential": "main", "credentials.main.from": "static",
+        "credentials.main.access_key_id": "a", "credentials.main.access_key_secret": "b",
+        "credentials.other.from": "static",
+        "credentials.other.access_key_id": "c", "credentials.other.access_key_secret": "d",
+    ]
+
+    /// Where a key shows: what the queue says for destinations is theirs.
+    private static func place(of key: String) -> String {
+        switch key {
+        case "queue.overflow", "queue.fresh_first":
+            key.replacing("queue.", with: "destinations.app.")
+        default:
+            key.replacing("destinations.NAME", with: "destinations.app")
+                .replacing("credentials.NAME", with: "credentials.main")
+        }
+    }
+
+    private func changed(_ base: [String: String], _ key: String, _ value: String)
+        -> [String: String]
+    {
+        var changed = base
+        if key == "credentials.NAME.from" {
+            changed = base.filter { !$0.key.hasPrefix("credentials.main.") }
+        }
+        changed[key.hasPrefix("queue.") ? key : Self.place(of: key)] = value
+        return changed
+    }
+
+    /// The settings as YAML, by the parts of their keys.
+    private func text(_ settings: [String: String]) -> String {
+        var groups: [String: [String: String]] = [:]
+        var fields: [String] = []
+        for (key, value) in settings {
+            let parts = key.split(separator: ".", maxSplits: 1).map(String.init)
+            if parts.count == 1 {
+                fields.append("\(key): \(value)")
+            } else {
+                groups[parts[0], default: [:]][parts[1]] = value
+            }
+        }
+        fields += groups.map { "\($0.key): \(text($0.value))" }
+        return "{" + fields.joined(separator: ", ") + "}"
+    }
+}
