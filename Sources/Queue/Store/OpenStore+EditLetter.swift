@@ -1,0 +1,60 @@
+import Logs
+
+extension OpenStore {
+    /// Of what SLS takes in one request, nothing would be left for others.
+    static let letterBytesMax = 10 << 20
+
+    func replace(
+        _ id: Int64,
+        with edit: DeadLetterEdit
+    ) throws(SQLiteError) -> DeadLetterEditOutcome {
+        guard let old = try database.dead.queries.letter(id) else { return .notFound }
+        guard let log = Self.edited(old.letter, edit) else { return .unreadable }
+        guard log.count <= Self.letterBytesMax else {
+            return .tooLarge(bytesMax: Self.letterBytesMax)
+        }
+        let stream = old.record.stream
+        let record = DeadRecord(
+            id: id,
+            stream: StreamKey(
+                destination: stream.destination,
+                logstore: edit.logstore ?? stream.logstore,
+                trailer: edit.trailer ?? stream.trailer
+            ),
+            received: old.record.received,
+            died: old.record.died,
+            reason: old.record.reason,
+            log: log
+        )
+        let destination = destination(stream.destination)
+        let more = record.cost - old.cost
+        if more > 0, let refusal = refusal(destination, more: more, margins: false) {
+            return .refused(refusal)
+        }
+        try database.write()
+        try database.dead.replace(with: record)
+        count(destination, letters: 0, cost: more)
+        return .replaced(
+            DeadLetter(
+                id: id,
+                stream: record.stream,
+                received: record.received,
+                died: record.died,
+                reason: record.reason,
+                cost: record.cost,
+                log: EncodedLogs(bytes: log, count: 1)
+            )
+        )
+    }
+
+    private static func edited(_ letter: DeadLetter, _ edit: DeadLetterEdit) -> [UInt8]? {
+        if edit.time == nil, edit.fields == nil { return letter.log?.bytes }
+        let content = letter.content
+        guard let time = edit.time ?? content?.time,
+            let fields = edit.fields ?? content?.fields
+        else { return nil }
+        var log = EncodedLogs()
+        log.append(time: time, fields: fields)
+        return log.bytes
+    }
+}

@@ -1,0 +1,33 @@
+import Logs
+
+/// A dead letter read back.
+struct StoredLetter {
+    let record: DeadRecord
+    /// All of it is what was stored.
+    let isIntact: Bool
+
+    init(_ row: Statement) {
+        record = DeadRecord(row)
+        isIntact =
+            record.checksum == row.integer(12) && Int64(record.cost) == row.integer(11)
+    }
+
+    /// What it was counted with, if it is intact.
+    var cost: Int { record.cost }
+    /// What it takes in memory, read and opened.
+    var bytes: Int { cost + (isIntact ? record.raw : 0) }
+
+    var log: EncodedLogs? { isIntact ? record.log : nil }
+
+    var letter: DeadLetter {
+        DeadLetter(
+            id: record.id,
+            stream: record.stream,
+            received: record.received,
+            died: record.died,
+            reason: record.reason,
+            cost: cost,
+            log: log
+        )
+    }
+}
