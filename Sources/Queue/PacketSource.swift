@@ -73,7 +73,8 @@ package struct SealedPacket: Sendable {
     package let recent: [StoredBlock]?
     /// For delivery exactly once; the same in each attempt.
     package let lane: Lane?
-    /// Sealed in an earlier life, so that it may have been sent, and even stored, without our knowing.
+    /// Handed over before with this lane, in an earlier life for example, so that it may have been sent, and
+    /// even stored, without your knowing.
     package let isRecovered: Bool
 
     package init(

@@ -10,6 +10,8 @@ package struct QueueStatus: Sendable, Equatable {
         package var oldest: WallTime?
         /// Packets that delivery may still be given.
         package var demand = 0
+        /// Packets that have a lane.
+        package var lanesInUse = 0
 
         package init() {}
     }
@@ -38,6 +40,8 @@ package struct QueueStatus: Sendable, Equatable {
         /// Logstores that have logs, and how many may; batches for others are refused.
         package var logstores = 0
         package var logstoresMax = 0
+        /// Of each logstore; 0 when packets go without.
+        package var lanes = 0
         /// Logs that made room for others since the start; in the ledger they are among the expired.
         package var dropped = 0
         /// By logstore, those that have logs. Looked at once a second.
@@ -95,6 +99,8 @@ package struct QueueStatus: Sendable, Equatable {
     /// Refused packets that were taken apart, and those that wait for it.
     package var isolations = 0
     package var isolationsWaiting = 0
+    /// Packets that got another lane, because SLS had seen their number.
+    package var relanes = 0
 
     package init() {}
 

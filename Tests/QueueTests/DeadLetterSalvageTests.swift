@@ -65,7 +65,14 @@ import Testing
     @Test("A database of before dead letters gets their table, and keeps what is queued")
     func migration() throws {
         let path = directory.path + "/queue.db"
-        _ = try fill("DROP TABLE dead; PRAGMA user_version = 2")
+        _ = try fill(
+            """
+            DROP TABLE dead;
+            ALTER TABLE packets DROP COLUMN lane_key;
+            ALTER TABLE packets DROP COLUMN lane_sequence;
+            PRAGMA user_version = 2
+            """
+        )
         let store = try LogStore(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.ledger.queued == 10)

@@ -142,7 +142,8 @@ import Testing
             ("rows SET stream", 10), ("rows SET id", 10),
             ("packets SET number", 0), ("packets SET stream", 0), ("packets SET first_row", 0),
             ("packets SET last_row", 0), ("packets SET logs", 0), ("packets SET raw", 0),
-            ("packets SET pack", 0), ("streams SET next_pack", 0),
+            ("packets SET pack", 0), ("packets SET lane_key", 0), ("packets SET lane_sequence", 0),
+            ("streams SET next_pack", 0),
             ("settings SET value", 0), ("repeats SET number", 0), ("repeats SET logs", 0),
         ]
     )

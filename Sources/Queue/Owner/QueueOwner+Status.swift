@@ -16,6 +16,7 @@ struct QueueCounts {
     var dropped: [String: Int] = [:]
     var repeated = 0
     var forgottenEarly = 0
+    var relanes = 0
 }
 
 extension QueueOwner {
@@ -40,6 +41,7 @@ extension QueueOwner {
             status.salvagedLogs = counts.salvagedLogs
             status.lostLogs = counts.lostLogs
             status.repairedLogs = counts.repairedLogs
+            status.relanes = counts.relanes
             status.repeats.repeated = counts.repeated
             status.repeats.forgottenEarly = counts.forgottenEarly
             status.ledgerImbalances = counts.ledgerImbalances
@@ -78,6 +80,7 @@ extension QueueOwner {
             shown.dropped = counts.dropped[name] ?? 0
             shown.admission = admissions.of(name)
             shown.logstores = destination.busyLogstores.count
+            shown.lanes = destination.rules.lanes
             shown.logstoresMax = destination.rules.logstoresMax
             return shown
         }

@@ -10,11 +10,13 @@ extension QueueOwner {
             for number in unreadable { try mend(number, in: store) }
             try takeDepartures(in: store)
             try changeLetters(in: store)
+            try relane(in: store)
             try take(&taken, into: store)
             try store.writeStaged()
             for name in flushes { store.flush(name) }
             let sealed = receiver == nil ? [] : try store.packets(for: demand)
             try commit(store)
+            settleRelanes()
             settle(sealed)
             countDropped(in: store)
             countRepeats(taken, in: store)

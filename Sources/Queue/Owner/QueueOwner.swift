@@ -29,6 +29,7 @@ final class QueueOwner {
     var appends = Fifo<Append>()
     var acknowledged: [Int64] = []
     var unreadable: Set<Int64> = []
+    var relanes: Set<Int64> = []
     var flushes: [String] = []
     var demand = Demand()
     var receiver: (@Sendable ([SealedPacket]) -> Void)?
@@ -112,7 +113,7 @@ final class QueueOwner {
             case .discard(let number, let reason):
                 if handed.contains(number) { departures.discards.append((number, reason)) }
             case .letters(let request): take(request)
-            case .relane: break
+            case .relane(let number): noteRelane(number)
             case .stop: isStopping = true
             }
         }

@@ -20,6 +20,10 @@ final class Statement {
         check(sqlite3_bind_int64(handle, index, value))
     }
 
+    func bindNull(_ index: CInt) {
+        check(sqlite3_bind_null(handle, index))
+    }
+
     func bind(_ index: CInt, _ text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -117,6 +121,10 @@ final class Statement {
     }
 
     // MARK: - Columns of the current row
+
+    func isNull(_ column: CInt) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
 
     func integer(_ column: CInt) -> Int64 {
         sqlite3_column_int64(handle, column)

@@ -6,7 +6,7 @@ extension OpenStore {
         let stream = packet.stream
         try database.write()
         try database.removePacket(number)
-        leave(packet)
+        leave(packet, isDelivered: true)
         try removeRows(of: packet)
         let logs = Int64(packet.record.logs)
         stream.destination.change { ledger in

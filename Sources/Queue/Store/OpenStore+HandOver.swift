@@ -30,10 +30,13 @@ extension OpenStore {
         _ time: WallTime
     ) throws(SQLiteError) -> SealedPacket? {
         while let number = outlet.pieces.popFirst() ?? outlet.sealedBefore.popFirst() {
-            if let packet = packets[number] { return SealedPacket(packet, recent: nil) }
+            guard let packet = packets[number] else { continue }
+            packets[number]?.wasHandedOver = true
+            return SealedPacket(packet, recent: nil)
         }
-        guard let stream = outlet.nextRipe(time) else { return nil }
+        guard outlet.hasFreeLane, let stream = outlet.nextRipe(time) else { return nil }
         let packet = try seal(stream, time)
+        packets[packet.number]?.wasHandedOver = true
         outlet.schedule(stream)
         return packet
     }
@@ -55,7 +58,8 @@ extension OpenStore {
     func nextDue(_ demand: Demand) -> WallTime? {
         var due: WallTime?
         func note(_ outlet: QueuedOutlet?) {
-            guard let time = outlet?.nextDue else { return }
+            // Where no lane is free the next acknowledgement is waited for, not the time.
+            guard let outlet, outlet.hasFreeLane, let time = outlet.nextDue else { return }
             due = min(due ?? time, time)
         }
         for (name, count) in demand.byOutlet where count > 0 {

@@ -87,9 +87,11 @@ extension OpenStore {
                 record: record,
                 stream: stream,
                 rowCount: sums.rows,
-                bytes: sums.size + sums.rows * Self.rowOverhead
+                bytes: sums.size + sums.rows * Self.rowOverhead,
+                wasHandedOver: true
             )
             enter(packet)
+            try recoverLane(of: packet)
             stream.sealedThrough = max(stream.sealedThrough, record.rows.upperBound)
             weigh(stream.destination, bytes: packet.bytes, rows: packet.rowCount)
             try checkWeight()

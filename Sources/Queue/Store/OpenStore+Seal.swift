@@ -37,6 +37,8 @@ extension OpenStore {
         _ stream: QueuedStream
     ) throws(SQLiteError) -> QueuedPacket {
         try database.write()
+        var record = record
+        record.lane = stream.outlet.takeLane()
         try database.add(record)
         stream.nextPack += 1
         try database.savePack(of: stream.id, next: stream.nextPack)
@@ -58,8 +60,13 @@ extension OpenStore {
         packet.stream.destination.queuedLogs += packet.record.logs
     }
 
-    func leave(_ packet: QueuedPacket) {
+    /// Forgets a packet, which was removed. Unless it is known to be stored at its destination its lane's key
+    /// is not used again.
+    func leave(_ packet: QueuedPacket, isDelivered: Bool = false) {
         packets[packet.record.number] = nil
+        if let lane = packet.record.lane {
+            packet.stream.outlet.free(lane, isDelivered: isDelivered)
+        }
         packet.stream.packetCount -= 1
         packet.stream.outlet.packetCount -= 1
         packet.stream.destination.packetCount -= 1
@@ -92,7 +99,9 @@ extension SealedPacket {
             logCount: record.logs,
             rawBytes: record.raw,
             oldest: record.oldest,
-            recent: recent
+            recent: recent,
+            lane: record.lane.map { Lane($0) },
+            isRecovered: packet.wasHandedOver
         )
     }
 }

@@ -68,7 +68,23 @@ extension QueueDatabase {
         addPacket.bind(6, Int64(packet.raw))
         addPacket.bind(7, packet.oldest.nanoseconds)
         addPacket.bind(8, packet.pack)
+        bind(packet.lane, to: addPacket, 9)
         try addPacket.run()
+    }
+
+    func save(_ lane: PacketLane, of packet: Int64) throws(SQLiteError) {
+        saveLane.bind(1, packet)
+        bind(lane, to: saveLane, 2)
+        try saveLane.run()
+    }
+
+    private func bind(_ lane: PacketLane?, to statement: Statement, _ index: CInt) {
+        guard let lane else {
+            statement.bindNull(index)
+            return statement.bindNull(index + 1)
+        }
+        statement.bind(index, lane.key.bytes)
+        statement.bind(index + 1, lane.sequence)
     }
 
     func removePacket(_ number: Int64) throws(SQLiteError) {

@@ -16,6 +16,7 @@ final class QueueDatabase {
     let firstRow: Statement
     let addPacket: Statement
     let removePacket: Statement
+    let saveLane: Statement
     let saveLedger: Statement
     let saveSetting: Statement
     let repeats: RepeatTable
@@ -58,7 +59,12 @@ final class QueueDatabase {
         firstRow = try connection.prepare(
             "SELECT id FROM rows WHERE id BETWEEN ?1 AND ?2 LIMIT 1"
         )
-        addPacket = try connection.prepare("INSERT INTO packets VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        addPacket = try connection.prepare(
+            "INSERT INTO packets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        saveLane = try connection.prepare(
+            "UPDATE packets SET lane_key = ?2, lane_sequence = ?3 WHERE number = ?1"
+        )
         removePacket = try connection.prepare("DELETE FROM packets WHERE number = ?")
         saveLedger = try connection.prepare(
             "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?)"

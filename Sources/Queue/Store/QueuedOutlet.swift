@@ -16,9 +16,10 @@ final class QueuedOutlet {
     var pieces = Pieces()
     /// Sealed and not handed over, of an earlier life for example: they go next.
     var sealedBefore = Fifo<Int64>()
-    /// Streams to seal from, in the order in which they became ripe: each gets its turn.
+    var lanes = OutletLanes()
     /// Of the last survey.
     var seen = QueueStatus.Outlet()
+    /// Streams to seal from, in the order in which they became ripe: each gets its turn.
     private var ripe = Fifo<QueuedStream>()
     private var aging = AgeHeap()
 

@@ -67,9 +67,11 @@ final class QueuedStream {
 
 /// A sealed packet that is not yet acknowledged.
 struct QueuedPacket {
-    let record: PacketRecord
+    var record: PacketRecord
     let stream: QueuedStream
     let rowCount: Int
     /// What it counts for in the bound of the queue.
     let bytes: Int
+    /// It may have been sent under its lane: in an earlier life, or in this one before it was taken back.
+    var wasHandedOver = false
 }

@@ -27,6 +27,7 @@ struct PacketRecord {
     let raw: Int
     let oldest: WallTime
     let pack: Int64
+    var lane: PacketLane?
 }
 
 // MARK: - From the current row of a statement that has all columns
@@ -68,6 +69,20 @@ extension RowRecord {
 
 extension PacketRecord {
     init(_ row: Statement) throws(SQLiteError) {
+        try self.init(row, lane: PacketLane(row, 8))
+    }
+
+    /// Where only the lane cannot be, the packet gets another.
+    init(mending row: Statement) throws(SQLiteError) {
+        do throws(SQLiteError) {
+            try self.init(row)
+        } catch {
+            try self.init(row, lane: .anywhere())
+        }
+    }
+
+    private init(_ row: Statement, lane: PacketLane?) throws(SQLiteError) {
+        self.lane = lane
         number = try row.integer(0, in: Plausible.ids)
         stream = try row.integer(1, in: Plausible.ids)
         let first = try row.integer(2, in: Plausible.ids)

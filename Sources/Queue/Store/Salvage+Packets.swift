@@ -41,9 +41,10 @@ extension Salvage {
         for cut in cuts where !cut.rows.isEmpty {
             let pack = streams[stream]?.nextPack ?? 1
             let number = try ids.take(saved)
-            guard let packet = cut.record(number: number, stream: stream, pack: pack) else {
+            guard var packet = cut.record(number: number, stream: stream, pack: pack) else {
                 continue
             }
+            if configuration.rules(destination).lanes > 0 { packet.lane = .anywhere() }
             try saved.add(packet)
             streams[stream]?.nextPack = pack + 1
             try saved.savePack(of: stream, next: pack + 1)

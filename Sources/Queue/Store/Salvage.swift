@@ -102,7 +102,8 @@ struct Salvage {
             return
         }
         try table.read(0...highest) { row throws(SQLiteError) in
-            guard let packet = try? PacketRecord(row), let stream = streams[packet.stream] else {
+            guard let packet = try? PacketRecord(mending: row), let stream = streams[packet.stream]
+            else {
                 return
             }
             guard acknowledged.contains(packet.number) else { return packets.append(packet) }

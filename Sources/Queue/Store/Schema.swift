@@ -93,6 +93,12 @@ enum Schema {
         CREATE INDEX dead_by_reason ON dead (destination, code, cost, died);
         CREATE INDEX dead_by_age ON dead (died)
         """,
+        """
+        -- For delivery exactly once: the hash key under which the packet is sent, 16 bytes, and its number there.
+        -- NULL where packets go without.
+        ALTER TABLE packets ADD COLUMN lane_key BLOB;
+        ALTER TABLE packets ADD COLUMN lane_sequence INTEGER
+        """,
     ]
 
     /// "SLUC", so that `file` and we can tell whose database it is.

@@ -23,6 +23,7 @@ extension OpenStore {
             var survey = Survey()
             for (logstore, outlet) in destination.outlets where outlet.seen.queued > 0 {
                 outlet.seen.demand = demand.byOutlet[outlet.name] ?? 0
+                outlet.seen.lanesInUse = outlet.lanes.busyCount
                 survey.outlets[logstore] = outlet.seen
                 let oldest = outlet.seen.oldest
                 survey.oldest = [survey.oldest, oldest].compactMap(\.self).min()

@@ -1,0 +1,285 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct LaneTests {
+    let directory = TemporaryDirectory()
+
+    private func rules(lanes: Int) -> DestinationRules {
+        let limits = PacketLimits(rawBytes: 1 << 20, logs: 10, age: .milliseconds(1))
+        var rules = DestinationRules(packet: limits)
+        rules.lanes = lanes
+        return rules
+    }
+
+    private func open(lanes: Int) throws -> LogStore {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations = ["app": rules(lanes: lanes)]
+        return try LogStore(configuration, journal: .silent)
+    }
+
+    /// Stores so many packets of ten logs each.
+    private func fill(_ store: LogStore, packets: Int, logstore: String = "app-log") {
+        for packet in 0..<packets {
+            let numbers = packet * 10..<packet * 10 + 10
+            let key = StreamKey.named("a", logstore: logstore)
+            #expect(store.store(Batch(stream: key, logs: logs(numbers))) == .stored)
+        }
+    }
+
+    private func lanes(of packets: [SealedPacket]) throws -> [Lane] {
+        try packets.map { try #require($0.lane) }
+    }
+
+    @Test("Each packet has a lane of its own, and no more are handed over than there are lanes")
+    func oneEach() throws {
+        let store = try open(lanes: 3)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        fill(store, packets: 5)
+        store.request(5, for: "app")
+        let packets = consumer.next(3)
+        _ = store.store()
+        #expect(consumer.waiting == 0)
+        #expect(Set(try lanes(of: packets).map(\.key)).count == 3)
+        #expect(try lanes(of: packets).allSatisfy { $0.sequence == 1 })
+        #expect(packets.allSatisfy { !$0.isRecovered })
+        store.acknowledge(packets[1])
+        let next = consumer.next()[0]
+        #expect(next.lane == Lane(key: packets[1].lane?.key ?? "", sequence: 2))
+        store.wait { $0.destinations["app"]?.outlets["app-log"]?.lanesInUse == 3 }
+        #expect(store.status.destinations["app"]?.lanes == 3)
+    }
+
+    @Test("Logstores have lanes of their own; without lanes packets have none")
+    func outlets() throws {
+        let store = try open(lanes: 1)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        fill(store, packets: 2, logstore: "x")
+        fill(store, packets: 2, logstore: "y")
+        store.request(4, for: "app")
+        let packets = consumer.next(2)
+        #expect(Set(packets.map(\.stream.logstore)) == ["x", "y"])
+        #expect(packets[0].lane?.key != packets[1].lane?.key)
+        let other = Batch(stream: .named("a", destination: "other"), logs: logs(0..<1))
+        _ = store.store(other)
+        store.flush("other")
+        #expect(consumer.packets(1, of: "other")[0].lane == nil)
+    }
+
+    @Test("A restart hands over the same packets in the same lanes, and says so")
+    func restart() throws {
+        let before: [SealedPacket]
+        do {
+            let store = try open(lanes: 2)
+            fill(store, packets: 4)
+            let consumer = Consumer(store)
+            let first = consumer.packets(2)
+            store.acknowledge(first[0])
+            before = [first[1], consumer.packets(1)[0]]
+            store.close()
+        }
+        #expect(before[1].lane?.sequence == 2)
+        let store = try open(lanes: 2)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        store.request(4, for: "app")
+        let again = consumer.next(2)
+        #expect(again.map(\.lane) == before.map(\.lane))
+        #expect(again.map(\.packID) == before.map(\.packID))
+        #expect(again.allSatisfy { $0.isRecovered })
+        _ = store.store()
+        #expect(consumer.waiting == 0)
+        store.acknowledge(again[1])
+        let next = consumer.next()[0]
+        #expect(next.lane == Lane(key: again[1].lane?.key ?? "", sequence: 3))
+        #expect(!next.isRecovered)
+    }
+
+    @Test("Another lane begins anew, for the same content, and nothing uses the old key again")
+    func relane() throws {
+        let store = try open(lanes: 2)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        fill(store, packets: 6)
+        store.acknowledge(consumer.packets(1)[0])
+        let packets = consumer.packets(2)
+        let content = try store.contents(of: packets[0])
+        // Told twice, it comes once.
+        for _ in 0..<2 { store.relane(packets[0]) }
+        let again = consumer.packets(1)[0]
+        #expect(again.number == packets[0].number && again.packID == packets[0].packID)
+        #expect(try store.contents(of: again) == content)
+        #expect(again.lane?.key != packets[0].lane?.key)
+        #expect(again.lane?.sequence == 1)
+        #expect(!again.isRecovered)
+        #expect(store.status.relanes == 1)
+        store.request(10, for: "app")
+        var used: [Lane] = []
+        store.acknowledge(again)
+        for _ in 0..<2 {
+            let packet = consumer.next()[0]
+            used += [packet.lane].compactMap(\.self)
+            store.acknowledge(packet)
+        }
+        #expect(used.count == 2)
+        #expect(!used.contains { $0.key == packets[0].lane?.key })
+        #expect(used.contains(Lane(key: again.lane?.key ?? "", sequence: 2)))
+    }
+
+    @Test("A packet that was handed over, taken back and found well keeps its lane")
+    func takenBack() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations = ["app": rules(lanes: 2)]
+        let (store, _) = try OpenStore.open(
+            directory.path + "/queue.db",
+            configuration,
+            now: { .now },
+            handed: []
+        )
+        let key = StreamKey.named("a")
+        #expect(try store.stage([Batch(stream: key, logs: logs(0..<10))]) == nil)
+        try store.writeStaged()
+        var demand = Demand()
+        demand.raise(key.outlet, by: 1)
+        let packet = try #require(try store.packets(for: demand).first)
+        #expect(!packet.isRecovered)
+        #expect(try store.mend(packet.number) == 0)
+        let again = try #require(try store.packets(for: demand).first)
+        #expect(again.number == packet.number && again.lane == packet.lane)
+        // Whoever held it may have sent it, and does not know any more.
+        #expect(again.isRecovered)
+        try store.commit()
+    }
+
+    @Test("Refused packets never share a key with what is cut from them")
+    func isolated() throws {
+        let store = try open(lanes: 2)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        let seconds = UInt32(WallTime.now.seconds)
+        for packet in 0..<3 {
+            let logs = timed(packet * 10..<packet * 10 + 10, at: seconds)
+            #expect(store.store(Batch(stream: .named("a"), logs: logs)) == .stored)
+        }
+        let packets = consumer.packets(2)
+        store.isolate(packets[0], because: FakeSLS.reason)
+        // One more lane than there are, for a while: the halves must not wait for each other.
+        let halves = consumer.packets(2)
+        let keys = Set(try lanes(of: packets + halves).map(\.key))
+        #expect(keys.count == 4)
+        #expect(halves.allSatisfy { $0.lane?.sequence == 1 && !$0.isRecovered })
+        store.discard(halves[0], because: FakeSLS.reason)
+        store.acknowledge(halves[1])
+        let next = consumer.packets(1)[0]
+        #expect(next.lane?.key != halves[0].lane?.key)
+        #expect(next.lane?.key != packets[0].lane?.key)
+    }
+
+    @Test("Lanes are switched on and off while packets are out, which keep what they have")
+    func switched() throws {
+        let store = try open(lanes: 0)
+        let consumer = Consumer(store)
+        fill(store, packets: 12)
+        let bare = consumer.packets(2)
+        #expect(bare.allSatisfy { $0.lane == nil })
+        store.apply(["app": rules(lanes: 4)])
+        let laned = consumer.packets(4)
+        #expect(Set(try lanes(of: laned).map(\.key)).count == 4)
+        store.apply(["app": rules(lanes: 1)])
+        // One place is left, and it is taken.
+        store.request(1, for: "app")
+        for packet in laned[1...] { store.acknowledge(packet) }
+        store.acknowledge(laned[0])
+        let last = consumer.next()[0]
+        #expect(laned.map(\.lane?.key).contains(last.lane?.key))
+        #expect(last.lane?.sequence == 2)
+        store.apply(["app": rules(lanes: 0)])
+        #expect(consumer.packets(1)[0].lane == nil)
+        store.close()
+
+        let again = try open(lanes: 2)
+        defer { again.close() }
+        let second = Consumer(again)
+        again.request(6, for: "app")
+        // Of the two lanes that there are now one is taken.
+        let found = second.next(5)
+        #expect(found.map(\.lane) == [nil, nil, last.lane, nil, found[4].lane])
+        #expect(found[4].lane != nil)
+        again.settle()
+        #expect(second.waiting == 0)
+    }
+
+    @Test("Of two packets that claim one lane, the later one gets another")
+    func claimedTwice() throws {
+        var before: [SealedPacket] = []
+        do {
+            let store = try open(lanes: 4)
+            fill(store, packets: 4)
+            before = Consumer(store).packets(3)
+            store.close()
+            let connection = try Connection(directory.path + "/queue.db", .readWrite)
+            try connection.execute(
+                """
+                UPDATE packets SET lane_key = (SELECT lane_key FROM packets ORDER BY number LIMIT 1)
+                WHERE number = (SELECT max(number) FROM packets)
+                """
+            )
+            try connection.finish()
+        }
+        var given: Lane?
+        for _ in 0..<2 {
+            let store = try open(lanes: 4)
+            defer { store.close() }
+            let packets = Consumer(store).packets(3)
+            #expect(packets[..<2].map(\.lane) == before[..<2].map(\.lane))
+            #expect(packets[2].lane?.sequence == 1)
+            #expect(Set(packets.map(\.lane?.key)).count == 3)
+            #expect(packets[2].isRecovered == (given != nil))
+            #expect(given == nil || packets[2].lane == given)
+            given = packets[2].lane
+            #expect(store.status.salvages == 0)
+        }
+    }
+
+    @Test("A salvage keeps the lanes that can be read, and what is sealed anew gets new ones")
+    func salvage() throws {
+        var before: [SealedPacket] = []
+        do {
+            let store = try open(lanes: 4)
+            fill(store, packets: 6)
+            before = Consumer(store).packets(4)
+            store.close()
+            let connection = try Connection(directory.path + "/queue.db", .readWrite)
+            try connection.execute(
+                """
+                UPDATE packets SET lane_sequence = -5 WHERE number = \(before[0].number);
+                UPDATE packets SET logs = 3 WHERE number = \(before[1].number)
+                """
+            )
+            try connection.finish()
+        }
+        let store = try open(lanes: 4)
+        defer { store.close() }
+        #expect(store.status.salvages == 1)
+        let consumer = Consumer(store)
+        let found = Dictionary(
+            uniqueKeysWithValues: try consumer.packets(4).map {
+                (try store.contents(of: $0), $0)
+            }
+        )
+        let lost = try #require(found[Array(0..<10)])
+        #expect(lost.packID == before[0].packID)
+        #expect(lost.lane?.key != before[0].lane?.key && lost.lane?.sequence == 1)
+        let anew = try #require(found[Array(10..<20)])
+        #expect(anew.packID != before[1].packID)
+        #expect(anew.lane != nil && anew.lane?.key != before[1].lane?.key)
+        #expect(found[Array(20..<30)]?.lane == before[2].lane)
+        #expect(found[Array(30..<40)]?.lane == before[3].lane)
+        _ = store.store()
+        #expect(consumer.waiting == 0)
+    }
+}
