@@ -9,7 +9,7 @@ package struct Backoff: Sendable, Equatable {
         self.longest = longest
     }
 
-    /// For packets.
+    /// For gates that let single requests try, and for packets that cannot be read.
     package static let retry = Backoff(first: .milliseconds(100), longest: .seconds(60))
     /// For asking again after a credential that was missing.
     package static let credential = Backoff(first: .seconds(1), longest: .seconds(30))

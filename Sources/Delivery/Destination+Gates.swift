@@ -44,9 +44,9 @@ extension Destination {
             now
         )
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
-        changed(outlet, ofOutlet, cause, now)
-        changedProject(ofProject, cause, now)
         changed(load.region, ofRegion, cause, now)
+        changedProject(ofProject, cause, now)
+        changed(outlet, ofOutlet, cause, now)
         guard let failure, ![ofOutlet, ofProject, ofRegion].contains(.closed), !isExcused else {
             return
         }
@@ -71,7 +71,7 @@ extension Destination {
         case .closed:
             outlet.pause = cause
             // The silence of a region is told once, and not for each logstore.
-            guard let cause, cause.scope == .logstore else { return }
+            guard let cause, cause.scope == .logstore || region.pause == nil else { return }
             if let notice = outlet.notices.failed(cause.failure.kind, now) {
                 tell(cause.failure, "logstore is paused", notice: notice)
             }

@@ -35,7 +35,7 @@ extension Destination {
 
     private func outlet(_ name: Outlet) -> DeliveryOutlet {
         if let known = outlets[name.logstore] { return known }
-        let new = DeliveryOutlet(name, Gate.Bounds(most: settings.concurrency))
+        let new = DeliveryOutlet(name, settings.bounds(most: settings.concurrency))
         outlets[name.logstore] = new
         return new
     }
@@ -50,6 +50,10 @@ extension Destination {
     /// Asks the queue for what the outlet could send, and shows its state.
     func settle(_ outlet: DeliveryOutlet, _ now: Moment) {
         outlet.isTouched = false
+        if outlet.isBusy == outlet.leases.isEmpty {
+            outlet.isBusy.toggle()
+            busyCount += outlet.isBusy ? 1 : -1
+        }
         if outlet.isRetired {
             guard outlet.leases.isEmpty else { return show(outlet, now) }
             outlets[outlet.name.logstore] = nil
@@ -63,14 +67,14 @@ extension Destination {
     }
 
     /// How many packets an outlet has use for: what may be in flight, and a quarter ahead, which covers
-    /// the commit that seals a packet. The rest stays in the queue, where it still grows.
+    /// the commit that seals a packet. The rest stays in the queue, where it still grows. Where several
+    /// are busy, each has its part.
     private func wanted(by outlet: DeliveryOutlet, _ now: Moment) -> Int {
         // One that can be the probe, of this outlet or of all.
         guard isOpen, outlet.gate.probing == nil else { return 1 }
-        // With many busy outlets each has its next packet, and more only while there are places.
-        guard leased < places.total + places.total / 4 else { return 1 }
         let limit = min(outlet.gate.limit, project.limit)
         let room = min(outlet.gate.room(now), project.room(now), region.gate.room(now))
-        return outlet.gate.inFlight + room + max(1, limit / 4)
+        let part = (places.total + places.total / 4) / max(1, busyCount)
+        return min(outlet.gate.inFlight + room + max(1, limit / 4), max(2, part))
     }
 }

@@ -61,7 +61,7 @@ extension Destination {
             if let notice = remarks.failed(failure.kind, now) { tell(failure, notice: notice) }
         case .again, .pause, .suspect:
             // What is paused already was told.
-            guard outlet.pause == nil, pause == nil else { return }
+            guard outlet.pause == nil, pause == nil, region.pause == nil else { return }
             if let notice = notices.failed(failure.kind, now) { tell(failure, notice: notice) }
         case .acknowledge: break
         }

@@ -35,6 +35,8 @@ final class Destination {
     /// Packets that delivery has, and bytes that it keeps for them.
     var leased = 0
     var contentBytes = 0
+    /// Outlets that have packets on lease.
+    var busyCount = 0
     var failuresInARow = 0
     var notices = FailureNotices()
     /// For what passes without being over: quotas, and packets that are refused for what is in them.
@@ -61,7 +63,7 @@ final class Destination {
         self.surroundings = surroundings
         places = Places(total: 2 * settings.concurrency)
         ways = Ways(settings, regions, places: places.total)
-        project = Gate(Gate.Bounds(most: places.total))
+        project = Gate(settings.bounds(most: places.total))
         // Each outlet begins carefully; together they are bounded by the places.
         project.limit = places.total
         access = CredentialAccess(settings.credential)

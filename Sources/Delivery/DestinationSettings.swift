@@ -20,6 +20,8 @@ package struct DestinationSettings: Sendable {
     /// Packets that are refused for want of a permission are dropped after one more try, as the SDKs do
     /// with `DropUnauthorizedLog`. Otherwise they wait for the permission.
     package var dropUnauthorized = false
+    /// The longest waits of a gate that lets single requests through, from the first one on.
+    var probeWaits = Backoff.retry
     /// Until there is a connection: name, TCP, TLS, and what a proxy needs. On weak networks SLS's SDKs
     /// advise 20 s for this and for `sendTimeout`.
     package var connectTimeout: Duration = .seconds(10)
@@ -65,6 +67,9 @@ extension DestinationSettings {
         set { endpoints = [newValue] }
     }
 
+    /// Of a gate that lets so many requests through.
+    func bounds(most: Int) -> Gate.Bounds { Gate.Bounds(most: most, probeWaits) }
+
     /// What a connection must manage at least. All requests share the uplink: on 1 Mbit/s eight of them
     /// have no more than this each.
     private static let slowestBytesPerSecond = 16 << 10
@@ -73,6 +78,17 @@ extension DestinationSettings {
     /// the stall timeout.
     func timeLimit(bodyBytes: Int) -> Duration {
         sendTimeout + .milliseconds(bodyBytes * 1000 / Self.slowestBytesPerSecond)
+    }
+}
+
+extension Gate.Bounds {
+    init(most: Int, _ waits: Backoff) {
+        self.init(
+            most: most,
+            firstWait: waits.first,
+            longestWait: waits.longest,
+            longestWaitSuspended: waits.longest * 5
+        )
     }
 }
 

@@ -23,9 +23,10 @@ final class Region {
     private var silent: Set<Outlet> = []
     private var wantsRest = false
 
-    init(_ way: Way) {
+    /// The waits are those of the first destination that goes there.
+    init(_ way: Way, waits: Backoff) {
         self.way = way
-        gate = Gate(Gate.Bounds(most: 1))
+        gate = Gate(Gate.Bounds(most: 1, waits))
         clock = ServerClock(way)
     }
 

@@ -3,8 +3,8 @@ final class Regions {
     private var byWay: [Way: Region] = [:]
 
     /// For one more destination with so many places.
-    func region(for way: Way, places: Int) -> Region {
-        let region = byWay[way] ?? Region(way)
+    func region(for way: Way, places: Int, waits: Backoff) -> Region {
+        let region = byWay[way] ?? Region(way, waits: waits)
         byWay[way] = region
         region.join(places: places)
         return region

@@ -10,7 +10,11 @@ struct Ways {
 
     init(_ settings: DestinationSettings, _ regions: Regions, places: Int) {
         self.regions = settings.endpoints.map { endpoint in
-            regions.region(for: Way(endpoint: endpoint, proxy: settings.proxy), places: places)
+            regions.region(
+                for: Way(endpoint: endpoint, proxy: settings.proxy),
+                places: places,
+                waits: settings.probeWaits
+            )
         }
         choice = EndpointChoice(count: settings.endpoints.count)
         seen = self.regions.map { ($0.recoveries, $0.closures) }

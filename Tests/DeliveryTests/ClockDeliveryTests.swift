@@ -72,11 +72,11 @@ import Testing
         let forwarder = try TestSandbox.forwarder(source, [sandbox])
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
+        source.offer(2)
+        #expect(source.state.wait { $0.acknowledged.count == 2 })
         let status = forwarder.status[0]
         #expect(status.clockOffset > .seconds(297) && status.clockOffset < .seconds(303))
         #expect(status.failures.isEmpty)
-        source.offer(2)
-        #expect(source.state.wait { $0.acknowledged.count == 2 })
         #expect(try sandbox.times() == ["\(TestSandbox.time.seconds)"])
         forwarder.stop(within: .seconds(5))
         sandbox.stop()

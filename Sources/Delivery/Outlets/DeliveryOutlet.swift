@@ -18,6 +18,8 @@ final class DeliveryOutlet {
     var status: OutletStatus
     /// The queue has forgotten it; it goes when its last packet has.
     var isRetired = false
+    /// It had packets on lease when it was last looked at.
+    var isBusy = false
     /// Something happened to it that was not told yet.
     var isTouched = false
 

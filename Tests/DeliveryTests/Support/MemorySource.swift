@@ -21,6 +21,8 @@ final class MemorySource: PacketSource {
         var relaned: [Int64] = []
         /// Logs that died alone.
         var dead: [(log: [UInt8], reason: DeathReason)] = []
+        /// Packets that are neither stored nor given back.
+        var unsettled: Set<Int64> = []
         var handedOver = 0
         var reads = 0
         var nextNumber: Int64 = 1_000_000
@@ -111,6 +113,7 @@ final class MemorySource: PacketSource {
         )
         state.change { state in
             state.blocks[number] = isLost ? nil : blocks
+            state.unsettled.insert(number)
             state.offered.insert(packet, at: first ? 0 : state.offered.count)
         }
         announce([stream.outlet])
@@ -176,22 +179,35 @@ final class MemorySource: PacketSource {
     }
 
     func acknowledge(_ packet: SealedPacket) {
-        state.change { $0.acknowledged.append(packet.number) }
+        state.change { state in
+            state.acknowledged.append(packet.number)
+            state.unsettled.remove(packet.number)
+        }
     }
 
     func isolate(_ packet: SealedPacket, because reason: DeathReason) {
         let logs = state.now.blocks[packet.number].flatMap(Self.logs) ?? []
-        let first = state.change { state in
-            state.isolated.append((packet.number, reason))
-            if logs.count <= 1 { state.dead += logs.map { ($0, reason) } }
-            state.nextNumber += 2
-            return state.nextNumber
-        }
-        guard logs.count > 1 else { return }
+        let isAlone = logs.count <= 1
         let middle = logs.count / 2
-        let halves = [Array(logs[middle...]), Array(logs[..<middle])]
-        for (number, half) in zip([first + 1, first], halves) {
-            put(number, packet.stream, [Self.block(half)], logCount: half.count, first: true)
+        let numbers = state.change { state in
+            state.nextNumber += 2
+            return [state.nextNumber + 1, state.nextNumber]
+        }
+        if !isAlone {
+            for (number, half) in zip(numbers, [logs[middle...], logs[..<middle]]) {
+                put(
+                    number,
+                    packet.stream,
+                    [Self.block(Array(half))],
+                    logCount: half.count,
+                    first: true
+                )
+            }
+        }
+        state.change { state in
+            state.isolated.append((packet.number, reason))
+            if isAlone { state.dead += logs.map { ($0, reason) } }
+            state.unsettled.remove(packet.number)
         }
     }
 
@@ -213,7 +229,10 @@ final class MemorySource: PacketSource {
     }
 
     func discard(_ packet: SealedPacket, because reason: DeathReason) {
-        state.change { $0.discarded.append((packet.number, reason)) }
+        state.change { state in
+            state.discarded.append((packet.number, reason))
+            state.unsettled.remove(packet.number)
+        }
     }
 
     /// The packet comes again in another lane.

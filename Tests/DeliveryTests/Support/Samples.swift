@@ -27,6 +27,18 @@ enum Samples {
         return [0x0A, UInt8(log.count)] + log
     }
 
+    /// What `log` wrote, as far as the bytes are such logs.
+    static func values(in bytes: [UInt8]) -> [String] {
+        var values: [String] = []
+        var rest = bytes[...]
+        while rest.count > 15, rest.first == 0x0A {
+            let log = rest.prefix(2 + Int(rest[rest.startIndex + 1]))
+            values.append(String(decoding: log.dropFirst(15), as: UTF8.self))
+            rest = rest.dropFirst(log.count)
+        }
+        return values
+    }
+
     static func destination(
         port: Int,
         name: String = "app",

@@ -11,6 +11,15 @@ final class ScriptedServer: Sendable {
         /// A number of the connection's own.
         var connection: CInt = 0
 
+        /// The logstore in the path.
+        var logstore: String {
+            let parts = head.split(separator: " ").dropFirst().first?.split(separator: "/") ?? []
+            return parts.count > 1 ? String(parts[1]) : ""
+        }
+
+        /// The values of the logs in a body that is not compressed.
+        var values: [String] { Samples.values(in: body) }
+
         func header(_ name: String) -> String? {
             head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(name + ": ") }
                 .map { String($0.dropFirst(name.utf8.count + 2)) }
@@ -27,12 +36,19 @@ final class ScriptedServer: Sendable {
         static var stored: Reply { answer(200) }
 
         /// An answer as SLS gives it.
-        static func answer(_ status: Int, code: String? = nil, message: String = "") -> Reply {
+        static func answer(
+            _ status: Int,
+            code: String? = nil,
+            message: String = "",
+            retryAfter: Int? = nil
+        ) -> Reply {
             let body =
                 code.map { #"{"errorCode":"\#($0)","errorMessage":\#(jsonQuoted(message))}"# } ?? ""
+            let wait = retryAfter.map { "Retry-After: \($0)\r\n" } ?? ""
             return .text(
                 "HTTP/1.1 \(status) X\r\nServer: s\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
-                    + "x-log-time: \(WallTime.now.seconds)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                    + "x-log-time: \(WallTime.now.seconds)\r\n\(wait)"
+                    + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
             )
         }
     }

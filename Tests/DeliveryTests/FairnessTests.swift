@@ -1,0 +1,127 @@
+import Queue
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+/// One that takes nothing, or much, must not delay another.
+@Suite(.timeLimit(.minutes(1))) struct FairnessTests {
+    static let quick = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
+
+    static func reply(_ logstore: String) -> ScriptedServer.Reply {
+        if logstore.hasPrefix("hanging") { return .silence }
+        if logstore.hasPrefix("forbidden") {
+            return .answer(401, code: "Unauthorized", message: "denied by sts or ram")
+        }
+        return .stored
+    }
+
+    @Test("Logstores that hang or forbid do not delay the others, however many they are")
+    func badCompany() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { request, _ in Self.reply(request.logstore) }
+        let rig = try Rig(source, server)
+        for number in 1...30 as ClosedRange<Int64> {
+            source.offer(number, logstore: "hanging-\(number % 3)")
+            source.offer(100 + number, logstore: "forbidden-\(number % 10)")
+        }
+        #expect(server.requests.wait { $0.count { $0.logstore.hasPrefix("hanging") } >= 3 })
+        for number in 201...400 as ClosedRange<Int64> { source.offer(number, logstore: "fine") }
+        #expect(source.state.wait { $0.acknowledged.count == 200 })
+        // Not a single request had to end for that.
+        #expect(rig.status.outlets.allSatisfy { $0.failures[.network] == nil })
+        #expect(rig.status.outlets.first { $0.logstore == "forbidden-1" }?.sentPackets == 0)
+        rig.forwarder.stop(within: .zero)
+        server.stop()
+    }
+
+    @Test("When all that is known of the endpoint is silence, a logstore of good repute is heard")
+    func witness() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { request, _ in Self.reply(request.logstore) }
+        let rig = try Rig(source, server) {
+            $0.sendTimeout = .milliseconds(100)
+            // Whoever waits for a probe's turn waits longer than this test may take.
+            $0.probeWaits = Backoff(first: .seconds(3600), longest: .seconds(3600))
+        }
+        for logstore in ["hanging-1", "hanging-2", "hanging-3", "hanging-4"] {
+            for number in 1...40 as ClosedRange<Int64> { source.offer(number, logstore: logstore) }
+        }
+        #expect(rig.recorder.lines.wait { $0.contains { $0.contains("endpoint is paused") } })
+        source.offer(100, logstore: "fine")
+        #expect(source.state.wait { $0.acknowledged == [100] })
+        #expect(rig.recorder.count(of: "endpoint answers again") == 1)
+        rig.forwarder.stop(within: .zero)
+        server.stop()
+    }
+
+    @Test("Outlets take turns: one packet does not wait behind a thousand")
+    func turns() throws {
+        let source = try MemorySource()
+        let order = Locked<[String]>([])
+        let server = try ScriptedServer { request, _ in
+            let count = order.withLock { order in
+                order.append(request.logstore)
+                return order.count
+            }
+            if count == 100 { source.offer(5000, logstore: "small") }
+            return .stored
+        }
+        let rig = try Rig(source, server) { $0.concurrency = 2 }
+        for number in 1...1000 as ClosedRange<Int64> { source.offer(number, logstore: "large") }
+        #expect(source.state.wait { $0.acknowledged.count == 1001 })
+        rig.stop()
+        let place = order.withLock { $0 }.firstIndex(of: "small") ?? .max
+        #expect((100...110).contains(place), "after \(place - 100) others")
+    }
+
+    @Test("Outlets that are all busy get equal parts")
+    func equalParts() throws {
+        let source = try MemorySource()
+        let gate = try Signpost(false)
+        let server = try ScriptedServer { _, _ in
+            while !gate.now { gate.wait(.milliseconds(20)) { $0 } }
+            return .stored
+        }
+        let rig = try Rig(source, server)
+        for number in 1...400 as ClosedRange<Int64> {
+            source.offer(number, logstore: "logstore-\(number % 4)")
+        }
+        #expect(server.requests.wait { $0.count >= 8 })
+        gate.change { $0 = true }
+        #expect(source.state.wait { $0.acknowledged.count == 400 })
+        rig.stop()
+        // When half of all is sent, each has sent about a quarter of that.
+        let first = server.requests.now.prefix(200)
+        for index in 0..<4 {
+            let count = first.count { $0.logstore == "logstore-\(index)" }
+            #expect((35...65).contains(count), "logstore-\(index) sent \(count) of 200")
+        }
+    }
+
+    @Test("Destinations of one region share its gate fairly")
+    func destinations() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer()
+        let forwarder = try Forwarder(
+            ["a", "b", "c"].map { try Samples.destination(port: server.port, name: $0) },
+            source: source,
+            credentials: { _ in Samples.credential },
+            journal: .silent
+        )
+        try forwarder.start()
+        for number in 1...300 as ClosedRange<Int64> {
+            let name = ["a", "b", "c"][Int(number) % 3]
+            source.offer(number, to: name, logstore: name + "-log")
+        }
+        #expect(source.state.wait { $0.acknowledged.count == 300 })
+        forwarder.stop(within: .seconds(5))
+        server.stop()
+        let first = server.requests.now.prefix(150)
+        for name in ["a-log", "b-log", "c-log"] {
+            let count = first.count { $0.logstore == name }
+            #expect((25...75).contains(count), "\(name) sent \(count) of 150")
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Queue
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+/// What SLS refuses for what is in it, or may be.
+@Suite(.timeLimit(.minutes(1))) struct IsolationTests {
+    /// Stores what is not poisoned, and remembers it.
+    final class Judge: Sendable {
+        let stored = Locked<[String]>([])
+        let refuses: @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply?
+
+        init(refuses: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply?) {
+            self.refuses = refuses
+        }
+
+        func answer(_ request: ScriptedServer.Request) -> ScriptedServer.Reply {
+            if let refusal = refuses(request) { return refusal }
+            stored.withLock { $0 += request.values }
+            return .stored
+        }
+    }
+
+    func rig(_ source: MemorySource, _ judge: Judge) throws -> Rig {
+        let server = try ScriptedServer { request, _ in judge.answer(request) }
+        return try Rig(source, server, compression: .none) {
+            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(10))
+        }
+    }
+
+    static func poisoned(_ code: String) -> Judge {
+        Judge { request in
+            request.values.contains { $0.hasPrefix("poison") } ? .answer(400, code: code) : nil
+        }
+    }
+
+    static func logs(_ packet: Int, poison: Set<Int> = []) -> [[UInt8]] {
+        (0..<64).map { Samples.log("\(poison.contains($0) ? "poison" : "good") \(packet) \($0)") }
+    }
+
+    @Test("The log at fault is found, and all others are stored, each once")
+    func content() throws {
+        let source = try MemorySource()
+        let judge = Self.poisoned("PostBodyInvalid")
+        let rig = try rig(source, judge)
+        source.offer(1, logs: Self.logs(1, poison: [37]))
+        source.offer(2, logs: Self.logs(2, poison: [0, 31, 32, 63]))
+        source.offer(3, logs: Self.logs(3))
+        #expect(source.state.wait { $0.unsettled.isEmpty })
+        rig.stop()
+        let whole = 3 * 64 - 5
+        let stored = judge.stored.withLock { $0 }
+        #expect(stored.count == whole)
+        #expect(Set(stored).count == whole)
+        let state = source.state.now
+        #expect(state.dead.count == 5)
+        #expect(state.dead.allSatisfy { Samples.values(in: $0.log)[0].hasPrefix("poison") })
+        let reason = state.dead[0].reason
+        #expect(reason.code == "PostBodyInvalid" && reason.status == 400)
+        #expect(reason.requestID == "5642FC2399248C8F7B0145FD")
+        #expect(rig.status.isolated.packets == state.isolated.count)
+        #expect(rig.status.failures[.content] == state.isolated.count)
+        #expect(rig.status.leased == 0)
+    }
+
+    @Test("A suspect is taken apart when its logstore stores other packets")
+    func evidence() throws {
+        let source = try MemorySource()
+        let judge = Self.poisoned("ParameterInvalid")
+        let rig = try rig(source, judge)
+        source.offer(1, logs: Self.logs(1))
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        source.offer(2, logs: Self.logs(2, poison: [5]))
+        source.offer(3, logs: Self.logs(3))
+        #expect(source.state.wait { $0.unsettled.isEmpty })
+        rig.stop()
+        #expect(source.state.now.dead.count == 1)
+        let stored = judge.stored.withLock { $0 }
+        #expect(Set(stored).count == 3 * 64 - 1)
+        #expect(stored.count == Set(stored).count)
+        #expect(rig.status.outlets[0].state == .running)
+    }
+
+    @Test("A suspect that comes first is taken apart once a part of it was stored")
+    func evidenceFromItself() throws {
+        let source = try MemorySource()
+        let judge = Self.poisoned("ParameterInvalid")
+        let rig = try rig(source, judge)
+        source.offer(1, logs: Self.logs(1, poison: [5]))
+        #expect(source.state.wait { $0.unsettled.isEmpty })
+        rig.stop()
+        #expect(source.state.now.dead.count == 1)
+        #expect(Set(judge.stored.withLock { $0 }).count == 63)
+    }
+
+    @Test("A wrong setting does not turn the queue into dead letters")
+    func wrongSetting() throws {
+        let source = try MemorySource()
+        let isRight = Locked(false)
+        let judge = Judge { _ in
+            isRight.withLock { $0 } ? nil : .answer(400, code: "InvalidCompressType")
+        }
+        let rig = try rig(source, judge)
+        for number in 1...40 { source.offer(Int64(number), logs: Self.logs(number)) }
+        #expect(rig.server.requests.wait { $0.count >= 200 })
+        guard case .paused(let reason, _) = rig.status.outlets[0].state else {
+            Issue.record("a logstore that stores nothing is paused")
+            return rig.stop()
+        }
+        #expect(reason.contains("InvalidCompressType"))
+        let state = source.state.now
+        #expect(state.dead.isEmpty)
+        #expect(state.isolated.count <= Evidence.halvingsMax)
+        #expect(state.handedOver <= 3 * Leases.asideMax, "it is not drawn from the queue either")
+        isRight.withLock { $0 = true }
+        #expect(source.state.wait { $0.unsettled.isEmpty })
+        rig.stop()
+        let stored = judge.stored.withLock { $0 }
+        #expect(stored.count == 40 * 64)
+        #expect(Set(stored).count == 40 * 64)
+        #expect(source.state.now.dead.isEmpty)
+    }
+
+    @Test("A lone suspect waits for evidence, and dies when another packet was stored")
+    func lone() throws {
+        let source = try MemorySource()
+        let judge = Self.poisoned("MissingParameter")
+        let rig = try rig(source, judge)
+        source.offer(1, logs: [Samples.log("poison 1")])
+        #expect(rig.server.requests.wait { $0.count >= 20 })
+        #expect(source.state.now.isolated.isEmpty)
+        source.offer(2, logs: [Samples.log("good 2")])
+        #expect(source.state.wait { $0.acknowledged == [2] && $0.dead.count == 1 })
+        rig.stop()
+        #expect(rig.status.leased == 0)
+    }
+}

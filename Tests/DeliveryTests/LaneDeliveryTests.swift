@@ -1,0 +1,83 @@
+import Queue
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+@Suite(.timeLimit(.minutes(1))) struct LaneDeliveryTests {
+    static let lane = Lane(key: String(repeating: "a", count: 32), sequence: 42)
+
+    /// Answers InvalidSequenceId to the packet's lane from the given request on, and before that what
+    /// the test says.
+    func server(
+        _ first: ScriptedServer.Reply...
+    ) throws -> ScriptedServer {
+        try ScriptedServer { request, number in
+            if number < first.count { return first[number] }
+            guard request.head.contains("key=\(Self.lane.key)") else { return .stored }
+            return .answer(400, code: "InvalidSequenceId")
+        }
+    }
+
+    @Test("A packet in a lane goes to its shard with its number, each time the same")
+    func route() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, number in
+            number == 0 ? .answer(500, code: "InternalServerError") : .stored
+        }
+        let rig = try Rig(source, server)
+        source.offer(1, lane: Self.lane)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        let lines = server.requests.now.compactMap { $0.head.split(separator: "\r\n").first }
+        #expect(lines.count == 2)
+        #expect(
+            Set(lines) == [
+                "POST /logstores/app-log/shards/route?key=\(Self.lane.key)&seqid=42 HTTP/1.1"
+            ]
+        )
+    }
+
+    @Test(
+        "A number that is used up after a request of unknown outcome means stored",
+        arguments: [
+            ScriptedServer.Reply.hangUp, .answer(503, code: "ServerBusy"),
+            .text("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"),
+        ]
+    )
+    func storedBefore(first: ScriptedServer.Reply) throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, server(first))
+        source.offer(1, lane: Self.lane)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(source.state.now.relaned.isEmpty)
+        #expect(rig.status.unknownOutcomes == 1)
+        #expect(rig.status.storedBefore == 1)
+        #expect(rig.status.sentPackets == 1)
+    }
+
+    @Test("So it does for a packet of an earlier life")
+    func recovered() throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, server())
+        source.offer(1, lane: Self.lane, isRecovered: true)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(source.state.now.relaned.isEmpty)
+    }
+
+    @Test("A number that is used up by something else gives the packet another lane")
+    func relaned() throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, server(.answer(404, code: "LogStoreNotExist")))
+        source.offer(1, lane: Self.lane)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        rig.stop()
+        #expect(source.state.now.relaned == [1])
+        #expect(rig.status.relaned == 1)
+        #expect(rig.status.storedBefore == 0)
+        #expect(rig.status.leased == 0)
+    }
+}
