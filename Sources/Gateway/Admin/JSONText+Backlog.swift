@@ -8,6 +8,7 @@ extension JSONText {
         member("bytes", destination.bytes)
         member("bytes_max", destination.bytesMax)
         member("packets", destination.packets)
+        member("lanes", destination.lanes)
         age("oldest_seconds", of: destination.oldest, now: now)
         member("dead_bytes", destination.deadBytes)
         member("dropped_logs", destination.dropped)

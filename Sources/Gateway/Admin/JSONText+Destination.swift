@@ -18,20 +18,19 @@ extension JSONText {
         object("ledger") { $0.ledger(destination.queue.ledger) }
         member("ledger_closed", destination.queue.imbalance == 0)
         object("queue") { $0.backlog(destination.queue, now: now) }
-        object("delivery") { $0.delivery(delivery, lanes: destination.lanes) }
+        object("delivery") { $0.delivery(delivery) }
         lastError(delivery.lastFailure)
         array("outlets") { json in
             for outlet in destination.outlets { json.object { $0.outlet(outlet, now: now) } }
         }
     }
 
-    private mutating func delivery(_ delivery: DestinationStatus, lanes: Int) {
+    private mutating func delivery(_ delivery: DestinationStatus) {
         member("limit", delivery.limit)
         member("in_flight", delivery.inFlight)
         member("leased_packets", delivery.leased)
         member("waiting_for_retry", delivery.waitingRetry)
         member("rate", decimal: delivery.rate)
-        member("lanes", lanes)
         member("clock_offset_seconds", decimal: delivery.clockOffset.inSeconds)
         member("sent_packets", delivery.sentPackets)
         member("sent_logs", delivery.sentLogs)
@@ -51,6 +50,7 @@ extension JSONText {
         member("logstore", outlet.logstore)
         member("queued_logs", outlet.queue.queued)
         member("packets", outlet.queue.packets)
+        member("lanes_in_use", outlet.queue.lanesInUse)
         age("oldest_seconds", of: outlet.queue.oldest, now: now)
         guard let delivery = outlet.delivery else { return member("state", "idle") }
         member("state", delivery.stateName)

@@ -94,7 +94,6 @@ extension GatewayReport.Destination {
             endpoint: delivery.endpoint,
             project: destination.project,
             logstore: logstore,
-            lanes: destination.transfer.lanes,
             queue: queue,
             delivery: delivery
         )

@@ -80,8 +80,12 @@ extension MetricsPage {
         let accounts: KeyValuePairs<String, (String, KeyPath<Ledger, Int64>)> = [
             "accepted": ("Logs accepted since the queue exists.", \.accepted),
             "delivered": ("Logs stored at the destination.", \.delivered),
-            "expired": ("Logs that waited longer than queue.max_age.", \.expired),
-            "discarded": ("Logs that an operator threw away.", \.discarded),
+            "expired": (
+                "Logs that waited or lay dead too long, or made room for others.", \.expired
+            ),
+            "discarded": (
+                "Logs that an operator, or what one configured, threw away.", \.discarded
+            ),
         ]
         for (account, (help, path)) in accounts {
             family("sluice_logs_\(account)_total", .counter, help) {

@@ -16,6 +16,9 @@ extension MetricsPage {
         let gauges: KeyValuePairs<String, (String, KeyPath<QueueStatus.Destination, Int>)> = [
             "sluice_destination_bytes": ("Queued, with the rows' own cost.", \.bytes),
             "sluice_destination_packets": ("Packets sealed and not yet delivered.", \.packets),
+            "sluice_destination_lanes": (
+                "Lanes of each logstore; 0 delivers at least once.", \.lanes
+            ),
             "sluice_destination_logstores": ("Logstores that have logs in the queue.", \.logstores),
             "sluice_destination_max_logstores": (
                 "Where batches for others are refused.", \.logstoresMax

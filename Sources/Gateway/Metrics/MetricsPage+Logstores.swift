@@ -16,6 +16,9 @@ extension MetricsPage {
         family("sluice_logstore_queued_logs", .gauge, "Logs of a logstore in the queue.") {
             for place in places { $0.add(place.outlet.queue.queued, place.labels) }
         }
+        family("sluice_logstore_lanes_in_use", .gauge, "Its packets that have a lane.") {
+            for place in places { $0.add(place.outlet.queue.lanesInUse, place.labels) }
+        }
         family("sluice_logstore_oldest_seconds", .gauge, "Age of the oldest of them.") {
             for place in places {
                 let age = place.outlet.queue.oldest.map { now - $0 }

@@ -51,6 +51,9 @@ extension MetricsPage {
             "sluice_queue_isolations_total": (
                 "Refused packets that were taken apart.", \.isolations
             ),
+            "sluice_queue_relanes_total": (
+                "Packets that got another lane, because SLS had seen their number.", \.relanes
+            ),
             "sluice_queue_repaired_logs_total": (
                 "Logs by which ledgers were put right at start.", \.repairedLogs
             ),

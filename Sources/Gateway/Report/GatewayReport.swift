@@ -19,8 +19,6 @@ package struct GatewayReport: Sendable {
         package let project: String
         /// "*" for every logstore.
         package let logstore: String
-        /// For each logstore; 0 delivers at least once.
-        package let lanes: Int
         package let queue: QueueStatus.Destination
         package let delivery: DestinationStatus
     }

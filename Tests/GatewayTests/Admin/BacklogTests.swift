@@ -16,6 +16,7 @@ import Testing
         queue.bytesMax = 100
         queue.admission = .destinationFull
         queue.packets = 3
+        queue.lanes = 8
         queue.dropped = 7
         queue.deadBytes = 2
         queue.refusedLogs = 6
@@ -39,7 +40,7 @@ import Testing
         json.object { $0.backlog(queue, now: now) }
         #expect(
             json.text == """
-                {"admission":"destination_full","bytes":10,"bytes_max":100,"packets":3,"oldest_seconds":10.000,"dead_bytes":2,"dropped_logs":7,"refused_logs":6,"last_refusal":"Unauthorized: denied","logstores":2,"logstores_max":5}
+                {"admission":"destination_full","bytes":10,"bytes_max":100,"packets":3,"lanes":8,"oldest_seconds":10.000,"dead_bytes":2,"dropped_logs":7,"refused_logs":6,"last_refusal":"Unauthorized: denied","logstores":2,"logstores_max":5}
                 """
         )
         var empty = JSONText()
@@ -63,7 +64,6 @@ import Testing
                     endpoint: "",
                     project: "",
                     logstore: "*",
-                    lanes: 0,
                     queue: queue,
                     delivery: DestinationStatus(settings)
                 )
@@ -76,6 +76,7 @@ import Testing
             #"sluice_destination_bytes{destination="app"} 10"#,
             #"sluice_destination_max_bytes{destination="app"} 100"#,
             #"sluice_destination_packets{destination="app"} 3"#,
+            #"sluice_destination_lanes{destination="app"} 8"#,
             #"sluice_destination_logstores{destination="app"} 2"#,
             #"sluice_destination_max_logstores{destination="app"} 5"#,
             #"sluice_logs_dropped_total{destination="app"} 7"#,

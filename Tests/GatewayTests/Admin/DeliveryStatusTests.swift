@@ -57,12 +57,13 @@ import Testing
         var queue = QueueStatus.Destination()
         queue.outlets["a"] = .init()
         queue.outlets["a"]?.queued = 4
+        queue.outlets["a"]?.lanesInUse = 1
+        queue.lanes = 2
         return .init(
             name: "app",
             endpoint: "https://cn-hangzhou.log.aliyuncs.com",
             project: "my-project",
             logstore: "*",
-            lanes: 2,
             queue: queue,
             delivery: delivery
         )
@@ -127,8 +128,8 @@ import Testing
             #""state":"fine","trouble":null,"next_attempt":null"#,
             #""ledger_closed":true"#,
             #""lanes":2"#,
-            #"{"logstore":"a","queued_logs":4,"packets":0,"oldest_seconds":null,"state":"fine","trouble":null,"next_attempt":null,"limit":3,"in_flight":2,"waiting_packets":1,"waiting_for_retry":0,"rate":12.5,"sent_packets":9,"#,
-            #"{"logstore":"b","queued_logs":0,"packets":0,"oldest_seconds":null,"state":"paused","trouble":"denied","next_attempt":"1970-01-12T13:46:45"#,
+            #"{"logstore":"a","queued_logs":4,"packets":0,"lanes_in_use":1,"oldest_seconds":null,"state":"fine","trouble":null,"next_attempt":null,"limit":3,"in_flight":2,"waiting_packets":1,"waiting_for_retry":0,"rate":12.5,"sent_packets":9,"#,
+            #"{"logstore":"b","queued_logs":0,"packets":0,"lanes_in_use":0,"oldest_seconds":null,"state":"paused","trouble":"denied","next_attempt":"1970-01-12T13:46:45"#,
             #""kind":"unauthorized","error":"401 Unauthorized: denied","result":{"name":"LOG_PRODUCER_SEND_UNAUTHORIZED","number":6},"request_id":"5F00","remedy":"check the policy"}"#,
         ] {
             #expect(json.text.contains(part), "\(part) is not in \(json.text)")
@@ -169,6 +170,7 @@ import Testing
             #"sluice_delivery_state{destination="app",state="paused"} 0"#,
             #"sluice_delivery_results_total{destination="app",result="LOG_PRODUCER_SEND_QUOTA_ERROR"} 2"#,
             #"sluice_logstore_queued_logs{destination="app",logstore="a"} 4"#,
+            #"sluice_logstore_lanes_in_use{destination="app",logstore="a"} 1"#,
             #"sluice_logstore_limit{destination="app",logstore="a"} 3"#,
             #"sluice_logstore_rate{destination="app",logstore="a"} 0.5"#,
             #"sluice_logstore_logs_total{destination="app",logstore="a"} 8"#,
