@@ -8,8 +8,13 @@ extension Destination {
     func finish(_ transfer: Transfer, _ result: CURLcode) {
         flying[ObjectIdentifier(transfer)] = nil
         let outcome = transfer.outcome(result)
-        let bodyBytes = transfer.bodyBytes
-        guard let load = transfer.unload() else { return }
+        let body = transfer.body
+        guard var load = transfer.unload() else { return }
+        if body.isRepeated {
+            // curl had no answer to the first one.
+            load.lease.mayBeStored = true
+            status.withLock { $0.unknownOutcomes += 1 }
+        }
         let now = Moment.now
         if transfer.generation == generation { idle.append(transfer) }
         switch outcome {
@@ -17,9 +22,9 @@ extension Destination {
             let latency = now - transfer.started
             status.withLock { $0.latency.record(latency) }
             let time = learnTime(from: answer, load)
-            settle(Judge.judge(answer, load.attempt(time)), load, bodyBytes, now)
+            settle(Judge.judge(answer, load.attempt(time)), load, body.count, now)
         case .failed(let problem):
-            settle(Judge.judge(problem), load, bodyBytes, now)
+            settle(Judge.judge(problem), load, body.count, now)
         }
     }
 

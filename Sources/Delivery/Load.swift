@@ -4,7 +4,7 @@ import System
 
 /// What a request carries, besides its bytes: who signed for it, and through which gates it went.
 struct Load {
-    let lease: Lease
+    var lease: Lease
     let credential: Credential
     let outlet: DeliveryOutlet
     let region: Region

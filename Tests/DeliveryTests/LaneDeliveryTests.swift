@@ -58,6 +58,23 @@ import Testing
         #expect(rig.status.sentPackets == 1)
     }
 
+    @Test("So it does when curl repeats a request by itself on another connection")
+    func repeatedByCurl() throws {
+        let source = try MemorySource()
+        // The second request comes over the connection of the first, which breaks then.
+        let rig = try Rig(source, server(.stored, .hangUp))
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        source.offer(2, lane: Self.lane)
+        #expect(source.state.wait { $0.acknowledged == [1, 2] })
+        rig.stop()
+        #expect(rig.server.requests.now.count == 3)
+        #expect(source.state.now.relaned.isEmpty)
+        #expect(rig.status.unknownOutcomes == 1)
+        #expect(rig.status.storedBefore == 1)
+        #expect(rig.status.failures.isEmpty, "nobody saw one")
+    }
+
     @Test("So it does for a packet of an earlier life")
     func recovered() throws {
         let source = try MemorySource()

@@ -34,11 +34,16 @@ static inline CURLcode sluice_curl_set_list(CURL *easy, CURLoption option, struc
     return curl_easy_setopt(easy, option, list);
 }
 
-/// For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+/// For CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION and CURLOPT_READFUNCTION, which have the same form.
 static inline CURLcode sluice_curl_set_receiver(
     CURL *easy, CURLoption option, curl_write_callback receiver
 ) {
     return curl_easy_setopt(easy, option, receiver);
+}
+
+/// For CURLOPT_SEEKFUNCTION.
+static inline CURLcode sluice_curl_set_seeker(CURL *easy, curl_seek_callback seeker) {
+    return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seeker);
 }
 
 static inline CURLcode sluice_curl_get_number(CURL *easy, CURLINFO info, long *value) {

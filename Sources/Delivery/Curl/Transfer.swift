@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import SLS
 import System
 
@@ -8,13 +9,13 @@ final class Transfer {
     private(set) var load: Load?
     private(set) var started = Moment.now
     fileprivate(set) var answer = ReceivedAnswer()
+    fileprivate(set) var body = OutgoingBody()
 
     /// Which of a destination's settings, one after another, it was made for.
     let generation: Int
 
     private let settings: DestinationSettings
     private let connectionsSince: Moment?
-    private var body: [UInt8] = []
     private var headers = HeaderList()
     private let errorText: UnsafeMutablePointer<CChar>
 
@@ -36,6 +37,8 @@ final class Transfer {
         sluice_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         sluice_curl_set_pointer(easy, CURLOPT_WRITEDATA, me)
         sluice_curl_set_pointer(easy, CURLOPT_HEADERDATA, me)
+        sluice_curl_set_pointer(easy, CURLOPT_READDATA, me)
+        sluice_curl_set_pointer(easy, CURLOPT_SEEKDATA, me)
         sluice_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
             return Transfer.at(context).answer.receive(body: piece) ? size * count : 0
@@ -43,6 +46,16 @@ final class Transfer {
         sluice_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
             return Transfer.at(context).answer.receive(headerLine: line) ? size * count : 0
+        }
+        sluice_curl_set_receiver(easy, CURLOPT_READFUNCTION) { bytes, size, count, context in
+            let room = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+            return Transfer.at(context).body.take(into: room)
+        }
+        sluice_curl_set_seeker(easy) { context, offset, origin in
+            // All that curl ever asks for is the beginning.
+            guard offset == 0, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
+            Transfer.at(context).body.rewind()
+            return CURL_SEEKFUNC_OK
         }
         setLastingOptions(settings)
     }
@@ -73,13 +86,8 @@ final class Transfer {
         setHeaders(request.headers)
         avoidConnections(before: connectionsSince, started)
         setTimeLimit(settings.timeLimit(bodyBytes: request.body.count))
-        body = request.body
-        // curl reads the body where it lies. The elements of an array that is neither changed nor
-        // released stay where they are, and this one is kept until the transfer has ended.
-        body.withUnsafeBytes { bytes in
-            sluice_curl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
-            sluice_curl_set_pointer(easy, CURLOPT_POSTFIELDS, bytes.baseAddress)
-        }
+        body = OutgoingBody(request.body)
+        sluice_curl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
     }
 
     private func setHeaders(_ fields: [SLSRequest.Field]) {
@@ -95,12 +103,10 @@ final class Transfer {
         headers = list
     }
 
-    var bodyBytes: Int { body.count }
-
     /// Gives back what was carried, and lets go of its body.
     func unload() -> Load? {
         defer {
-            body = []
+            body = OutgoingBody()
             load = nil
         }
         return load

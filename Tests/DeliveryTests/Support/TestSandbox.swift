@@ -53,6 +53,12 @@ struct TestSandbox {
         return logs.contains("value \(number * 100) 0\"")
     }
 
+    /// The values of all logs of `Samples`, as often as they arrived.
+    func values() throws -> [String] {
+        let logs = try control.send("GET", "/logs?project=demo-project&limit=100000")
+        return logs.split(separator: #""k":""#).dropFirst().map { String($0.prefix { $0 != "\"" }) }
+    }
+
     /// The times of all logs, each once, in order.
     func times() throws -> [String] {
         let logs = try control.send("GET", "/logs?project=demo-project&limit=100000")
