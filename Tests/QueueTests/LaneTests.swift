@@ -95,7 +95,9 @@ import Testing
         #expect(consumer.waiting == 0)
         store.acknowledge(again[1])
         let next = consumer.next()[0]
-        #expect(next.lane == Lane(key: again[1].lane?.key ?? "", sequence: 3))
+        // The commit after its own may have been lost, and its next number used, so it gets a new key.
+        #expect(next.lane?.sequence == 1)
+        #expect(!before.contains { $0.lane?.key == next.lane?.key })
         #expect(!next.isRecovered)
     }
 

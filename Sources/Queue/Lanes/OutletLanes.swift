@@ -17,6 +17,9 @@ struct OutletLanes {
     /// another number of lanes, and of what was cut from a packet. They are forgotten once they are free.
     private var busy: [LaneKey: Int] = [:]
     private static let nowhere = -1
+    /// Keys of packets of an earlier life, whose last commits may be lost (a power cut under
+    /// `durability: normal`, a restored copy): their next number may have been used for other content.
+    private var inherited: Set<LaneKey> = []
     private var turn = 0
     private var generator = SystemRandomNumberGenerator()
 
@@ -71,6 +74,7 @@ struct OutletLanes {
     mutating func enter(_ lane: PacketLane, of count: Int) -> Bool {
         resize(to: count)
         guard busy[lane.key] == nil else { return false }
+        inherited.insert(lane.key)
         settle(lane.key)
         return true
     }
@@ -87,8 +91,9 @@ struct OutletLanes {
     }
 
     private mutating func leave(_ lane: PacketLane, to place: Place) {
+        let wasInherited = inherited.remove(lane.key) != nil
         guard let index = busy.removeValue(forKey: lane.key), index != Self.nowhere else { return }
-        places[index] = place
+        places[index] = wasInherited ? .new : place
         busyPlaces -= 1
     }
 
