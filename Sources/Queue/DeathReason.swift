@@ -15,3 +15,8 @@ package struct DeathReason: Sendable, Equatable {
         self.status = status
     }
 }
+
+extension DeathReason {
+    /// Whether SLS may have refused it for a log's time: with any other code it is something else.
+    var mayBeTime: Bool { code == "PostBodyInvalid" || code == "InvalidTimestamp" }
+}

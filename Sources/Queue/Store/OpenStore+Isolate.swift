@@ -53,7 +53,9 @@ extension OpenStore {
         let stream = packet.stream
         let sieve = TimeSieve(stream.destination.rules.lateLogs, now: now())
         // A host that does not know the time cannot call others late.
-        guard knowsTime, rows.contains(where: { sieve.holdsBack($0.logs) }) else { return false }
+        guard reason.mayBeTime, knowsTime, rows.contains(where: { sieve.holdsBack($0.logs) }) else {
+            return false
+        }
         try withdraw(packet)
         weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
         var rest = PacketCut(.unlimited)
