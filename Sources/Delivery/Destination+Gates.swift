@@ -15,7 +15,11 @@ extension Destination {
         places.giveBack(isProbe: load.passes.logstore.isProbe)
         let isExcused = isExcused(judgement, load)
         func verdict(_ scope: GateScope) -> Gate.Verdict {
-            isExcused ? .none : judgement.verdict(for: scope, isOutletProven: isConvicted)
+            guard isExcused else {
+                return judgement.verdict(for: scope, isOutletProven: isConvicted)
+            }
+            // SLS answered: the way to it is well, whatever it refuses.
+            return scope == .region && judgement.requestID != nil ? .reached : .none
         }
         func wait(_ scope: GateScope) -> Duration? {
             isExcused ? nil : judgement.retryAfter(for: scope)
@@ -45,8 +49,8 @@ extension Destination {
         )
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
         changed(load.region, ofRegion, cause, now)
-        changedProject(ofProject, cause, now)
-        changed(outlet, ofOutlet, cause, now)
+        changedProject(ofProject, cause, isExcused: isExcused, now)
+        changed(outlet, ofOutlet, cause, isExcused: isExcused, now)
         guard let failure, ![ofOutlet, ofProject, ofRegion].contains(.closed), !isExcused else {
             return
         }
@@ -65,6 +69,7 @@ extension Destination {
         _ outlet: DeliveryOutlet,
         _ change: Gate.Change?,
         _ cause: Pause?,
+        isExcused: Bool,
         _ now: Moment
     ) {
         switch change {
@@ -76,11 +81,21 @@ extension Destination {
                 tell(cause.failure, "logstore is paused", notice: notice)
             }
         case .recovered: outlet.pause = nil
-        case nil: break
+        case nil:
+            // Still probing, and by now for another reason: another remedy, another end.
+            guard outlet.gate.probing != nil, let cause, cause.scope == .logstore, !isExcused,
+                cause.failure.kind != outlet.pause?.failure.kind
+            else { return }
+            changed(outlet, .closed, cause, isExcused: false, now)
         }
     }
 
-    private func changedProject(_ change: Gate.Change?, _ cause: Pause?, _ now: Moment) {
+    private func changedProject(
+        _ change: Gate.Change?,
+        _ cause: Pause?,
+        isExcused: Bool,
+        _ now: Moment
+    ) {
         switch change {
         case .closed:
             pause = cause
@@ -89,7 +104,11 @@ extension Destination {
                 tell(cause.failure, "destination is paused", notice: notice)
             }
         case .recovered: pause = nil
-        case nil: break
+        case nil:
+            guard project.probing != nil, let cause, cause.scope == .project, !isExcused,
+                cause.failure.kind != pause?.failure.kind
+            else { return }
+            changedProject(.closed, cause, isExcused: false, now)
         }
     }
 
