@@ -4,6 +4,9 @@ import Queue
 import System
 
 extension DeviceHandler {
+    /// Logs of one request that may become dead letters: each is a row of its own, in one transaction.
+    private static let doomedMax = 10_000
+
     /// Reads the body into a batch, stores it, and answers once that is durable.
     func take(
         _ head: RequestHead,
@@ -16,9 +19,11 @@ extension DeviceHandler {
         defer { reader.forget() }
         let content = try reader.content(of: body, head)
         var taken = try read(content, target, timing(head), isNamed: key != nil)
-        if let key { taken.name(key, target) }
+        if let key { taken.name(key, content: content, target) }
         let (answers, counters, receipt) = (answers, shared.counters, shared.mint.next())
         let figures = IngestCounters.Figures(of: taken.logs, bodyBytes: content.count)
+        let doomed = taken.logs.faulty.reduce(0) { $0 + $1.logs.count }
+        guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
         guard figures.logs > 0 else {
             counters.countAccepted(route, figures)
             return responder.send(answers.accepted(route, receipt: receipt, count: 0))

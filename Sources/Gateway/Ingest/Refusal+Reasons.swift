@@ -18,11 +18,8 @@ extension Refusal {
             case .failing: "the queue cannot be written; keep the logs and send them again later"
             case .stopping: "the gateway is stopping; keep the logs and send them again"
             }
-        if admission == .tooManyLogstores {
-            self.init(404, "LogStoreNotExist", reason)
-        } else {
-            self.init(503, "ServerBusy", reason)
-        }
+        // Also for one logstore too many: others may drain, and a client that is told 404 drops its logs.
+        self.init(503, "ServerBusy", reason)
     }
 
     init(_ error: InflateError) {
@@ -61,6 +58,15 @@ extension Refusal {
         "PathNotExist",
         "no such path; logs go to POST /logs/{tag} or POST /logstores/{logstore}/track"
     )
+
+    static func tooManyDoomed(_ count: Int, most: Int) -> Refusal {
+        Refusal(
+            413,
+            "PostBodyTooLarge",
+            "\(count) logs would become dead letters at once, at most \(most) may: send fewer, and look "
+                + "at their times and sizes"
+        )
+    }
 
     static let unwantedBody = Refusal(
         400,

@@ -4,13 +4,15 @@ import SLS
 
 /// What a request is recognised by when it comes again: 16 bytes that no other request has.
 enum RequestIdentity {
-    /// The name that a client gives a request. The same name for the same place is the same request,
-    /// whatever the body: what was stored first stands, and its answer is repeated.
-    static func named(_ key: String, _ target: RoutingTable.Target) -> [UInt8] {
-        digest(
-            "key",
-            [target.destination, target.logstore, target.tag ?? "", key].map(\.utf8Bytes)
-        )
+    /// The name that a client gives a request. Names alone are not enough: two devices may number theirs
+    /// alike, and the logs of one must not count for the other's.
+    static func named(
+        _ key: String,
+        content: UnsafeRawBufferPointer,
+        _ target: RoutingTable.Target
+    ) -> [UInt8] {
+        let place = [target.destination, target.logstore, target.tag ?? "", key].map(\.utf8Bytes)
+        return digest("key", place + [Digest.sha256(content)])
     }
 
     /// A packet of an SDK that carries its pack id. A retried packet is the same to the last byte; pack

@@ -47,8 +47,12 @@ struct TakenRequest {
     }
 
     /// The client's own name for the request counts more than what is in it.
-    mutating func name(_ key: String, _ target: RoutingTable.Target) {
-        identity = RequestIdentity.named(key, target)
+    mutating func name(
+        _ key: String,
+        content: UnsafeRawBufferPointer,
+        _ target: RoutingTable.Target
+    ) {
+        identity = RequestIdentity.named(key, content: content, target)
     }
 
     /// The batch for the queue. A log that no packet can carry is set aside whatever the policy.

@@ -59,9 +59,9 @@ import Testing
         #expect(try end.client.post("/logs/xx", #"{"a":1}"#.utf8, other).status == 200)
 
         end.queue.say(.tooManyLogstores, for: Outlet(destination: "any", logstore: "xx"))
-        let unknown = try end.client.post("/logs/xx", #"{"a":1}"#.utf8, other)
-        #expect(unknown.status == 404)
-        #expect(unknown.text.contains("LogStoreNotExist"))
+        let crowded = try end.client.post("/logs/xx", #"{"a":1}"#.utf8, other)
+        #expect(crowded.status == 503)
+        #expect(crowded.text.contains("logstores_max"))
     }
 
     @Test("A queue that fails with the batch in hand is 503 too")
