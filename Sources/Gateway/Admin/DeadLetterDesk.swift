@@ -1,6 +1,7 @@
 import HTTP
 import Logs
 import Queue
+import SLS
 import System
 
 /// Answers what operators ask about dead letters: list, show, export, edit, replay, purge.
@@ -84,6 +85,14 @@ final class DeadLetterDesk {
         _ wantsText: Bool,
         _ responder: Responder
     ) throws(Refusal) {
+        guard query.filter.destination == nil, query.filter.code == nil else {
+            throw Refusal(400, "ParameterInvalid", "an edit changes the log and its logstore only")
+        }
+        if let logstore = query.filter.logstore,
+            let problem = NamePattern.logstore.problem(with: logstore)
+        {
+            throw Refusal(400, "ParameterInvalid", clipped(problem, to: 160))
+        }
         var edit = DeadLetterEdit(logstore: query.filter.logstore)
         if !body.isEmpty {
             let entry = try log(in: body)

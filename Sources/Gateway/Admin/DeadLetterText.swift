@@ -11,7 +11,7 @@ enum DeadLetterText {
         if isFirst {
             guard !sums.isEmpty else { return "no dead letters\n" }
             lines += sums.map { sum in
-                "\(sum.letters) of \(sum.destination) died of \(sum.code) "
+                "\(sum.letters) of \(sum.destination) died of \(printable(sum.code)) "
                     + "(\(roughSize(sum.bytes)), the last \(sum.latest.rfc3339))"
             }
             lines.append("")
@@ -86,7 +86,7 @@ enum DeadLetterText {
 extension DeathReason {
     /// "400 PostBodyInvalid: a log is …"
     fileprivate var summary: String {
-        (status.map { "\($0) " } ?? "") + "\(code): \(message)"
+        printable((status.map { "\($0) " } ?? "") + "\(code): \(message)")
     }
 }
 

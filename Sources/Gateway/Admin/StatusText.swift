@@ -58,13 +58,14 @@ extension GatewayReport.Destination {
             let age = Duration.nanoseconds(now.nanoseconds - oldest.nanoseconds)
             lines.append("  oldest     \(spanText(age))")
         }
-        if let trouble { lines.append("  trouble    \(trouble)") }
+        if let trouble { lines.append("  trouble    \(printable(trouble))") }
         // The destination's own trouble is theirs too.
         if delivery.trouble == nil { lines += troubledLogstores }
         if let failure = delivery.lastFailure {
             let id = failure.requestID.map { " (request id \($0))" } ?? ""
             lines += [
-                "  last error \(failure.at.rfc3339) \(failure.logstore): \(failure.summary)\(id)",
+                "  last error \(failure.at.rfc3339) \(failure.logstore): "
+                    + printable(failure.summary + id),
                 "  remedy     \(failure.remedy)",
             ]
         }
@@ -109,4 +110,12 @@ func roughSize(_ bytes: Int) -> String {
         return tenths == tenths.rounded() ? "\(Int(tenths))\(name)" : "\(tenths)\(name)"
     }
     return "\(bytes)B"
+}
+
+/// What others chose, as the names of fields, on one line and without what would steer a terminal.
+func printable(_ text: String) -> String {
+    text.unicodeScalars.map { scalar in
+        let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+        return isControl ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+    }.joined()
 }

@@ -93,6 +93,14 @@ import Testing
         #expect(none == "no dead letters\n")
     }
 
+    @Test("What a device chose does not steer the operator's terminal")
+    func escapes() throws {
+        let trial = try trial(1, code: "Evil\u{1B}[2J\nline")
+        let list = try trial.admin.get("/admin/dead-letters", Self.people).text
+        #expect(!list.contains("\u{1B}"), "\(list)")
+        #expect(list.contains("\\u{1b}[2J\\u{a}line"), "\(list)")
+    }
+
     @Test("An export has a line for each, page by page")
     func exports() throws {
         let trial = try trial(5)
@@ -154,6 +162,8 @@ import Testing
             ("GET", "/admin/dead-letters/77777777", "", 404, "no dead letter 77777777"),
             ("PUT", "/admin/dead-letters/77777777", #"{"a":"b"}"#, 404, "no dead letter"),
             ("PUT", "/admin/dead-letters/1", "", 400, "nothing to change"),
+            ("PUT", "/admin/dead-letters/1?logstore=A%2FB", "", 400, "logstore"),
+            ("PUT", "/admin/dead-letters/1?code=X", "", 400, "an edit changes the log"),
             ("PUT", "/admin/dead-letters/1", #"[{"a":1},{"a":2}]"#, 400, "holds 2 logs"),
             ("PUT", "/admin/dead-letters/1", "nonsense", 400, "PostBodyInvalid"),
             ("DELETE", "/admin/dead-letters/1", "", 405, "GET, HEAD, PUT"),
