@@ -14,9 +14,6 @@ package struct DestinationRules: Sendable, Equatable {
     /// Logs that wait longer are dropped and counted as expired; nil is the queue's own age.
     package var ageMax: Duration?
     package var overflow = Overflow.reject
-    /// The share of packets that come from fresh logs while a backlog is delivered, 0 to 0.9; 0 is strictly
-    /// the oldest first.
-    package var freshShare = 0.0
     /// Lanes of each logstore for delivery exactly once; 0 has none.
     package var lanes = 0
     /// What happens to logs that grew too old for SLS while they waited.

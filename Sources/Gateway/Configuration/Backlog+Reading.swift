@@ -1,6 +1,9 @@
 import Queue
 
 extension Destination.Backlog {
+    static let noFreshShare =
+        "not in this version: a stream's logs leave in the order in which they came"
+
     /// `queue` has what holds where the destination says nothing.
     static func read(
         _ section: inout Section,
@@ -18,7 +21,7 @@ extension Destination.Backlog {
         }
         backlog.ageMax = section.value("max_age", QueueSettings.age)
         backlog.overflow = section.value("overflow", .overflow) ?? queue.overflow
-        backlog.freshShare = section.value("fresh_first", .freshShare) ?? queue.freshShare
+        section.refuse("fresh_first", Destination.Backlog.noFreshShare)
         if let count = section.value("logstores_max", .count(1...10_000)) {
             backlog.logstoresMax = count
         }
@@ -34,9 +37,4 @@ extension Destination.Backlog {
 
 extension Kind<DestinationRules.Overflow> {
     static var overflow: Kind { .choice(["reject": .reject, "drop_oldest": .dropOldest]) }
-}
-
-extension Kind<Double> {
-    /// Beyond it a backlog might never end.
-    static var freshShare: Kind { .share(upTo: 90) }
 }

@@ -8,8 +8,6 @@ extension Destination {
         /// Absent, it is the queue's.
         package var ageMax: Duration?
         package var overflow = DestinationRules.Overflow.reject
-        /// 0 to 0.9.
-        package var freshShare = 0.0
         /// Of a destination that takes every logstore.
         package var logstoresMax = 100
     }

@@ -37,7 +37,6 @@ extension Destination {
         compare("max_bytes", \.backlog.bytesMax)
         compare("max_age", \.backlog.ageMax)
         compare("overflow", \.backlog.overflow)
-        compare("fresh_first", \.backlog.freshShare)
         return keys
     }
 }

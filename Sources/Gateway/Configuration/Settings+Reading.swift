@@ -16,7 +16,7 @@ extension QueueSettings {
         if let age = section.value("max_age", age) { settings.ageMax = age }
         if let age = section.value("dead_letter_age", age) { settings.deadLetterAgeMax = age }
         if let choice = section.value("overflow", .overflow) { settings.overflow = choice }
-        if let share = section.value("fresh_first", .freshShare) { settings.freshShare = share }
+        section.refuse("fresh_first", Destination.Backlog.noFreshShare)
         let durability = Kind<QueueConfiguration.Durability>.choice([
             "full": .full, "normal": .normal,
         ])

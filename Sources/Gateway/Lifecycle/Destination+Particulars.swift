@@ -32,9 +32,6 @@ extension Destination {
             backlog.ageMax.map { "for \(durationText($0))" },
         ].compactMap(\.self)
         if backlog.overflow == .dropOldest { bounds.append("the oldest dropped when full") }
-        if backlog.freshShare > 0 {
-            bounds.append("\(Int((backlog.freshShare * 100).rounded()))% for fresh logs")
-        }
         if !bounds.isEmpty { lines.append("queued " + bounds.joined(separator: ", ")) }
         return lines
     }

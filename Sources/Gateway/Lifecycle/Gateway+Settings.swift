@@ -33,7 +33,6 @@ extension Destination {
         rules.bytesMax = backlog.bytesMax
         rules.ageMax = backlog.ageMax
         rules.overflow = backlog.overflow
-        rules.freshShare = backlog.freshShare
         rules.logstoresMax = backlog.logstoresMax
         rules.lanes = transfer.lanes
         rules.lateLogs = intake.lateLogs
