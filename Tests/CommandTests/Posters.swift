@@ -1,6 +1,9 @@
 import System
 
 /// Threads that post numbered logs and remember which ones were answered with 200.
+///
+/// What got no answer is given up, or, by posters that are `patient`, sent again under the same
+/// `Idempotency-Key` until it is answered, as a good client does.
 final class Posters: Sendable {
     private struct State {
         var port: UInt16?
@@ -14,7 +17,17 @@ final class Posters: Sendable {
     private let answersReached: WakeUp
     private let workers: Locked<[Worker]>
 
-    init(count: Int) throws {
+    /// What each poster's requests look like; `plain` unless told otherwise.
+    struct Manner: Sendable {
+        /// Repeats what got no answer, under its `Idempotency-Key`.
+        var isPatient = false
+        /// Logs whose number is divisible by it carry a field `poison`.
+        var poisonEvery = Int.max
+        /// The project of every second poster's logs, which are then named after it.
+        var otherProject: String?
+    }
+
+    init(count: Int, _ manner: Manner = Manner()) throws {
         let wakeUps = try (0..<count).map { _ in try WakeUp() }
         let answersReached = try WakeUp()
         portChanged = wakeUps
@@ -23,7 +36,7 @@ final class Posters: Sendable {
         let state = state
         let started = try wakeUps.indices.map { index in
             try Worker("poster-\(index)") {
-                Self.run(index, state, wakeUps[index], answersReached)
+                Self.run(index, manner, state, wakeUps[index], answersReached)
             }
         }
         workers.withLock { $0 = started }
@@ -50,6 +63,7 @@ final class Posters: Sendable {
 
     private static func run(
         _ index: Int,
+        _ manner: Manner,
         _ state: Locked<State>,
         _ portChanged: WakeUp,
         _ answersReached: WakeUp
@@ -62,11 +76,17 @@ final class Posters: Sendable {
                 continue
             }
             while true {
-                let numbers = (0..<5).map { "\(index)-\(number + $0)" }
-                number += 5
-                let body = numbers.map { #"{"number":"\#($0)"}"# }.joined(separator: "\n")
-                guard let answer = client.send("POST", "/logs/kill", body: body) else { break }
-                guard answer.status == 200 else { break }
+                let batch = Batch(index, first: number, manner)
+                if !manner.isPatient { number += 5 }
+                let answer = client.send(
+                    "POST",
+                    "/logs/kill",
+                    fields: batch.fields,
+                    body: batch.body
+                )
+                guard answer?.status == 200 else { break }
+                if manner.isPatient { number += 5 }
+                let numbers = batch.numbers
                 let isReached = state.withLock { state in
                     state.answered.formUnion(numbers)
                     state.answersLeft -= 1
@@ -76,5 +96,35 @@ final class Posters: Sendable {
                 if state.withLock({ $0.isStopped }) { return }
             }
         }
+    }
+}
+
+/// Five logs of a poster.
+private struct Batch {
+    let numbers: [String]
+    let fields: [String]
+    let body: String
+
+    init(_ poster: Int, first: Int, _ manner: Posters.Manner) {
+        let project = poster.isMultiple(of: 2) ? nil : manner.otherProject
+        let name = project.map { "\($0)-\(poster)" } ?? "\(poster)"
+        numbers = (first..<first + 5).map { "\(name)-\($0)" }
+        var fields = project.map { ["x-log-project: \($0)"] } ?? []
+        if manner.isPatient { fields.append("Idempotency-Key: \(numbers[0])") }
+        self.fields = fields
+        // Noise, so that the other project's part of the queue overflows.
+        let noise = project == nil ? "" : Self.noise()
+        body = zip(first..., numbers)
+            .map { number, name in
+                let isPoison = number.isMultiple(of: manner.poisonEvery)
+                let poison = isPoison ? #","poison":"1""# : ""
+                return #"{"number":"\#(name)"\#(poison)\#(noise)}"#
+            }
+            .joined(separator: "\n")
+    }
+
+    private static func noise() -> String {
+        let words = (0..<200).map { _ in String(UInt64.random(in: 0 ... .max), radix: 36) }
+        return #","noise":"\#(words.joined())""#
     }
 }
