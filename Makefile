@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` need nothing done before them.
-.PHONY: run build test bench lint format clean setup
+.PHONY: run build test bench bench-outage lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -19,6 +19,12 @@ bench: setup
 	@$(RELEASE) --product sluice
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/run
+
+# 2 GiB of logs wait for SLS, the gateway is killed and starts again: how soon, in how much memory, how fast.
+bench-outage: setup
+	@$(RELEASE) --product sluice
+	@$(RELEASE) --product sluice-bench
+	@Benchmarks/outage
 
 lint:
 	@swift format lint --recursive --strict Sources Tests Benchmarks Package.swift

@@ -9,8 +9,8 @@ struct Bench {
         switch (arguments.first, arguments.count) {
         case ("bodies", 3):
             writeBodies(fieldCount: Int(arguments[2]) ?? 4, to: arguments[1])
-        case ("sink", 1):
-            runSink()
+        case ("sink", 2):
+            runSink(port: UInt16(arguments[1]) ?? 0)
         case ("decode", 3):
             runDecode(bodies: arguments[1], seconds: Double(arguments[2]) ?? 5)
         case ("floor", 4):
@@ -27,7 +27,7 @@ struct Bench {
             )
         default:
             print(
-                "usage: sluice-bench bodies DIR FIELDS | sink | decode BODIES SECONDS "
+                "usage: sluice-bench bodies DIR FIELDS | sink PORT | decode BODIES SECONDS "
                     + "| floor BODIES SCRATCH SECONDS "
                     + "| backlog fill|kill|open|drain DIR MIB STREAMS LOGS"
             )

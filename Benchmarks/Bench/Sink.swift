@@ -5,14 +5,17 @@ private let answer = Array(
     "HTTP/1.1 200 OK\r\nx-log-requestid: 0123456789ABCDEF01234567\r\ncontent-length: 0\r\n\r\n".utf8
 )
 
-/// Answers 200 to every PutLogs and looks at nothing. It prints its port and runs until it is killed.
+/// Answers 200 to every PutLogs and looks at nothing. It prints its port, a free one for 0, and runs until it is killed.
 ///
 /// Bodies are dropped inside the kernel (MSG_TRUNC), so the sink takes next to nothing from the
 /// machine that it shares with the gateway.
-func runSink() {
+func runSink(port: UInt16) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var yes: CInt = 1
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let listening = withUnsafeMutablePointer(to: &address) { pointer in
