@@ -113,6 +113,60 @@ import Testing
         #expect(store.status.isolationsWaiting == 0 && store.status.ledger.isClosed)
     }
 
+    @Test(
+        "Late logs die only while dead letters have room; the others wait, and none is lost",
+        arguments: [true, false]
+    )
+    func lateLogsWait(isOwnBound: Bool) throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations["app"]?.lateLogs = .deadLetter
+        if isOwnBound {
+            configuration.destinations["app"]?.bytesMax = 40_000
+        } else {
+            configuration.bytesMax = 40_000
+        }
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        // Alike, they compress well together; as letters they would take five times the bound.
+        let old = now - 8 * 86_400
+        for start in stride(from: 0, to: 500, by: 50) {
+            let logs = timed(start..<start + 50, at: old)
+            #expect(store.store(Batch(stream: .named("a"), logs: logs)) == .stored)
+        }
+        let sls = FakeSLS(store) { [now] in $0.time.seconds < now - 7 * 86_400 }
+        var purged: [Int] = []
+        while store.status.ledger.queued > 0 {
+            _ = try sls.step()
+            #expect(store.status.bytes <= 45_000)
+            guard store.status.isolationsWaiting > 0 else { continue }
+            let dead = try store.deadNumbers()
+            #expect(!dead.isEmpty)
+            purged += dead
+            #expect(store.purging(.matching(.init())).changed == dead.count)
+        }
+        purged += try store.deadNumbers()
+        #expect(purged.sorted() == Array(0..<500))
+        #expect(sls.requests < 100 && store.status.ledger.isClosed)
+    }
+
+    @Test("While they wait to be stored, each counts as the row that it will be")
+    func waiting() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.tuning.waitingBytesMax = 100_000
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let answers = Awaited<AppendOutcome>()
+        let posted = Awaited<Void>()
+        store.append([Batch(stream: .named("a"), logs: logs([0]))]) { _ in _ = posted.take(1) }
+        // Their logs alone have half of what may wait.
+        for number in 0..<10 {
+            store.append([dead(number * 100..<number * 100 + 100, filling: 20)]) { answers.put($0) }
+        }
+        posted.put(())
+        #expect(answers.take(10).contains(.refused(.full)))
+        store.wait { $0.waitingBytes == 0 }
+    }
+
     // MARK: - Age
 
     private let time = Locked(WallTime(seconds: 1_800_000_000))

@@ -4,7 +4,7 @@ import System
 /// of such since the start.
 struct Departures {
     /// Refused by their destination for what is in them.
-    var isolations: [(number: Int64, reason: DeathReason)] = []
+    var isolations: [Isolation] = []
     /// Dropped because the operator wants it so.
     var discards: [(number: Int64, reason: DeathReason)] = []
 
@@ -22,12 +22,24 @@ struct Departures {
     var nextWarning = Moment(nanoseconds: 0)
     var nextRoomWarning = Moment(nanoseconds: 0)
 
+    struct Isolation {
+        let number: Int64
+        let reason: DeathReason
+        /// Room for dead letters that it waits for; nil until it was tried.
+        var needs: Int?
+    }
+
     struct Discards: Equatable {
         var logs = 0
         var last: DeathReason
     }
 
-    /// Packets of one transaction, and raw bytes: taking a packet apart reads, cuts and compresses it.
+    /// Packets of one transaction, and bytes: taking a packet apart reads, cuts and compresses it, and each dead
+    /// letter is a row.
     static let packetsMax = 64
-    static let rawBytesMax = 4 << 20
+    static let bytesMax = 4 << 20
+
+    mutating func isolate(_ number: Int64, because reason: DeathReason) {
+        isolations.append(Isolation(number: number, reason: reason))
+    }
 }

@@ -82,10 +82,9 @@ final class QueueDoor: Sendable {
         _ identity: BatchIdentity?,
         _ answer: @escaping @Sendable (AppendOutcome) -> Void
     ) {
-        // A tiny batch may name a large stream, and both wait.
+        // A tiny batch may name a large stream, and both wait. Of the dead each becomes a row of its own.
         let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
-            let dead = batch.dead.reduce(0) { $0 + $1.logs.bytes.count }
-            return sum + batch.logs.bytes.count + dead + batch.stream.cost
+            sum + batch.logs.bytes.count + OpenStore.mostDead(batch) + batch.stream.cost
         }
         var append = Append(
             batches: batches,

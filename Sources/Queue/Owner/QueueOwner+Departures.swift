@@ -15,41 +15,57 @@ extension QueueOwner {
     private func isolateSome(in store: OpenStore) throws(SQLiteError) {
         departures.isolated.removeAll()
         departures.hasMore = false
-        var rawBytes = 0
-        for (number, reason) in departures.isolations {
-            let packet = store.packets[number]
-            if let packet, !hasRoom(toIsolate: packet, in: store) { continue }
-            guard departures.isolated.count < Departures.packetsMax,
-                rawBytes < Departures.rawBytesMax
+        guard !departures.isolations.isEmpty else { return }
+        try measureRoom(store)
+        var bytes = 0
+        for (index, isolation) in departures.isolations.enumerated() {
+            guard departures.isolated.count < Departures.packetsMax, bytes < Departures.bytesMax
             else {
                 departures.hasMore = true
                 return
             }
-            rawBytes += packet?.record.raw ?? 0
-            if try !store.isolate(number, because: reason) { try mend(number, in: store) }
+            let number = isolation.number
+            guard let packet = store.packets[number] else {
+                departures.isolated.insert(number)
+                continue
+            }
+            // Taking apart writes before it frees, so it waits while the disk is nearly full: tried all the
+            // same, it would fail with everything else of its transaction.
+            let cut = 2 * packet.record.raw + configuration.tuning.rowBytes
+            let room = min(roomBytes - cut, store.roomForDeaths(of: packet.stream.destination))
+            guard roomBytes >= cut, isolation.needs.map({ room >= $0 }) ?? true else {
+                warnOfRoom(packet.stream.destination, in: store)
+                continue
+            }
+            let before = store.bytes
+            bytes += packet.record.raw
+            switch try store.isolate(number, because: isolation.reason, room: room) {
+            case .done: break
+            case .damaged: try mend(number, in: store)
+            case .waits(let needs):
+                departures.isolations[index].needs = needs
+                warnOfRoom(packet.stream.destination, in: store)
+                continue
+            }
+            let grown = max(0, store.bytes - before)
+            bytes += grown
+            if roomBytes < .max { roomBytes = max(0, roomBytes - cut - grown) }
             departures.isolated.insert(number)
         }
     }
 
-    /// Taking apart writes before it frees, so it waits while the disk is nearly full: tried all the same, it
-    /// would fail with everything else of its transaction. And a log dies only where dead letters have room; a
-    /// little more than the bound, since it leaves the queue for it.
-    private func hasRoom(toIsolate packet: QueuedPacket, in store: OpenStore) -> Bool {
-        let most = configuration.bytesMax
-        let hasRoom =
-            roomBytes >= 2 * packet.record.raw + configuration.tuning.rowBytes
-            && (packet.record.logs > 1 || store.bytes - most <= most / 8)
-        if !hasRoom, departures.nextRoomWarning <= .now {
-            departures.nextRoomWarning = .now + .seconds(60)
-            journal.warning(
-                "refused packets wait: there is no room for dead letters",
-                [
-                    "packets": departures.isolations.count, "bytes": store.bytes, "limit": most,
-                    "remedy": "purge dead letters, free disk space or raise queue.max_bytes",
-                ]
-            )
-        }
-        return hasRoom
+    private func warnOfRoom(_ destination: QueuedDestination, in store: OpenStore) {
+        guard departures.nextRoomWarning <= .now else { return }
+        departures.nextRoomWarning = .now + .seconds(60)
+        journal.warning(
+            "refused packets wait: there is no room for dead letters",
+            [
+                "packets": departures.isolations.count, "destination": destination.name,
+                "bytes": destination.bytes, "limit": destination.rules.bytesMax,
+                "queue_bytes": store.bytes, "queue_limit": configuration.bytesMax,
+                "remedy": "purge dead letters, free disk space or raise max_bytes",
+            ]
+        )
     }
 
     /// What was done is durable.

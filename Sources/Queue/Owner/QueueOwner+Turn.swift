@@ -12,7 +12,7 @@ extension QueueOwner {
             try changeLetters(in: store)
             try relane(in: store)
             try take(&taken, into: store)
-            try store.writeStaged()
+            try store.makeRoom(rowsAdded: store.writeStaged())
             for name in flushes { store.flush(name) }
             let sealed = receiver == nil ? [] : try store.packets(for: demand)
             try commit(store)
@@ -38,7 +38,8 @@ extension QueueOwner {
         into store: OpenStore
     ) throws(SQLiteError) {
         var rawBytes = 0
-        if !appends.isEmpty { try measureRoom(store) }
+        // What was isolated in this transaction is taken from the room already.
+        if !appends.isEmpty, departures.isolated.isEmpty { try measureRoom(store) }
         while rawBytes < configuration.tuning.transactionBytes, let append = appends.popFirst() {
             // Listed before it is looked at, so that it gets an answer also when that fails.
             taken.append((append, .stored))

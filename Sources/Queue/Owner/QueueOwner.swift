@@ -87,7 +87,8 @@ final class QueueOwner {
             turn()
             if isStopping, appends.isEmpty { break }
             keepHouse(isQuiet: !hasNews)
-            if appends.isEmpty, letters.isEmpty, !departures.hasMore { wait() }
+            let hasMore = departures.hasMore || store?.needsRoom == true
+            if appends.isEmpty, letters.isEmpty, !hasMore { wait() }
         }
         shutDown()
     }
@@ -109,7 +110,7 @@ final class QueueOwner {
             case .retire(let receiver): retiredReceiver = receiver
             case .requestOf(let outlet, let count): request(count, for: outlet)
             case .isolate(let number, let reason):
-                if handed.contains(number) { departures.isolations.append((number, reason)) }
+                if handed.contains(number) { departures.isolate(number, because: reason) }
             case .discard(let number, let reason):
                 if handed.contains(number) { departures.discards.append((number, reason)) }
             case .letters(let request): take(request)

@@ -38,17 +38,28 @@ struct DeadRecord {
             status: reason.status
         )
         raw = log.count
-        let compressed = log.count > Self.compressedFrom ? LZ4.compress(log) : log
-        payload = compressed.count < log.count ? compressed : log
+        payload = Self.payload(of: log)
+    }
+
+    private static func payload(of log: [UInt8]) -> [UInt8] {
+        let compressed = log.count > compressedFrom ? LZ4.compress(log) : log
+        return compressed.count < log.count ? compressed : log
     }
 
     /// What it counts for in the bounds.
-    var cost: Int {
-        var cost = OpenStore.rowOverhead + payload.count + stream.trailer.bytes.count
-        for text in [stream.destination, stream.logstore, reason.code, reason.message] {
-            cost += text.utf8.count
-        }
-        return cost + (reason.requestID?.utf8.count ?? 0)
+    var cost: Int { Self.overhead(of: stream, reason) + payload.count }
+
+    /// What each dead letter costs besides its log.
+    static func overhead(of stream: StreamKey, _ reason: DeathReason) -> Int {
+        OpenStore.rowOverhead + stream.trailer.bytes.count + stream.destination.utf8.count
+            + stream.logstore.utf8.count + min(reason.code.utf8.count, nameBytesMax)
+            + min(reason.message.utf8.count, messageBytesMax)
+            + min(reason.requestID?.utf8.count ?? 0, nameBytesMax)
+    }
+
+    /// What a log will cost once it is dead.
+    static func cost(of log: [UInt8], _ stream: StreamKey, _ reason: DeathReason) -> Int {
+        overhead(of: stream, reason) + payload(of: log).count
     }
 
     var checksum: Int64 {

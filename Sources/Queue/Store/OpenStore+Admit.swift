@@ -42,7 +42,7 @@ extension OpenStore {
     /// These are written at once, and then weigh what they do.
     static func mostDead(_ batch: Batch) -> Int {
         batch.dead.reduce(0) { sum, dead in
-            let each = rowOverhead + batch.stream.cost + dead.reason.message.utf8.count
+            let each = DeadRecord.overhead(of: batch.stream, dead.reason)
             return sum + dead.logs.bytes.count + dead.logs.count * each
         }
     }
@@ -72,14 +72,16 @@ extension OpenStore {
         more: Int,
         margins: Bool
     ) -> QueueAdmission? {
-        let droppable = destination.rules.overflow == .dropOldest ? destination.waitingBytes : 0
-        let own = destination.bytes + destination.stagedBytes + more - droppable
-        if let most = destination.rules.bytesMax, own + (margins ? margin(most) : 0) > most {
-            return .destinationFull
+        let makesRoom = destination.rules.overflow == .dropOldest
+        if let most = destination.rules.bytesMax {
+            let droppable = makesRoom ? destination.waitingBytes : 0
+            let own = destination.bytes + destination.stagedBytes + more - droppable
+            if own + (margins ? margin(most) : 0) > most { return .destinationFull }
         }
         let most = configuration.bytesMax
-        let all = bytes + stagedBytes + more - droppable
-        return all + (margins ? margin(most) : 0) > most ? .full : nil
+        let all = bytes + stagedBytes + more + (margins ? margin(most) : 0)
+        guard all > most else { return nil }
+        return makesRoom && all - droppableBytes <= most ? nil : .full
     }
 
     /// A little before a bound, where only small batches would still fit, none is asked for any more.

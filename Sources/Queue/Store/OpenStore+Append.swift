@@ -30,9 +30,11 @@ extension OpenStore {
         return new
     }
 
-    /// Makes rows of what was staged: the batches of a stream share them, compressed together.
-    func writeStaged() throws(SQLiteError) {
-        guard !touched.isEmpty else { return }
+    /// Makes rows of what was staged: the batches of a stream share them, compressed together. Returns how many
+    /// rows that were.
+    @discardableResult
+    func writeStaged() throws(SQLiteError) -> Int {
+        guard !touched.isEmpty else { return 0 }
         try database.write()
         let time = now()
         let rowsBefore = rows
@@ -52,9 +54,8 @@ extension OpenStore {
         }
         touched.removeAll(keepingCapacity: true)
         stagedBytes = 0
-        let grown = destinations.values.filter { $0.stagedBytes > 0 }
-        for destination in grown { destination.stagedBytes = 0 }
-        try makeRoom(in: grown, rowsAdded: rows - rowsBefore)
+        for destination in destinations.values { destination.stagedBytes = 0 }
+        return rows - rowsBefore
     }
 
     private func add(

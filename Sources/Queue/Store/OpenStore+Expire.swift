@@ -37,11 +37,21 @@ extension OpenStore {
             gone.append(row)
             return true
         }
+        guard next != nil || gone.count == stream.waitingRows else {
+            throw .damage(
+                "\(stream.waitingRows) rows of stream \(stream.id) wait, \(gone.count) are there"
+            )
+        }
         if let next { stream.oldest = min(begin(next), now()) }
         guard let first = gone.first, let last = gone.last else { return 0 }
         left -= gone.count
         try database.write()
-        try database.removeRows(of: stream.id, first.id...last.id)
+        let removed = try database.removeRows(of: stream.id, first.id...last.id)
+        guard removed == gone.count else {
+            throw .damage(
+                "\(removed) of \(gone.count) rows of stream \(stream.id) could be removed"
+            )
+        }
         let logs = gone.reduce(0) { $0 + $1.logs }
         stream.waitingRows -= gone.count
         stream.waitingLogs -= logs

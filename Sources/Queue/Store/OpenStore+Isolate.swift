@@ -1,35 +1,51 @@
 import Logs
 import System
 
+/// What became of a packet that was to be isolated.
+enum IsolationOutcome {
+    case done
+    /// Rows have changed on the disk, or lack: the packet is as it was, and must be mended first.
+    case damaged
+    /// As it was, until so many bytes of room are there for dead letters.
+    case waits(for: Int)
+}
+
 extension OpenStore {
-    /// See `PacketSource.isolate`. A packet that is not here was dealt with before. False when rows have
-    /// changed on the disk, or lack: the packet is as it was, and must be mended first.
-    func isolate(_ number: Int64, because reason: DeathReason) throws(SQLiteError) -> Bool {
-        guard let packet = packets[number] else { return true }
+    /// See `PacketSource.isolate`. A packet that is not here was dealt with before. What dies adds no more than
+    /// `room` to the bounds.
+    func isolate(
+        _ number: Int64,
+        because reason: DeathReason,
+        room: Int
+    ) throws(SQLiteError) -> IsolationOutcome {
+        guard let packet = packets[number] else { return .done }
         var rows: [OpenRow] = []
         for row in try database.storedRows(of: packet.record) {
-            guard let open = OpenRow(row) else { return false }
+            guard let open = OpenRow(row) else { return .damaged }
             rows.append(open)
         }
-        guard rows.count == packet.rowCount else { return false }
-        if try !takeOutLate(rows, of: packet, reason) {
-            if packet.record.logs > 1 {
-                try halve(rows, of: packet)
-            } else {
-                try die(rows, of: packet, reason)
-            }
+        guard rows.count == packet.rowCount else { return .damaged }
+        var outcome = try takeOutLate(rows, of: packet, reason, room: room)
+        if outcome == nil, packet.record.logs > 1 {
+            try halve(rows, of: packet)
+        } else if outcome == nil {
+            outcome = try die(rows, of: packet, reason, room: room)
         }
         try rest(packet.stream)
-        return true
+        return outcome ?? .done
     }
 
     /// What is left when everything else is known to be well.
     private func die(
         _ rows: [OpenRow],
         of packet: QueuedPacket,
-        _ reason: DeathReason
-    ) throws(SQLiteError) {
+        _ reason: DeathReason,
+        room: Int
+    ) throws(SQLiteError) -> IsolationOutcome {
         let stream = packet.stream
+        let costs = rows.map { DeadRecord.cost(of: $0.logs.bytes, stream.key, reason) }
+        let growth = costs.reduce(-packet.bytes, +)
+        guard growth <= room else { return .waits(for: growth) }
         try withdraw(packet)
         try removeRows(of: packet)
         stream.destination.change { $0.queued -= Int64(packet.record.logs) }
@@ -41,51 +57,7 @@ extension OpenStore {
                 because: reason
             )
         }
-    }
-
-    /// Where a log was refused for its time, no other needs to be suspected: without it the packet goes out
-    /// again whole. False when there was none.
-    private func takeOutLate(
-        _ rows: [OpenRow],
-        of packet: QueuedPacket,
-        _ reason: DeathReason
-    ) throws(SQLiteError) -> Bool {
-        let stream = packet.stream
-        let sieve = TimeSieve(stream.destination.rules.lateLogs, now: now())
-        // A host that does not know the time cannot call others late.
-        guard reason.mayBeTime, knowsTime, rows.contains(where: { sieve.holdsBack($0.logs) }) else {
-            return false
-        }
-        try withdraw(packet)
-        weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
-        var rest = PacketCut(.unlimited)
-        for row in rows {
-            guard sieve.holdsBack(row.logs) else {
-                _ = rest.take(row.record)
-                continue
-            }
-            let sifted = sieve.sift(row.logs)
-            try database.removeRows(of: stream.id, row.record.id...row.record.id)
-            if sifted.kept.count > 0 {
-                _ = rest.take(
-                    try write(sifted.kept, number: row.record.id, insteadOf: row, stream)
-                )
-            }
-            stream.destination.change { ledger in
-                ledger.queued -= Int64(sifted.dropped + sifted.dead.count)
-                ledger.discarded += Int64(sifted.dropped)
-            }
-            for log in sifted.dead {
-                try bury(
-                    log.bytes,
-                    of: stream.key,
-                    received: row.record.received,
-                    because: TimeSieve.reason(reason)
-                )
-            }
-        }
-        try enterPiece(rest, of: stream)
-        return true
+        return .done
     }
 
     /// Writes logs of a row that was removed as a row at its place in the stream.

@@ -16,6 +16,14 @@ extension OpenStore {
         destination.waitingBytes += more
     }
 
+    /// Bytes by which logs may grow by dying: a little more than the bounds, since what dies leaves the queue for
+    /// it.
+    func roomForDeaths(of destination: QueuedDestination) -> Int {
+        func room(_ most: Int, _ bytes: Int) -> Int { most - bytes + most / 8 }
+        let all = room(configuration.bytesMax, bytes)
+        return min(all, destination.rules.bytesMax.map { room($0, destination.bytes) } ?? all)
+    }
+
     func wake(_ stream: QueuedStream) {
         guard !stream.isBusy else { return }
         stream.isBusy = true

@@ -46,6 +46,8 @@ final class OpenStore {
 
     /// Logs that an overflow dropped, by destination, since this was last looked at.
     var dropped: [String: Int] = [:]
+    /// A bound is exceeded, and more could be dropped.
+    var needsRoom = false
 
     /// Streams with batches of the transaction at hand, and their bytes at most.
     var touched: [QueuedStream] = []

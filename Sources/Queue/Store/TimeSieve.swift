@@ -45,27 +45,46 @@ struct TimeSieve {
         return found
     }
 
-    func sift(_ logs: EncodedLogs) -> Rest {
+    /// What those cost that are to become dead letters.
+    func deaths(in rows: [EncodedLogs], cost: ([UInt8]) -> Int) -> [Int] {
+        guard policy == .deadLetter else { return [] }
+        var costs: [Int] = []
+        for logs in rows {
+            visit(logs) { entry, isLate in
+                if isLate { costs.append(cost(Array(entry))) }
+                return true
+            }
+        }
+        return costs
+    }
+
+    /// Takes out what is late. As a dead letter only what `mayDie` has room for; else it stays as it is.
+    func sift(_ logs: EncodedLogs, mayDie: ([UInt8]) -> Bool) -> Rest {
         var rest = Rest()
         rest.kept.bytes.reserveCapacity(logs.bytes.count + 64)
         visit(logs) { entry, isLate in
-            take(entry, isLate, &rest)
+            if !isLate || !takeOut(entry, &rest, mayDie) { rest.kept.append(entry: entry) }
             return true
         }
         return rest
     }
 
-    private func take(_ entry: UnsafeRawBufferPointer, _ isLate: Bool, _ rest: inout Rest) {
-        guard isLate else { return rest.kept.append(entry: entry) }
+    private func takeOut(
+        _ entry: UnsafeRawBufferPointer,
+        _ rest: inout Rest,
+        _ mayDie: ([UInt8]) -> Bool
+    ) -> Bool {
         switch policy {
-        case .drop: rest.dropped += 1
-        case .deadLetter: rest.dead.append(EncodedLogs(bytes: Array(entry), count: 1))
-        case .rewrite:
-            do throws(ProtobufError) {
-                try rest.kept.append(entry: entry, rewrittenTo: now)
-            } catch {
-                rest.dead.append(EncodedLogs(bytes: Array(entry), count: 1))
-            }
+        case .drop:
+            rest.dropped += 1
+            return true
+        case .rewrite where (try? rest.kept.append(entry: entry, rewrittenTo: now)) != nil:
+            return true
+        case .rewrite, .deadLetter:
+            let log = Array(entry)
+            guard mayDie(log) else { return false }
+            rest.dead.append(EncodedLogs(bytes: log, count: 1))
+            return true
         }
     }
 
