@@ -1,15 +1,16 @@
 import Logs
+import System
 
 // What is said before a body is read and what is answered to the batch rest on the same sums.
 extension OpenStore {
     /// Reserves room for all of the batches, or says why there is none. What is reserved is the most they
     /// can need; what they do need is known when they are rows.
-    func reserve(_ batches: [Batch]) -> QueueAdmission? {
+    func reserve(_ batches: [Batch], _ time: WallTime) -> QueueAdmission? {
         var newStreams = 0
         var newStreamBytes = 0
         var newOutlets: Set<Outlet> = []
         for (index, batch) in batches.enumerated() where batch.takesRoom {
-            let known = streams[batch.stream]
+            let known = taker(of: batch.stream, time)
             let destination = known?.destination ?? destination(batch.stream.destination)
             if batch.logs.count > 0, known?.isBusy != true {
                 newStreams += 1

@@ -32,7 +32,7 @@ extension OpenStore {
         // Backwards says nothing about who was right before.
         let forward = max(step, .zero)
         stepped += forward
-        for stream in streams.values {
+        for stream in everyStream {
             stream.oldest = min(stream.oldest + forward, since)
         }
         scheduleAnew()

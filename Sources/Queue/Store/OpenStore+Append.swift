@@ -4,9 +4,10 @@ import System
 extension OpenStore {
     /// Takes the batches into the transaction at hand, or says why it cannot.
     func stage(_ batches: [Batch]) throws(SQLiteError) -> QueueAdmission? {
-        if let refusal = reserve(batches) { return refusal }
+        let time = now()
+        if let refusal = reserve(batches, time) { return refusal }
         for batch in batches where batch.logs.count > 0 {
-            let stream = try stream(batch.stream)
+            let stream = try stream(batch.stream, time)
             wake(stream)
             if stream.staged.isEmpty { touched.append(stream) }
             stream.staged.append(batch.logs)
@@ -15,8 +16,8 @@ extension OpenStore {
         return nil
     }
 
-    private func stream(_ key: StreamKey) throws(SQLiteError) -> QueuedStream {
-        if let known = streams[key] { return known }
+    private func stream(_ key: StreamKey, _ time: WallTime) throws(SQLiteError) -> QueuedStream {
+        if let known = taker(of: key, time) { return known }
         try database.write()
         let record = StreamRecord(
             id: try ids.take(database),
@@ -26,7 +27,7 @@ extension OpenStore {
         )
         try database.add(record)
         let new = QueuedStream(record, outlet(key.outlet))
-        streams[key] = new
+        enter(new)
         return new
     }
 
@@ -49,7 +50,7 @@ extension OpenStore {
             try packer.pack(batches, scratch: &joined) { raw, logs throws(SQLiteError) in
                 try add(raw, logs: logs, to: stream, time)
             }
-            stream.outlet.schedule(stream)
+            stream.outlet.schedule(stream, time)
             stream.destination.oldestFirst?.insert(stream)
         }
         touched.removeAll(keepingCapacity: true)

@@ -9,7 +9,7 @@ extension OpenStore {
         let time = now()
         var expired: [String: Int] = [:]
         var left = rowsMax
-        for stream in streams.values where stream.waitingRows > 0 {
+        for stream in everyStream where stream.waitingRows > 0 {
             let ageMax = stream.destination.rules.ageMax ?? configuration.ageMax
             guard stream.oldest + ageMax <= time else { continue }
             guard left > 0 else { break }

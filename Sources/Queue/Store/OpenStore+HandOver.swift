@@ -34,10 +34,13 @@ extension OpenStore {
             packets[number]?.wasHandedOver = true
             return SealedPacket(packet, recent: nil)
         }
-        guard outlet.hasFreeLane, let stream = outlet.nextRipe(time) else { return nil }
+        guard outlet.hasFreeLane, let ripe = outlet.nextRipe(time) else { return nil }
+        let stream = eldest(of: ripe, time)
         let packet = try seal(stream, time)
         packets[packet.number]?.wasHandedOver = true
-        outlet.schedule(stream)
+        outlet.lastSealed = time
+        outlet.schedule(stream, time)
+        if ripe !== stream { outlet.schedule(ripe, time) }
         return packet
     }
 

@@ -59,7 +59,7 @@ extension OpenStore {
     ) throws(SQLiteError) -> Bool {
         if destination.oldestFirst == nil {
             destination.oldestFirst = OldestFirst()
-            for stream in streams.values where stream.destination === destination {
+            for stream in everyStream where stream.destination === destination {
                 destination.oldestFirst?.insert(stream)
             }
         }

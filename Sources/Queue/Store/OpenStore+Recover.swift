@@ -28,7 +28,7 @@ extension OpenStore {
         for record in records {
             let stream = QueuedStream(record, outlet(record.key.outlet))
             byID[record.id] = stream
-            streams[stream.key] = stream
+            enter(stream)
         }
         var queued: [String: Int64] = [:]
         try recoverPackets(byID, handed: handed)
@@ -37,7 +37,7 @@ extension OpenStore {
             queued[packet.stream.key.destination, default: 0] += Int64(packet.record.logs)
         }
         try recoverLetters()
-        for stream in streams.values {
+        for stream in everyStream {
             if stream.isEmpty { try rest(stream) } else { wake(stream) }
         }
         try recoverRepeats()

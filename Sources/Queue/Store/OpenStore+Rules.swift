@@ -15,9 +15,10 @@ extension OpenStore {
             destination.oldestFirst = nil
             for outlet in destination.outlets.values { outlet.forgetAges() }
         }
-        for stream in streams.values {
+        let time = now()
+        for stream in everyStream {
             stream.isAging = false
-            stream.outlet.schedule(stream)
+            stream.outlet.schedule(stream, time)
         }
     }
 }

@@ -77,12 +77,14 @@ extension OpenStore {
     /// order on the disk, and in another one each packet would touch pages of its own.
     func flush(_ name: String) {
         guard let destination = destinations[name] else { return }
-        let waiting = streams.values
+        let waiting =
+            everyStream
             .filter { $0.destination === destination && $0.waitingRows > 0 }
             .sorted { ($0.oldest, $0.id) < ($1.oldest, $1.id) }
+        let time = now()
         for stream in waiting {
             stream.flushThrough = stream.lastRow
-            stream.outlet.schedule(stream)
+            stream.outlet.schedule(stream, time)
         }
     }
 }

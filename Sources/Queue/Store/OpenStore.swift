@@ -10,7 +10,9 @@ final class OpenStore {
     var configuration: QueueConfiguration
     let now: @Sendable () -> WallTime
 
+    /// Of each key the newest, which has the earlier ones; and how many these are.
     var streams: [StreamKey: QueuedStream] = [:]
+    var earlierStreams = 0
     var destinations: [String: QueuedDestination] = [:]
     /// Outlets that came or went since this was last looked at.
     var changedOutlets: Set<Outlet> = []
@@ -80,10 +82,10 @@ final class OpenStore {
     /// devices come and go leaves no trail.
     func rest(_ stream: QueuedStream) throws(SQLiteError) {
         if stream.isEmpty { sleep(stream) }
-        if stream.isEmpty, !stream.isResting {
-            stream.isResting = true
-            resting.append(stream)
-            restingBytes += stream.cost
+        if stream.isEmpty, let newest = streams[stream.key] {
+            // An earlier generation takes nothing more, and the newest may have waited for it to go.
+            if newest !== stream { try forget(stream) }
+            if newest.isEmpty, newest.earlier == nil { lineUp(newest) }
         }
         let tuning = configuration.tuning
         while resting.count > tuning.idleStreams || restingBytes > tuning.idleStreamBytes,
@@ -91,11 +93,18 @@ final class OpenStore {
         {
             oldest.isResting = false
             restingBytes -= oldest.cost
-            guard oldest.isEmpty else { continue }
-            try database.write()
-            try database.removeStream(oldest.id)
-            streams[oldest.key] = nil
-            leave(oldest.outlet)
+            // It may have been used since, or be gone.
+            guard oldest.isEmpty, oldest.earlier == nil, streams[oldest.key] === oldest else {
+                continue
+            }
+            try forget(oldest)
         }
+    }
+
+    private func lineUp(_ stream: QueuedStream) {
+        guard !stream.isResting else { return }
+        stream.isResting = true
+        resting.append(stream)
+        restingBytes += stream.cost
     }
 }

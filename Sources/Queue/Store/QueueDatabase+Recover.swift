@@ -18,8 +18,9 @@ extension QueueDatabase {
         return ledgers
     }
 
+    /// In the order in which they were made.
     func streams() throws(SQLiteError) -> [StreamRecord] {
-        let all = try connection.prepare("SELECT * FROM streams")
+        let all = try connection.prepare("SELECT * FROM streams ORDER BY id")
         var records: [StreamRecord] = []
         while try all.step() { records.append(try StreamRecord(all)) }
         return records

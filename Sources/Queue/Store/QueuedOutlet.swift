@@ -19,9 +19,13 @@ final class QueuedOutlet {
     var lanes = OutletLanes()
     /// Of the last survey.
     var seen = QueueStatus.Outlet()
-    /// Streams to seal from, in the order in which they became ripe: each gets its turn.
-    private var ripe = Fifo<QueuedStream>()
+    /// When a packet of it was sealed last.
+    var lastSealed: WallTime?
+    private var ripe = RipeStreams()
     private var aging = AgeHeap()
+
+    /// Logs are a backlog when they have waited this long for their turn.
+    static let freshAge: Duration = .seconds(30)
 
     init(_ name: Outlet, of destination: QueuedDestination) {
         self.name = name
@@ -29,12 +33,10 @@ final class QueuedOutlet {
     }
 
     /// Files the stream where it belongs now: called after each change of what waits in it.
-    func schedule(_ stream: QueuedStream) {
+    func schedule(_ stream: QueuedStream, _ now: WallTime) {
         guard stream.waitingRows > 0, !stream.isRipe else { return }
-        let limits = destination.limits
-        let isFull = stream.waitingRaw >= limits.rawBytes || stream.waitingLogs >= limits.logs
-        if isFull || stream.sealedThrough < stream.flushThrough {
-            ripen(stream)
+        if isFull(stream) || stream.sealedThrough < stream.flushThrough {
+            ripe.append(stream, isFresh: isFresh(stream, now))
         } else if !stream.isAging {
             stream.isAging = true
             aging.insert(stream, due: due(stream))
@@ -46,9 +48,15 @@ final class QueuedOutlet {
         aging = AgeHeap()
     }
 
-    private func ripen(_ stream: QueuedStream) {
-        stream.isRipe = true
-        ripe.append(stream)
+    /// A whole packet waits in it.
+    func isFull(_ stream: QueuedStream) -> Bool {
+        let limits = destination.limits
+        return stream.waitingRaw >= limits.rawBytes || stream.waitingLogs >= limits.logs
+    }
+
+    /// Whether its oldest log is no backlog. Where the fresh have no share nothing is fresh.
+    func isFresh(_ stream: QueuedStream, _ now: WallTime) -> Bool {
+        destination.rules.freshPercent > 0 && now < due(stream) + Self.freshAge
     }
 
     private func due(_ stream: QueuedStream) -> WallTime {
@@ -63,16 +71,12 @@ final class QueuedOutlet {
             guard stream.waitingRows > 0, !stream.isRipe else { continue }
             // Its oldest rows may have left since it was filed.
             if due(stream) <= now {
-                ripen(stream)
+                ripe.append(stream, isFresh: isFresh(stream, now))
             } else {
-                schedule(stream)
+                schedule(stream, now)
             }
         }
-        while let stream = ripe.popFirst() {
-            stream.isRipe = false
-            if stream.waitingRows > 0 { return stream }
-        }
-        return nil
+        return ripe.next(freshPercent: destination.rules.freshPercent) { isFresh($0, now) }
     }
 
     /// When the next stream comes of age.

@@ -9,6 +9,8 @@ final class QueuedStream {
     let cost: Int
     /// Unowned: it holds its streams in its lines, and is forgotten after the last of them.
     unowned let outlet: QueuedOutlet
+    /// The generation of the same key before it.
+    var earlier: QueuedStream?
     let packPrefix: String
     var nextPack: Int64
 

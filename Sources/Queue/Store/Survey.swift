@@ -12,7 +12,7 @@ extension OpenStore {
         for destination in destinations.values {
             for outlet in destination.outlets.values { outlet.seen = QueueStatus.Outlet() }
         }
-        for stream in streams.values where stream.waitingRows > 0 {
+        for stream in everyStream where stream.waitingRows > 0 {
             stream.outlet.see(logs: stream.waitingLogs, since: stream.oldest)
         }
         for packet in packets.values {

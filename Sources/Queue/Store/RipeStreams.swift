@@ -1,0 +1,44 @@
+/// Streams of an outlet to seal from, in the order in which they became ripe: each gets its turn.
+///
+/// Where fresh logs have a share, streams whose oldest log is fresh stand in a line of their own. While both lines
+/// have streams that one gets its share of the turns.
+struct RipeStreams {
+    private var backlog = Fifo<QueuedStream>()
+    private var fresh = Fifo<QueuedStream>()
+    /// Hundredths of a turn that the fresh have not had yet.
+    private var credit = 0
+
+    var count: Int { backlog.count + fresh.count }
+
+    mutating func append(_ stream: QueuedStream, isFresh: Bool) {
+        stream.isRipe = true
+        if isFresh { fresh.append(stream) } else { backlog.append(stream) }
+    }
+
+    /// The next one in which something waits.
+    mutating func next(
+        freshPercent: Int,
+        isFresh: (QueuedStream) -> Bool
+    ) -> QueuedStream? {
+        while let first = fresh.first, first.waitingRows == 0 || !isFresh(first) {
+            _ = fresh.popFirst()
+            // What was fresh when it got here has grown old.
+            backlog.append(first)
+        }
+        while let first = backlog.first, first.waitingRows == 0 {
+            _ = backlog.popFirst()
+            first.isRipe = false
+        }
+        let stream = isFreshTurn(freshPercent) ? fresh.popFirst() : backlog.popFirst()
+        stream?.isRipe = false
+        return stream
+    }
+
+    private mutating func isFreshTurn(_ percent: Int) -> Bool {
+        guard !fresh.isEmpty, !backlog.isEmpty else { return backlog.isEmpty }
+        credit += percent
+        guard credit >= 100 else { return false }
+        credit -= 100
+        return true
+    }
+}

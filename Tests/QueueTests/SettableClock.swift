@@ -1,0 +1,18 @@
+import System
+
+@testable import Queue
+
+/// A clock that stands still until a test moves it.
+final class SettableClock: Sendable {
+    private let time: Locked<WallTime>
+
+    init(at seconds: Int64 = 1_800_000_000) {
+        time = Locked(WallTime(seconds: seconds))
+    }
+
+    var queueClock: QueueClock { QueueClock { [time] in time.withLock { $0 } } }
+
+    func advance(_ seconds: Int64) {
+        time.withLock { $0 = WallTime(seconds: $0.seconds + seconds) }
+    }
+}
