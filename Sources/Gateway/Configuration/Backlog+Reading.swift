@@ -1,9 +1,6 @@
 import Queue
 
 extension Destination.Backlog {
-    static let noFreshShare =
-        "not in this version: a stream's logs leave in the order in which they came"
-
     /// `queue` has what holds where the destination says nothing.
     static func read(
         _ section: inout Section,
@@ -21,7 +18,7 @@ extension Destination.Backlog {
         }
         backlog.ageMax = section.value("max_age", QueueSettings.age)
         backlog.overflow = section.value("overflow", .overflow) ?? queue.overflow
-        section.refuse("fresh_first", Destination.Backlog.noFreshShare)
+        backlog.freshPercent = section.value("fresh_first", .freshPercent) ?? queue.freshPercent
         if let count = section.value("logstores_max", .count(1...10_000)) {
             backlog.logstoresMax = count
         }
@@ -37,4 +34,9 @@ extension Destination.Backlog {
 
 extension Kind<DestinationRules.Overflow> {
     static var overflow: Kind { .choice(["reject": .reject, "drop_oldest": .dropOldest]) }
+}
+
+extension Kind<Int> {
+    /// Beyond it a backlog might never end.
+    static var freshPercent: Kind { .percent(upTo: 90) }
 }

@@ -8,6 +8,8 @@ extension Destination {
         /// Absent, it is the queue's.
         package var ageMax: Duration?
         package var overflow = DestinationRules.Overflow.reject
+        /// 0 to 90.
+        package var freshPercent = 0
         /// Of a destination that takes every logstore.
         package var logstoresMax = 100
     }

@@ -37,6 +37,7 @@ extension Destination {
         compare("max_bytes", \.backlog.bytesMax)
         compare("max_age", \.backlog.ageMax)
         compare("overflow", \.backlog.overflow)
+        compare("fresh_first", \.backlog.freshPercent)
         return keys
     }
 }

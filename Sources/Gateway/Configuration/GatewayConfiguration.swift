@@ -40,6 +40,7 @@ package struct QueueSettings: Sendable, Equatable {
     package var deadLetterAgeMax: Duration = .seconds(30 * 86_400)
     /// For destinations that say nothing of their own.
     package var overflow = DestinationRules.Overflow.reject
+    package var freshPercent = 0
 }
 
 package struct DeviceSettings: Sendable, Equatable {

@@ -10,7 +10,6 @@ struct Section: ~Copyable {
     /// The keys, in the order of the file.
     private(set) var names: [String] = []
     private var known: [String] = []
-    private var notYet: [String: String] = [:]
 
     /// No node, or a null one, reads as a group with nothing in it.
     init(_ node: YAMLNode?, path: String, report: ProblemReport) {
@@ -103,11 +102,6 @@ struct Section: ~Copyable {
         return nil
     }
 
-    /// For a key that means something, but not to this version.
-    mutating func refuse(_ key: String, _ sentence: String) {
-        notYet[key] = sentence
-    }
-
     mutating func section(_ key: String) -> Section {
         know(key)
         return Section(entries[key]?.value, path: keyPath(key), report: report)
@@ -117,7 +111,7 @@ struct Section: ~Copyable {
     /// version, and have a sentence of their own.
     consuming func refuseOthers(later: [String: String] = [:]) {
         for key in names where !known.contains(key) {
-            if let sentence = later[key] ?? notYet[key] {
+            if let sentence = later[key] {
                 problem(key, sentence)
             } else if key == "<<" {
                 problem(key, "merge keys are not supported; use an alias for the whole value")

@@ -16,7 +16,7 @@ extension QueueSettings {
         if let age = section.value("max_age", age) { settings.ageMax = age }
         if let age = section.value("dead_letter_age", age) { settings.deadLetterAgeMax = age }
         if let choice = section.value("overflow", .overflow) { settings.overflow = choice }
-        section.refuse("fresh_first", Destination.Backlog.noFreshShare)
+        if let part = section.value("fresh_first", .freshPercent) { settings.freshPercent = part }
         let durability = Kind<QueueConfiguration.Durability>.choice([
             "full": .full, "normal": .normal,
         ])

@@ -32,6 +32,9 @@ extension Destination {
             backlog.ageMax.map { "for \(durationText($0))" },
         ].compactMap(\.self)
         if backlog.overflow == .dropOldest { bounds.append("the oldest dropped when full") }
+        if backlog.freshPercent > 0 {
+            bounds.append("\(backlog.freshPercent)% for fresh logs")
+        }
         if !bounds.isEmpty { lines.append("queued " + bounds.joined(separator: ", ")) }
         return lines
     }

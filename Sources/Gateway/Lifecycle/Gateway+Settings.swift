@@ -33,6 +33,7 @@ extension Destination {
         rules.bytesMax = backlog.bytesMax
         rules.ageMax = backlog.ageMax
         rules.overflow = backlog.overflow
+        rules.freshPercent = backlog.freshPercent
         rules.logstoresMax = backlog.logstoresMax
         rules.lanes = transfer.lanes
         rules.lateLogs = intake.lateLogs

@@ -10,7 +10,7 @@ import Testing
         "admin.token": "0123456789abcdef0123456789abcdef", "data_dir": "/tmp/other",
         "drain_timeout": "1s",
         "queue.max_bytes": "1GiB", "queue.max_age": "1d", "queue.overflow": "drop_oldest",
-        "queue.dead_letter_age": "1d", "queue.durability": "normal",
+        "queue.fresh_first": "10%", "queue.dead_letter_age": "1d", "queue.durability": "normal",
         "queue.min_free_bytes": "1MiB",
         "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
         "log.level": "debug", "log.format": "json",
@@ -37,6 +37,7 @@ import Testing
         "destinations.NAME.oversize": "dead_letter", "destinations.NAME.fold_tags": "all",
         "destinations.NAME.keep_pack_id": "true", "destinations.NAME.max_bytes": "1GiB",
         "destinations.NAME.max_age": "1d", "destinations.NAME.overflow": "drop_oldest",
+        "destinations.NAME.fresh_first": "10%",
         "credentials.NAME.from": "environment", "credentials.NAME.access_key_id": "other",
         "credentials.NAME.access_key_secret": "other", "credentials.NAME.security_token": "other",
     ]
@@ -83,7 +84,7 @@ import Testing
     /// Where a key shows: what the queue says for destinations is theirs.
     private static func place(of key: String) -> String {
         switch key {
-        case "queue.overflow":
+        case "queue.overflow", "queue.fresh_first":
             key.replacing("queue.", with: "destinations.app.")
         default:
             key.replacing("destinations.NAME", with: "destinations.app")

@@ -84,22 +84,25 @@ private func destination(
     @Test("What may wait for it")
     func backlog() throws {
         let rules = try destination(
-            "max_bytes: 1GiB, max_age: 2d, overflow: drop_oldest, "
+            "max_bytes: 1GiB, max_age: 2d, overflow: drop_oldest, fresh_first: 25%, "
                 + "logstores_max: 3",
             logstore: "*"
         ).queueRules
         #expect(rules.bytesMax == 1 << 30)
         #expect(rules.ageMax == .seconds(2 * 86_400))
         #expect(rules.overflow == .dropOldest)
+        #expect(rules.freshPercent == 25)
         #expect(rules.logstoresMax == 3)
     }
 
     @Test("The queue says what holds for destinations that do not")
     func queueDefaults() throws {
-        let queue = "queue: {overflow: drop_oldest}"
+        let queue = "queue: {overflow: drop_oldest, fresh_first: 20%}"
         #expect(try destination(rest: queue).backlog.overflow == .dropOldest)
-        let own = try destination("overflow: reject", rest: queue).backlog
+        #expect(try destination(rest: queue).backlog.freshPercent == 20)
+        let own = try destination("overflow: reject, fresh_first: 0%", rest: queue).backlog
         #expect(own.overflow == .reject)
+        #expect(own.freshPercent == 0)
     }
 
     @Test("Dead letters have an age, repeated requests a window")
@@ -204,10 +207,8 @@ private func destination(
             ),
             ("max_age: 1s", "max_age: 1s is not between 1m and 365d"),
             ("overflow: drop", "overflow: \"drop\" is not one of reject, drop_oldest"),
-            (
-                "fresh_first: 20%",
-                "fresh_first: not in this version: a stream's logs leave in the order in which they came"
-            ),
+            ("fresh_first: 20", "fresh_first: \"20\" is not a percentage; write one such as 20%"),
+            ("fresh_first: 91%", "fresh_first: 91% is not between 0% and 90%"),
             (
                 "logstores_max: 5",
                 "logstores_max: there is one logstore, app-log; write logstore: \"*\", or remove logstores_max"
@@ -229,8 +230,8 @@ private func destination(
         arguments: [
             ("queue: {overflow: x}", "queue.overflow: \"x\" is not one of reject, drop_oldest"),
             (
-                "queue: {fresh_first: 20%}",
-                "queue.fresh_first: not in this version: a stream's logs leave in the order in which they came"
+                "queue: {fresh_first: x}",
+                "queue.fresh_first: \"x\" is not a percentage; write one such as 20%"
             ),
             (
                 "queue: {dead_letter_age: 1s}",

@@ -39,6 +39,19 @@ import Testing
     }
 
     @Test(
+        "Shares are percentages",
+        arguments: [("20%", 20), ("0%", 0), ("0", 0), ("90%", 90)]
+    )
+    func shares(text: String, share: Int) throws {
+        #expect(try Kind<Int>.percent(upTo: 90).parse(text) == share)
+    }
+
+    @Test("What is no share is refused", arguments: ["", "%", "20", "-1%", "1.5%", "91%", "+5%"])
+    func noShare(text: String) {
+        #expect(throws: Mismatch.self) { try Kind<Int>.percent(upTo: 90).parse(text) }
+    }
+
+    @Test(
         "Offsets go both ways",
         arguments: [
             ("90s", Duration.seconds(90)), ("+90s", .seconds(90)), ("-2h", .seconds(-7200)),

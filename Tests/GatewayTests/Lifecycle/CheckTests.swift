@@ -22,6 +22,7 @@ import Testing
                 fold_tags: [device_id]
                 max_bytes: 1GiB
                 overflow: drop_oldest
+                fresh_first: 20%
             """,
             keys
         )
@@ -36,7 +37,7 @@ import Testing
                                through the proxy http://me:•••@10.0.0.1:3128
                                logs too old for SLS become dead letters
                                devices' tags device_id become fields of their logs
-                               queued up to 1GiB, the oldest dropped when full
+                               queued up to 1GiB, the oldest dropped when full, 20% for fresh logs
                 """
         )
     }
