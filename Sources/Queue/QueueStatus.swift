@@ -72,6 +72,8 @@ package struct QueueStatus: Sendable, Equatable {
     package var streams = 0
     package var packets = 0
     package var destinations: [String: Destination] = [:]
+    /// By destination and code.
+    package var deadLetters: [DeadLetterSum] = []
     /// Bytes that wait for a commit, before compression and with the streams they go to.
     package var waitingBytes = 0
     package var recentBytes = 0

@@ -59,7 +59,7 @@ import Testing
         #expect(try store.deadNumbers(.init(code: "A")) == Array(0..<20) + Array(30..<35))
         #expect(try store.deadNumbers(.init(destination: "other", code: "A")) == Array(30..<35))
         #expect(try store.deadNumbers(.init(destination: "other", code: "B")).isEmpty)
-        let sums = try store.deadLetterSums()
+        let sums = store.deadLetterSums
         #expect(sums.map(\.destination) == ["app", "app", "other"])
         #expect(sums.map(\.code) == ["A", "B", "A"])
         #expect(sums.map(\.letters) == [20, 10, 5])
@@ -215,6 +215,45 @@ import Testing
         #expect(store.status.ledger.dead == 1)
         #expect(store.purging(.ids([id])).changed == 1)
         #expect(store.status.ledger.dead == 0 && store.status.ledger.isClosed)
+    }
+
+    @Test("Damaged ones leave with what they were counted with, before and after a restart")
+    func damagedBytes() throws {
+        for restarts in [false, true] {
+            let store = try open()
+            _ = store.store(dead(0..<6, filling: 200), dead(6..<9, code: "Other"))
+            let ids = try store.letters().map(\.id)
+            let connection = try Connection(directory.path + "/queue.db", .readWrite)
+            try connection.execute(
+                """
+                UPDATE dead SET payload = zeroblob(3) WHERE id IN (\(ids[1]), \(ids[7]));
+                UPDATE dead SET message = 'other words' WHERE id = \(ids[2]);
+                UPDATE dead SET cost = cost + 7 WHERE id = \(ids[3])
+                """
+            )
+            #expect(store.replaying(.matching(.init())).changed == 5)
+            func agrees(_ store: LogStore) -> Bool {
+                let app = store.status.destinations["app"]
+                let sums = store.deadLetterSums
+                return app?.deadBytes == sums.reduce(0) { $0 + $1.bytes }
+                    && app?.ledger.dead == Int64(sums.reduce(0) { $0 + $1.letters })
+            }
+            #expect(agrees(store) && store.status.ledger.dead == 4)
+            let rest: LogStore
+            if restarts {
+                store.close()
+                rest = try open()
+            } else {
+                rest = store
+            }
+            #expect(agrees(rest))
+            let sls = FakeSLS(rest) { _ in false }
+            try sls.run()
+            #expect(agrees(rest) && rest.purging(.matching(.init())).changed == 4)
+            #expect(agrees(rest) && rest.deadLetterSums.isEmpty)
+            #expect(rest.status.bytes == 0 && rest.status.ledger.isClosed)
+            rest.close()
+        }
     }
 
     @Test("They survive a restart, and a ledger that forgot them is put right")

@@ -46,7 +46,7 @@ final class DeadLetterDesk {
     private func list(_ query: DeadLetterQuery, _ wantsText: Bool) throws(Refusal) -> Response {
         let page = try page(query)
         let isFirst = query.after == 0
-        let sums = try isFirst ? read { () throws(QueueError) in try letters.deadLetterSums() } : []
+        let sums = isFirst ? letters.deadLetterSums : []
         var response =
             wantsText
             ? Response(text: DeadLetterText.list(page.letters, sums, isFirst: isFirst))

@@ -20,7 +20,7 @@ enum DeadLetterText {
             "\(letter.id)  \(letter.died.rfc3339)  \(letter.stream.destination)/\(letter.stream.logstore)  "
                 + "\(letter.reason.summary)"
         }
-        return lines.joined(separator: "\n") + "\n"
+        return lines.map { $0 + "\n" }.joined()
     }
 
     /// One with everything that is known of it.

@@ -56,10 +56,10 @@ package struct DeadLetterPage: Sendable {
 package struct DeadLetterSum: Sendable, Equatable {
     package let destination: String
     package let code: String
-    package let letters: Int
-    package let bytes: Int
-    /// When the latest of them died.
-    package let latest: WallTime
+    package internal(set) var letters: Int
+    package internal(set) var bytes: Int
+    /// When the latest of them died, also if that one has left since.
+    package internal(set) var latest: WallTime
 
     package init(
         destination: String,

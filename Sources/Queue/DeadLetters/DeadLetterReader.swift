@@ -24,28 +24,27 @@ final class DeadLetterReader {
         open = nil
     }
 
-    func page(
+    /// What a page collects, in as many steps as it takes.
+    static func portion(limit: Int) -> DeadQueries.Portion {
+        DeadQueries.Portion(letters: max(1, min(limit, lettersMax)), bytes: pageBytesMax)
+    }
+
+    /// One step. Returns where the next one begins, nil at the end.
+    func collect(
         _ filter: DeadLetterFilter,
         after id: Int64,
-        limit: Int
-    ) throws(QueueError) -> DeadLetterPage {
-        let most = max(1, min(limit, Self.lettersMax))
-        return try ask { queries throws(SQLiteError) in
-            var portion = DeadQueries.Portion(letters: most, bytes: Self.pageBytesMax)
-            try queries.letters(matching: filter, after: id) { portion.take($0) }
-            return DeadLetterPage(
-                letters: portion.letters.map(\.letter),
-                next: portion.isFull ? portion.letters.last?.record.id : nil
-            )
+        into portion: inout DeadQueries.Portion
+    ) throws(QueueError) -> Int64? {
+        var collected = portion
+        let end = try ask { queries throws(SQLiteError) in
+            try queries.letters(matching: filter, after: id) { collected.take($0) }
         }
+        portion = collected
+        return end.isLast ? nil : end.position
     }
 
     func letter(_ id: Int64) throws(QueueError) -> DeadLetter? {
         try ask { queries throws(SQLiteError) in try queries.letter(id)?.letter }
-    }
-
-    func sums() throws(QueueError) -> [DeadLetterSum] {
-        try ask { queries throws(SQLiteError) in try queries.sums() }
     }
 
     private func ask<Answer>(

@@ -6,7 +6,8 @@
 /// not wait.
 package protocol DeadLetters: Sendable {
     /// In the order in which they died, those behind `id`: at most `limit` and 1,000, and fewer where they
-    /// are large. Going on with `next` until it is nil reads all, for an export.
+    /// are large, or so rare that many others had to be looked at; even none. Going on with `next` until it is nil
+    /// reads all, for an export.
     func deadLetters(
         matching filter: DeadLetterFilter,
         after id: Int64,
@@ -15,8 +16,8 @@ package protocol DeadLetters: Sendable {
 
     func deadLetter(_ id: Int64) throws(QueueError) -> DeadLetter?
 
-    /// By destination and code.
-    func deadLetterSums() throws(QueueError) -> [DeadLetterSum]
+    /// By destination and code, as of the last commit. Touches no disk.
+    var deadLetterSums: [DeadLetterSum] { get }
 
     /// Lets them wait for delivery again, in new packets, to the logstore and with the topic, source and tags
     /// that they have now. Their age begins anew.

@@ -6,18 +6,25 @@ extension LogStore: DeadLetters {
         after id: Int64,
         limit: Int
     ) throws(QueueError) -> DeadLetterPage {
-        try door.letters.withLock { reader throws(QueueError) in
-            try reader.page(filter, after: id, limit: limit)
+        var portion = DeadLetterReader.portion(limit: limit)
+        var next: Int64? = id
+        // Each step is a transaction of its own, between which the owner can have the reader closed.
+        for _ in 0..<Self.pageStepsMax {
+            guard let position = next, !portion.isFull else { break }
+            next = try door.letters.withLock { reader throws(QueueError) in
+                try reader.collect(filter, after: position, into: &portion)
+            }
         }
+        return DeadLetterPage(letters: portion.letters.map(\.letter), next: next)
     }
+
+    private static let pageStepsMax = 25
 
     package func deadLetter(_ id: Int64) throws(QueueError) -> DeadLetter? {
         try door.letters.withLock { reader throws(QueueError) in try reader.letter(id) }
     }
 
-    package func deadLetterSums() throws(QueueError) -> [DeadLetterSum] {
-        try door.letters.withLock { reader throws(QueueError) in try reader.sums() }
-    }
+    package var deadLetterSums: [DeadLetterSum] { door.status.withLock { $0.deadLetters } }
 
     package func replay(
         _ selection: DeadLetterSelection,

@@ -57,13 +57,12 @@ extension QueueOwner {
             }
             return (portion.letters, Int64(position), position == ids.count)
         case .matching(let filter):
-            try queries.letters(
+            let end = try queries.letters(
                 matching: filter,
                 after: job.position,
                 through: job.last ?? 0
             ) { portion.take($0) }
-            let position = portion.letters.last?.record.id ?? job.position
-            return (portion.letters, position, !portion.isFull)
+            return (portion.letters, end.position, end.isLast)
         }
     }
 

@@ -58,6 +58,10 @@ extension QueueOwner {
             status.logBytes = store.logBytes
             status.databaseBytes = store.databaseBytes
             status.destinations = destinations
+            if store.deadSums.haveChanged {
+                status.deadLetters = store.deadSums.sorted
+                store.deadSums.haveChanged = false
+            }
         }
     }
 

@@ -1,71 +1,77 @@
 import System
 
 /// What is asked about dead letters, by the owner and through the connection that reads.
+///
+/// A walk looks at a bounded number of them, also where few are what is asked for: whoever wants more goes on from
+/// its position, in a transaction of its own.
 final class DeadQueries {
-    private let all: Statement
-    private let ofDestination: Statement
+    static let looksMax = 4000
+
+    // What a filter needs, in the order of ids; the letter itself is read when it is one of those that are wanted.
+    let all: Statement
+    let ofDestination: Statement
     private let one: Statement
-    private let byReason: Statement
 
     init(_ connection: Connection) throws(SQLiteError) {
-        let filter = """
-            id > ?1 AND id <= ?2
-            AND (?3 IS NULL OR logstore = ?3) AND (?4 IS NULL OR code = ?4) ORDER BY id
+        all = try connection.prepare(
             """
-        all = try connection.prepare("SELECT \(DeadRecord.columns) FROM dead WHERE \(filter)")
+            SELECT id, logstore, code FROM dead NOT INDEXED
+            WHERE id > ?1 AND id <= ?2 ORDER BY id
+            """
+        )
         ofDestination = try connection.prepare(
             """
-            SELECT \(DeadRecord.columns) FROM dead INDEXED BY dead_by_destination
-            WHERE destination = ?5 AND \(filter)
+            SELECT id, logstore, code FROM dead INDEXED BY dead_by_destination
+            WHERE destination = ?3 AND id > ?1 AND id <= ?2 ORDER BY id
             """
         )
         one = try connection.prepare("SELECT \(DeadRecord.columns) FROM dead WHERE id = ?")
-        byReason = try connection.prepare(
-            """
-            SELECT destination, code, count(*), sum(cost), max(died)
-            FROM dead INDEXED BY dead_by_reason GROUP BY destination, code
-            """
-        )
     }
 
-    /// Visits those behind `id` and up to `last` in order, until `visit` has enough and returns false.
+    /// Where a walk ended.
+    struct End {
+        /// The last one that was looked at.
+        var position: Int64
+        /// There are no others behind it.
+        var isLast: Bool
+    }
+
+    /// Visits those behind `id` and up to `last` in order, until `visit` has enough and returns false, or `most`
+    /// were looked at.
     func letters(
         matching filter: DeadLetterFilter,
         after id: Int64,
         through last: Int64 = .max,
+        atMost most: Int = looksMax,
         _ visit: (StoredLetter) -> Bool
-    ) throws(SQLiteError) {
+    ) throws(SQLiteError) -> End {
         let query = filter.destination == nil ? all : ofDestination
         query.bind(1, id)
         query.bind(2, last)
-        query.bind(3, filter.logstore)
-        query.bind(4, filter.code)
-        if let destination = filter.destination { query.bind(5, destination) }
-        while try query.step() {
-            guard visit(StoredLetter(query)) else { return query.reset() }
+        if let destination = filter.destination { query.bind(3, destination) }
+        defer { query.reset() }
+        var end = End(position: id, isLast: false)
+        for _ in 0..<most {
+            guard try query.step() else {
+                end.isLast = true
+                return end
+            }
+            end.position = query.integer(0)
+            guard filter.logstore.map({ $0 == query.text(1) }) ?? true,
+                filter.code.map({ $0 == query.text(2) }) ?? true
+            else { continue }
+            guard let letter = try letter(end.position) else {
+                throw .damage("dead letter \(end.position) is in an index only")
+            }
+            guard visit(letter) else { return end }
         }
+        return end
     }
 
     func letter(_ id: Int64) throws(SQLiteError) -> StoredLetter? {
         one.bind(1, id)
         defer { one.reset() }
         return try one.step() ? StoredLetter(one) : nil
-    }
-
-    func sums() throws(SQLiteError) -> [DeadLetterSum] {
-        var sums: [DeadLetterSum] = []
-        while try byReason.step() {
-            sums.append(
-                DeadLetterSum(
-                    destination: byReason.text(0),
-                    code: byReason.text(1),
-                    letters: Int(byReason.integer(2)),
-                    bytes: Int(byReason.integer(3)),
-                    latest: .init(nanoseconds: byReason.integer(4))
-                )
-            )
-        }
-        return sums
     }
 }
 

@@ -7,13 +7,8 @@ final class DeadTable {
     private let addOne: Statement
     private let replaceOne: Statement
     private let removeOne: Statement
-    private let byDestination: Statement
+    private let byReason: Statement
     private let byAge: Statement
-
-    struct Sums {
-        var letters = 0
-        var cost = 0
-    }
 
     init(_ connection: Connection) throws(SQLiteError) {
         queries = try DeadQueries(connection)
@@ -21,10 +16,10 @@ final class DeadTable {
         addOne = try connection.prepare("INSERT INTO dead \(values)")
         replaceOne = try connection.prepare("REPLACE INTO dead \(values)")
         removeOne = try connection.prepare("DELETE FROM dead WHERE id = ?")
-        byDestination = try connection.prepare(
+        byReason = try connection.prepare(
             """
-            SELECT destination, count(*), sum(cost), min(cost), min(id), max(id)
-            FROM dead INDEXED BY dead_by_reason GROUP BY destination
+            SELECT destination, code, count(*), sum(cost), max(died), min(cost), min(id), max(id)
+            FROM dead INDEXED BY dead_by_reason GROUP BY destination, code
             """
         )
         byAge = try connection.prepare(
@@ -67,21 +62,28 @@ final class DeadTable {
         return try removeOne.run() == 1
     }
 
-    /// Reads an index alone, never a letter.
-    func sums() throws(SQLiteError) -> [String: Sums] {
-        defer { byDestination.reset() }
-        var sums: [String: Sums] = [:]
-        while try byDestination.step() {
-            let name = byDestination.text(0)
-            let letters = Int(byDestination.integer(1))
-            let cost = Int(try byDestination.integer(2, in: Plausible.counts))
+    /// By destination and code. Reads an index alone, never a letter.
+    func sums() throws(SQLiteError) -> [DeadLetterSum] {
+        defer { byReason.reset() }
+        var sums: [DeadLetterSum] = []
+        while try byReason.step() {
+            let name = byReason.text(0)
+            let cost = Int(try byReason.integer(3, in: Plausible.counts))
             // A negative number hides in a sum.
-            guard byDestination.integer(3) > 0 else {
+            guard byReason.integer(5) > 0 else {
                 throw .damage("dead letters of \(name) have negative sizes")
             }
-            _ = try byDestination.integer(4, in: Plausible.ids)
-            _ = try byDestination.integer(5, in: Plausible.ids)
-            sums[name] = Sums(letters: letters, cost: cost)
+            _ = try byReason.integer(6, in: Plausible.ids)
+            _ = try byReason.integer(7, in: Plausible.ids)
+            sums.append(
+                DeadLetterSum(
+                    destination: name,
+                    code: byReason.text(1),
+                    letters: Int(byReason.integer(2)),
+                    bytes: cost,
+                    latest: WallTime(nanoseconds: byReason.integer(4))
+                )
+            )
         }
         return sums
     }

@@ -21,6 +21,15 @@ extension OpenStore {
         try database.write()
         try database.dead.add(record)
         let destination = destination(stream.destination)
+        deadSums.add(
+            DeadLetterSum(
+                destination: stream.destination,
+                code: record.reason.code,
+                letters: 1,
+                bytes: record.cost,
+                latest: record.died
+            )
+        )
         count(destination, letters: 1, cost: record.cost)
         destination.change { $0.dead += 1 }
     }
@@ -68,12 +77,14 @@ extension OpenStore {
     func exhume(_ letter: StoredLetter) throws(SQLiteError) -> Bool {
         try database.write()
         guard try database.dead.remove(letter.record.id) else { return false }
-        let destination = destination(letter.record.stream.destination)
-        // Its name may be what changed on the disk; then nobody knows whose it was.
-        guard destination.deadLetters > 0 else {
-            throw .damage("dead letter \(letter.record.id) belongs to no destination")
+        let name = letter.record.stream.destination
+        let code = letter.record.reason.code
+        // A name may be what changed on the disk; then nobody knows whose it was.
+        guard let bytes = deadSums.remove(name, code, bytes: letter.cost) else {
+            throw .damage("dead letter \(letter.record.id) belongs to none that are known")
         }
-        count(destination, letters: -1, cost: -letter.cost)
+        let destination = destination(name)
+        count(destination, letters: -1, cost: -bytes)
         destination.change { $0.dead -= 1 }
         return true
     }

@@ -33,6 +33,15 @@ extension OpenStore {
         }
         try database.write()
         try database.dead.replace(with: record)
+        deadSums.add(
+            DeadLetterSum(
+                destination: stream.destination,
+                code: record.reason.code,
+                letters: 0,
+                bytes: more,
+                latest: record.died
+            )
+        )
         count(destination, letters: 0, cost: more)
         return .replaced(
             DeadLetter(

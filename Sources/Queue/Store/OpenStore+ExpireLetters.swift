@@ -12,7 +12,7 @@ extension OpenStore {
         let isAnyInherited = since <= due
         if isAnyInherited {
             let all = DeadLetterFilter()
-            try database.dead.queries.letters(matching: all, after: 0, through: inherited) {
+            _ = try database.dead.queries.letters(matching: all, after: 0, through: inherited) {
                 portion.take($0)
             }
         }

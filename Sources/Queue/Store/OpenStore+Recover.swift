@@ -109,8 +109,9 @@ extension OpenStore {
     }
 
     private func recoverLetters() throws(SQLiteError) {
-        for (name, sums) in try database.dead.sums() {
-            count(destination(name), letters: sums.letters, cost: sums.cost)
+        for sum in try database.dead.sums() {
+            deadSums.add(sum)
+            count(destination(sum.destination), letters: sum.letters, cost: sum.bytes)
             try checkWeight()
         }
     }

@@ -46,6 +46,8 @@ final class OpenStore {
     /// Free pages wait to be given back.
     var hasSpareSpace = false
 
+    var deadSums = DeadSums()
+
     /// Logs that an overflow dropped, by destination, since this was last looked at.
     var dropped: [String: Int] = [:]
     /// A bound is exceeded, and more could be dropped.

@@ -7,14 +7,17 @@ extension Salvage {
             found[stream.destination, default: 0] += logs
             report.savedLogs += logs
         }
-        let letters = try saved.dead.sums()
-        for sums in letters.values { report.savedLogs += Int64(sums.letters) }
+        var letters: [String: Int] = [:]
+        for sum in try saved.dead.sums() {
+            letters[sum.destination, default: 0] += sum.letters
+            report.savedLogs += Int64(sum.letters)
+        }
         let names = [String](found.keys) + letters.keys
         for name in names where ledgers[name] == nil { ledgers[name] = Ledger() }
         try saved.write()
         for (name, old) in ledgers {
             var ledger = old
-            ledger.close(queued: found[name] ?? 0, dead: Int64(letters[name]?.letters ?? 0))
+            ledger.close(queued: found[name] ?? 0, dead: Int64(letters[name] ?? 0))
             report.lostLogs += ledger.discarded - old.discarded
             try saved.save(ledger, of: name)
         }

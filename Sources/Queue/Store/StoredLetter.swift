@@ -8,12 +8,14 @@ struct StoredLetter {
 
     init(_ row: Statement) {
         record = DeadRecord(row)
-        isIntact =
-            record.checksum == row.integer(12) && Int64(record.cost) == row.integer(11)
+        let cost = row.integer(11)
+        isIntact = record.checksum == row.integer(12) && Int64(record.cost) == cost
+        // What changed on the disk does not say any more what it took; what was counted does.
+        self.cost = Plausible.rowCounts.contains(cost) ? Int(cost) : record.cost
     }
 
-    /// What it was counted with, if it is intact.
-    var cost: Int { record.cost }
+    /// What it was counted with.
+    let cost: Int
     /// What it takes in memory, read and opened.
     var bytes: Int { cost + (isIntact ? record.raw : 0) }
 
