@@ -19,8 +19,9 @@ final class DeliveryLoop {
     private let byName: [String: Destination]
     private let regions: Regions
     private var stopping: Moment?
-    /// Who begins in the next turn.
-    private var first = 0
+    /// Whoever has sent goes to the end, so that of those that share a region or a quota nobody is always
+    /// the first to find it open.
+    private var line: [Destination]
 
     /// A bound for the sleep; everything that matters wakes earlier.
     private static let longestSleep: Duration = .seconds(60)
@@ -34,6 +35,7 @@ final class DeliveryLoop {
         self.multi = multi
         self.mailbox = mailbox
         self.destinations = destinations
+        line = destinations
         self.regions = regions
         byName = Dictionary(uniqueKeysWithValues: destinations.map { ($0.settings.name, $0) })
     }
@@ -64,12 +66,16 @@ final class DeliveryLoop {
         for destination in destinations { destination.advance(now) }
         var hasSent = true
         while hasSent {
-            hasSent = false
-            for index in destinations.indices {
-                let destination = destinations[(first + index) % destinations.count]
-                if destination.sendNext(now, multi) { hasSent = true }
+            var (waiting, sent): ([Destination], [Destination]) = ([], [])
+            for destination in line {
+                if destination.sendNext(now, multi) {
+                    sent.append(destination)
+                } else {
+                    waiting.append(destination)
+                }
             }
-            first = (first + 1) % max(1, destinations.count)
+            hasSent = !sent.isEmpty
+            if hasSent { line = waiting + sent }
         }
         for destination in destinations { destination.settleTurn(now) }
     }

@@ -40,6 +40,13 @@ extension Destination {
             now,
             random: random()
         )
+        let ofQuota = load.quota.gate.leave(
+            load.passes.quota,
+            verdict(.quota),
+            retryAfter: wait(.quota),
+            now,
+            random: random()
+        )
         let ofRegion = load.region.leave(
             load.passes.region,
             judgement,
@@ -49,6 +56,7 @@ extension Destination {
         )
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
         changed(load.region, ofRegion, cause, now)
+        changed(load.quota, ofQuota, cause)
         changedProject(ofProject, cause, isExcused: isExcused, now)
         changed(outlet, ofOutlet, cause, isExcused: isExcused, now)
         guard let failure, ![ofOutlet, ofProject, ofRegion].contains(.closed), !isExcused else {
@@ -110,6 +118,12 @@ extension Destination {
             else { return }
             changedProject(.closed, cause, isExcused: false, now)
         }
+    }
+
+    /// SLS has asked to be left alone, or no longer does; the failure is told with the others.
+    private func changed(_ quota: ProjectQuota, _ change: Gate.Change?, _ cause: Pause?) {
+        guard let change else { return }
+        quota.pause = change == .closed ? cause : nil
     }
 
     private func changed(

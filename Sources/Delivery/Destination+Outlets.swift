@@ -73,7 +73,12 @@ extension Destination {
         // One that can be the probe, of this outlet or of all.
         guard isOpen, outlet.gate.probing == nil else { return 1 }
         let limit = min(outlet.gate.limit, project.limit)
-        let room = min(outlet.gate.room(now), project.room(now), region.gate.room(now))
+        let room = min(
+            outlet.gate.room(now),
+            project.room(now),
+            quota.gate.room(now),
+            region.gate.room(now)
+        )
         let part = (places.total + places.total / 4) / max(1, busyCount)
         return min(outlet.gate.inFlight + room + max(1, limit / 4), max(2, part))
     }

@@ -6,7 +6,8 @@ extension Destination {
     /// Starts the next request, if there is one that may go; tells whether it did anything. Outlets take
     /// turns, and each sends its oldest packet.
     func sendNext(_ now: Moment, _ multi: Multi) -> Bool {
-        guard turns.count > 0, places.free(within: project.limit) > 0, project.permits(now)
+        guard turns.count > 0, places.free(within: project.limit) > 0, project.permits(now),
+            quota.gate.permits(now)
         else { return false }
         let region = ways.next(now)
         guard region.gate.permits(now) || region.hearsWitnesses, let credential = credential(now)
@@ -61,8 +62,10 @@ extension Destination {
             credential: credential,
             outlet: outlet,
             region: region,
+            quota: quota,
             passes: Load.Passes(
                 region: region.gate.enter(now, bytes: bytes),
+                quota: quota.gate.enter(now, bytes: bytes),
                 project: project.enter(now, bytes: bytes),
                 logstore: outlet.gate.enter(now, bytes: bytes)
             ),

@@ -14,6 +14,7 @@ extension Destination {
         } else {
             takeWays(regions, letGo: oldTotal)
         }
+        takeQuota(regions.quotas, letGo: oldTotal)
         for region in ways.regions { region.gate.reopen(now) }
         project.widen(to: places.total)
         project.reopen(now)
@@ -34,6 +35,13 @@ extension Destination {
             status.endpoint = settings.endpoint.description
             status.endpointReason = nil
         }
+    }
+
+    /// What is known of a quota holds as long as the project is the same.
+    private func takeQuota(_ quotas: ProjectQuotas, letGo oldTotal: Int) {
+        let old = quota
+        quota = quotas.quota(for: settings, places: places.total)
+        quotas.release(old, places: oldTotal)
     }
 
     private func renew(_ outlet: DeliveryOutlet, _ now: Moment) {

@@ -25,7 +25,7 @@ extension Destination {
             status.clockOffset = clockOffset
             status.inFlight = places.taken
             status.leased = leased
-            status.rate = project.pacing.rate(now)
+            status.rate = quota.gate.pacing.rate(now)
             status.limit = project.probing == nil ? min(project.limit, places.total) : 1
         }
     }
@@ -34,6 +34,9 @@ extension Destination {
         if let problem = access.problem { return .waitingForCredential(reason: problem) }
         if let probing = project.probing {
             return .paused(reason: reason(pause), until: time(of: probing, now))
+        }
+        if let probing = quota.gate.probing {
+            return .paused(reason: reason(quota.pause), until: time(of: probing, now))
         }
         if let probing = region.gate.probing {
             return .paused(reason: reason(region.pause), until: time(of: probing, now))

@@ -24,6 +24,7 @@ final class Destination {
     let status: Locked<DestinationStatus>
 
     var ways: Ways
+    var quota: ProjectQuota
     var project: Gate
     var pause: Pause?
     var places: Places
@@ -63,6 +64,7 @@ final class Destination {
         self.surroundings = surroundings
         places = Places(total: 2 * settings.concurrency)
         ways = Ways(settings, regions, places: places.total)
+        quota = regions.quotas.quota(for: settings, places: places.total)
         project = Gate(settings.bounds(most: places.total))
         // Each outlet begins carefully; together they are bounded by the places.
         project.limit = places.total
@@ -76,7 +78,8 @@ final class Destination {
 
     /// Whether requests flow, rather than single ones that try whether they could.
     var isOpen: Bool {
-        !access.isWaiting && project.probing == nil && region.gate.probing == nil
+        !access.isWaiting && project.probing == nil && quota.gate.probing == nil
+            && region.gate.probing == nil
     }
 
     /// When there is something to do that no event tells.
@@ -85,10 +88,10 @@ final class Destination {
         if let nextLook = access.nextLook { return nextLook }
         var deadlines = [turns.nextWaking, rereads.next]
         if turns.count > 0, let projectOpens = project.nextOpening,
-            let regionOpens = ways.nextOpening
+            let quotaOpens = quota.gate.nextOpening, let regionOpens = ways.nextOpening
         {
             // What is open already waits for the end of a request.
-            let opening = max(projectOpens, regionOpens)
+            let opening = max(projectOpens, quotaOpens, regionOpens)
             if opening > now { deadlines.append(opening) }
         }
         return deadlines.compactMap(\.self).min()

@@ -53,7 +53,7 @@ package struct DestinationStatus: Sendable {
     package internal(set) var inFlight = 0
     /// Packets that delivery has from the queue, those in flight included.
     package internal(set) var leased = 0
-    /// Requests a second while the project's quota paces them.
+    /// Requests a second while the project's quota paces them, to all destinations of the project.
     package internal(set) var rate: Double?
 
     package internal(set) var voided = Voided()

@@ -8,6 +8,7 @@ struct Load {
     let credential: Credential
     let outlet: DeliveryOutlet
     let region: Region
+    let quota: ProjectQuota
     let passes: Passes
     let started: Moment
     /// The host's time when it was signed, and SLS's that it was signed with.
@@ -17,6 +18,7 @@ struct Load {
     /// One pass of each gate, each given back exactly once.
     struct Passes {
         let region: Gate.Pass
+        let quota: Gate.Pass
         let project: Gate.Pass
         let logstore: Gate.Pass
     }

@@ -1,5 +1,6 @@
 /// The regions of all destinations: who goes the same way shares one.
 final class Regions {
+    let quotas = ProjectQuotas()
     private var byWay: [Way: Region] = [:]
 
     /// For one more destination with so many places.

@@ -23,8 +23,14 @@ import Testing
     }
 
     static func words(_ plan: Rule.Plan) -> String {
-        func name(_ scope: GateScope) -> String { scope == .region ? "endpoint" : place(scope) }
-        func place(_ scope: GateScope) -> String { scope == .project ? "destination" : "logstore" }
+        func name(_ scope: GateScope) -> String {
+            switch scope {
+            case .region: "endpoint"
+            case .quota: "project"
+            case .project: "destination"
+            case .logstore: "logstore"
+            }
+        }
         return switch plan {
         case .again(let scope): "again, \(name(scope))"
         case .slowDown(let scope): "slow down, \(name(scope))"

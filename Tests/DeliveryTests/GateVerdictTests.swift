@@ -8,6 +8,7 @@ import Testing
         let status: Int
         let code: String?
         let region: Gate.Verdict
+        let quota: Gate.Verdict
         let project: Gate.Verdict
         let logstore: Gate.Verdict
 
@@ -15,19 +16,35 @@ import Testing
     }
 
     static let rows: [Row] = [
-        Row(status: 200, code: nil, region: .stored, project: .stored, logstore: .stored),
-        Row(status: 503, code: "ServerBusy", region: .failed, project: .none, logstore: .failed),
+        Row(
+            status: 200,
+            code: nil,
+            region: .stored,
+            quota: .stored,
+            project: .stored,
+            logstore: .stored
+        ),
+        Row(
+            status: 503,
+            code: "ServerBusy",
+            region: .failed,
+            quota: .none,
+            project: .none,
+            logstore: .failed
+        ),
         Row(
             status: 403,
             code: "WriteQuotaExceed",
             region: .reached,
-            project: .overQuota(.unknown),
+            quota: .overQuota(.unknown),
+            project: .reached,
             logstore: .none
         ),
         Row(
             status: 403,
             code: "ShardWriteQuotaExceed",
             region: .reached,
+            quota: .reached,
             project: .reached,
             logstore: .overQuota(.unknown)
         ),
@@ -35,6 +52,7 @@ import Testing
             status: 401,
             code: "SignatureNotMatch",
             region: .reached,
+            quota: .none,
             project: .forbidden,
             logstore: .none
         ),
@@ -42,6 +60,7 @@ import Testing
             status: 401,
             code: "Unauthorized",
             region: .reached,
+            quota: .reached,
             project: .reached,
             logstore: .forbidden
         ),
@@ -49,6 +68,7 @@ import Testing
             status: 404,
             code: "ProjectNotExist",
             region: .reached,
+            quota: .none,
             project: .forbidden,
             logstore: .none
         ),
@@ -56,6 +76,7 @@ import Testing
             status: 404,
             code: "LogStoreNotExist",
             region: .reached,
+            quota: .reached,
             project: .reached,
             logstore: .forbidden
         ),
@@ -63,6 +84,7 @@ import Testing
             status: 403,
             code: "ProjectForbidden",
             region: .reached,
+            quota: .none,
             project: .suspended,
             logstore: .none
         ),
@@ -70,6 +92,7 @@ import Testing
             status: 400,
             code: "PostBodyInvalid",
             region: .reached,
+            quota: .reached,
             project: .reached,
             logstore: .reached
         ),
@@ -77,6 +100,7 @@ import Testing
             status: 400,
             code: "RequestTimeExpired",
             region: .reached,
+            quota: .none,
             project: .none,
             logstore: .none
         ),
@@ -84,6 +108,7 @@ import Testing
             status: 400,
             code: "ParameterInvalid",
             region: .reached,
+            quota: .none,
             project: .none,
             logstore: .none
         ),
@@ -93,6 +118,7 @@ import Testing
     func verdicts(row: Row) {
         let judgement = Judge.judge(JudgeTests.answer(row.status, row.code))
         #expect(judgement.verdict(for: .region, isOutletProven: true) == row.region)
+        #expect(judgement.verdict(for: .quota, isOutletProven: true) == row.quota)
         #expect(judgement.verdict(for: .project, isOutletProven: true) == row.project)
         #expect(judgement.verdict(for: .logstore, isOutletProven: true) == row.logstore)
     }

@@ -2,6 +2,8 @@
 package enum GateScope: String, Sendable, CaseIterable {
     /// An endpoint, shared by the destinations that have it.
     case region
+    /// What a project's quota lets through, shared by the destinations that write to the project.
+    case quota
     /// A destination.
     case project
     /// One logstore of a destination.
@@ -10,7 +12,9 @@ package enum GateScope: String, Sendable, CaseIterable {
     /// Whether the other lies within this one.
     func holds(_ other: GateScope) -> Bool {
         switch (self, other) {
-        case (.region, .project), (.region, .logstore), (.project, .logstore): true
+        case (.region, .quota), (.region, .project), (.region, .logstore): true
+        // Whoever is refused for the quota of the project has a credential that is good for it.
+        case (.project, .quota), (.project, .logstore), (.quota, .logstore): true
         default: false
         }
     }

@@ -48,7 +48,7 @@ extension Judge {
         .init(Rule(.pause(.logstore), .unauthorized, .sendUnauthorized), "Unauthorized"),
         .init(Rule(.slowDown(.logstore), .quota, .sendQuotaError), "ShardWriteQuotaExceed"),
         .init(
-            Rule(.slowDown(.project), .quota, .sendQuotaError),
+            Rule(.slowDown(.quota), .quota, .sendQuotaError),
             "WriteQuotaExceed",
             "ProjectQuotaExceed",
             "ExceedQuota",
@@ -85,7 +85,7 @@ extension Judge {
         ),
         .init(
             403...403,
-            Rule(.slowDown(.project), .quota, .sendQuotaError),
+            Rule(.slowDown(.quota), .quota, .sendQuotaError),
             "look the code up in the documentation of SLS; it may be a quota to raise"
         ),
         .init(

@@ -14,7 +14,7 @@ extension Judgement {
         case .suspect where scope == .logstore: return isOutletProven ? .none : .forbidden
         case .suspect: return scope == .region ? .reached : .none
         case .again(.region):
-            return scope == .project ? .none : .failed
+            return scope == .region || scope == .logstore ? .failed : .none
         case .again(let own):
             return verdict(for: scope, own, .failed)
         case .slowDown(let own):

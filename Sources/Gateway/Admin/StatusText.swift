@@ -58,6 +58,10 @@ extension GatewayReport.Destination {
             let age = Duration.nanoseconds(now.nanoseconds - oldest.nanoseconds)
             lines.append("  oldest     \(spanText(age))")
         }
+        if let rate = delivery.rate {
+            let tenths = (rate * 10).rounded() / 10
+            lines.append("  pace       \(tenths) requests/s, which the project's quota allows")
+        }
         if let trouble { lines.append("  trouble    \(printable(trouble))") }
         // The destination's own trouble is theirs too.
         if delivery.trouble == nil { lines += troubledLogstores }

@@ -1,0 +1,163 @@
+import SLS
+import Sandbox
+import System
+import Testing
+
+@testable import Delivery
+
+/// Two destinations of one project: its quota is theirs together, and nothing else.
+@Suite(.timeLimit(.minutes(1))) struct ProjectQuotaTests {
+    let source: MemorySource
+
+    init() throws {
+        source = try MemorySource()
+    }
+
+    func settings(
+        _ name: String,
+        port: Int,
+        adjusting: (inout DestinationSettings) -> Void = { _ in }
+    ) throws -> DestinationSettings {
+        var settings = try Samples.destination(port: port, name: name)
+        settings.credential = name
+        adjusting(&settings)
+        return settings
+    }
+
+    func forwarder(
+        port: Int,
+        _ credentials: @escaping @Sendable (String) -> Credential? = { _ in TestSandbox.key },
+        at time: WallTime? = nil,
+        adjusting: (inout DestinationSettings) -> Void = { _ in }
+    ) throws -> Forwarder {
+        let forwarder = try Forwarder(
+            ["app", "audit"].map { try settings($0, port: port, adjusting: adjusting) },
+            source: source,
+            credentials: credentials,
+            journal: .silent,
+            now: { time ?? .now }
+        )
+        try forwarder.start()
+        return forwarder
+    }
+
+    @Test("What one destination is refused for the project's quota slows the other one down")
+    func shared() throws {
+        let times = Locked<[Moment]>([])
+        let server = try ScriptedServer { _, number in
+            times.withLock { $0.append(.now) }
+            return number == 0 ? .answer(403, code: "ProjectQuotaExceed") : .stored
+        }
+        let forwarder = try forwarder(port: server.port)
+        source.offer(1, to: "app")
+        #expect(server.requests.wait { $0.count == 1 })
+        #expect(eventually { forwarder.status[0].failures[.quota] == 1 })
+        source.offer(2, to: "audit", logstore: "audit-log")
+        #expect(eventually { forwarder.status[1].rate != nil }, "its status names the pace")
+        #expect(source.state.wait { $0.acknowledged.count == 2 })
+        forwarder.stop(within: .seconds(5))
+        server.stop()
+        // One request a second is all that is known to be allowed.
+        let seen = times.withLock { $0 }
+        #expect(seen[1] - seen[0] > .milliseconds(500))
+    }
+
+    @Test("Two destinations use up the quota of their project, each its part, and waste little")
+    func economy() throws {
+        let sandbox = try TestSandbox()
+        let client = ControlClient(port: sandbox.port)
+        let limit = #"{"project":"demo-project","requests_per_second":20}"#
+        #expect(try client.send("POST", "/limits", limit).hasPrefix("HTTP/1.1 200"))
+        for number in 1...60 as ClosedRange<Int64> {
+            source.offer(number, to: "app", rows: 1)
+            source.offer(100 + number, to: "audit", logstore: "audit-log", rows: 1)
+        }
+        let began = Moment.now
+        let forwarder = try forwarder(port: sandbox.port, at: TestSandbox.time)
+        #expect(source.state.wait(.seconds(30)) { $0.acknowledged.count >= 80 })
+        let half = source.state.now.acknowledged.prefix(80)
+        #expect((30...50).contains(half.count { $0 <= 100 }), "they take turns")
+        #expect(source.state.wait(.seconds(30)) { $0.acknowledged.count == 120 })
+        let elapsed = (Moment.now - began) / .seconds(1)
+        forwarder.stop(within: .seconds(5))
+        sandbox.stop()
+        let refused = forwarder.status.reduce(0) { $0 + $1.failures[.quota, default: 0] }
+        #expect(refused > 0, "the limit was felt")
+        // The bucket is full at first, with one second's worth.
+        #expect(120 / (20 * (elapsed + 1)) > 0.85)
+        #expect(Double(refused) / Double(refused + 120) < 0.10)
+    }
+
+    @Test("A credential that is refused pauses the destination that has it, and not the other")
+    func credentials() throws {
+        let bad = Credential(accessKeyID: "badkeyid", secret: Secret("bad-secret"))
+        let server = try ScriptedServer { request, _ in
+            request.header("authorization")?.contains(bad.accessKeyID) == true
+                ? .answer(401, code: "SignatureNotMatch") : .stored
+        }
+        let forwarder = try forwarder(
+            port: server.port,
+            { $0 == "app" ? bad : Samples.credential },
+            adjusting: { $0.probeWaits = PauseTests.patient }
+        )
+        source.offer(1, to: "app")
+        #expect(eventually { forwarder.status[0].failures[.unauthorized] == 1 })
+        for number in 2...9 as ClosedRange<Int64> {
+            source.offer(number, to: "audit", logstore: "audit-log")
+        }
+        #expect(source.state.wait { $0.acknowledged.count == 8 })
+        #expect(forwarder.status[1].state == .running)
+        forwarder.stop(within: .seconds(5))
+        server.stop()
+    }
+
+    @Test("A quota is kept as long as a destination writes to the project of that region")
+    func registry() throws {
+        let quotas = ProjectQuotas()
+        func settings(
+            _ endpoint: String,
+            region: String? = nil,
+            project: String = "demo-project"
+        ) throws -> DestinationSettings {
+            let endpoint = try Endpoint(parsing: endpoint)
+            return DestinationSettings(
+                name: "app",
+                endpoint: endpoint,
+                project: project,
+                region: region
+            )
+        }
+        let app = try settings("cn-hangzhou.log.aliyuncs.com")
+        let first = quotas.quota(for: app, places: 16)
+        // Another endpoint of the region leads to the same project.
+        let second = quotas.quota(
+            for: try settings("log-global.aliyuncs.com", region: "cn-hangzhou"),
+            places: 8
+        )
+        #expect(first === second)
+        #expect(first.gate.limit == 24)
+        let elsewhere = try settings("cn-beijing.log.aliyuncs.com")
+        #expect(quotas.quota(for: elsewhere, places: 1) !== first)
+        let other = try settings("cn-hangzhou.log.aliyuncs.com", project: "other-project")
+        #expect(quotas.quota(for: other, places: 1) !== first)
+        let here = try [1, 2].map { try settings("http://127.0.0.1:\($0)", region: "local") }
+        #expect(quotas.quota(for: here[0], places: 1) !== quotas.quota(for: here[1], places: 1))
+        #expect(quotas.count == 5)
+        quotas.release(second, places: 8)
+        #expect(first.gate.limit <= 16 && quotas.count == 5)
+        quotas.release(first, places: 16)
+        #expect(quotas.count == 4)
+        #expect(quotas.quota(for: app, places: 16) !== first)
+    }
+}
+
+/// Looks again and again, up to 20 seconds.
+func eventually(_ condition: () -> Bool) -> Bool {
+    let end = Moment.now + .seconds(20)
+    let tick = try? Signpost(())
+    while Moment.now < end {
+        if condition() { return true }
+        tick?.wait(.milliseconds(5)) { _ in false }
+    }
+    return condition()
+}
