@@ -65,10 +65,8 @@ extension Destination {
         remark(failure, judgement, outlet, now)
     }
 
-    /// Whether a refusal says nothing about any gate: it was for another credential, or the operator
-    /// wants such packets dropped, however many they are.
+    /// Whether a refusal says nothing about any gate: it was for another credential.
     private func isExcused(_ judgement: Judgement, _ load: Load) -> Bool {
-        if settings.dropUnauthorized, judgement.result == .sendUnauthorized { return true }
         guard judgement.kind == .unauthorized else { return false }
         return surroundings.credentials(settings.credential) != load.credential
     }

@@ -54,7 +54,7 @@ extension Destination {
         touch(outlet)
         switch judgement.action {
         case .acknowledge: stored(lease, of: outlet, judgement, bodyBytes, now)
-        case .again, .slowDown, .pause: again(lease, of: outlet, judgement, now)
+        case .again, .slowDown, .pause: again(lease, load, judgement, now)
         case .resign:
             lease.resigned += 1
             status.withLock { $0.resigned += 1 }
@@ -101,22 +101,11 @@ extension Destination {
         tellRecovery(of: outlet, failuresBefore)
     }
 
-    private func again(
-        _ original: Lease,
-        of outlet: DeliveryOutlet,
-        _ judgement: Judgement,
-        _ now: Moment
-    ) {
-        var lease = original
-        guard settings.dropUnauthorized, judgement.result == .sendUnauthorized else {
-            return outlet.leases.failed(lease)
-        }
-        lease.refusals += 1
-        if lease.refusals > 1 {
-            discard(lease, of: outlet, DeathReason(judgement))
-        } else {
-            outlet.leases.failed(lease)
-        }
+    private func again(_ lease: Lease, _ load: Load, _ judgement: Judgement, _ now: Moment) {
+        guard settings.dropUnauthorized, judgement.deniesRights,
+            surroundings.credentials(settings.credential) == load.credential
+        else { return load.outlet.leases.failed(lease) }
+        denied(lease, load, judgement, now)
     }
 
     /// The packet may be at fault, or the settings. Only what must be at fault is taken apart for good;
@@ -144,7 +133,7 @@ extension Destination {
 }
 
 extension DeathReason {
-    fileprivate init(_ judgement: Judgement) {
+    init(_ judgement: Judgement) {
         self.init(
             code: judgement.code ?? "HTTP \(judgement.status ?? 0)",
             message: judgement.message,

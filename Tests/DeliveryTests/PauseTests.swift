@@ -142,7 +142,7 @@ import Testing
         }
         let rig = try Rig(source, server) {
             $0.dropUnauthorized = true
-            $0.probeWaits = Self.patient
+            $0.probeWaits = Self.quick
         }
         for number in 1...20 as ClosedRange<Int64> { source.offer(number, logstore: "secret") }
         source.offer(21)

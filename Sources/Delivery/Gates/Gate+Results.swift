@@ -134,6 +134,12 @@ extension Gate {
         probing?.next = min(moment, now + bounds.longestHold)
     }
 
+    /// While probing, the next one need not wait longer than until then.
+    mutating func hastenProbe(to moment: Moment) {
+        guard let next = probing?.next, moment < next else { return }
+        probing?.next = moment
+    }
+
     /// Something has changed, as a credential or a setting: worth a probe at once. What comes back from
     /// before says nothing any more.
     mutating func reopen(_ now: Moment) {

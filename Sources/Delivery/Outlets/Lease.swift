@@ -1,4 +1,5 @@
 import Queue
+import SLS
 import System
 
 /// A packet that delivery has from the queue until it is given back, with what was learned about it.
@@ -10,8 +11,9 @@ struct Lease {
     var firstFailure: Moment?
     /// Refusals that may be its own fault, or that of the settings.
     var suspicions = 0
-    /// Refusals for want of a permission, counted only where the operator wants such packets dropped.
-    var refusals = 0
+    /// The credential that it was refused with for want of a permission, where the operator wants such
+    /// packets dropped.
+    var refused: Credential?
     /// Failed attempts to read its content, in a row.
     var unread = 0
     /// How often it was signed anew at once, because SLS's clock was found to be another.
