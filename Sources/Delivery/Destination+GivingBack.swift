@@ -35,7 +35,7 @@ extension Destination {
     func unread(_ original: Lease, of outlet: DeliveryOutlet, _ message: String, _ now: Moment) {
         var lease = original
         lease.unread += 1
-        outlet.leases.couldNotRead()
+        outlet.leases.keptBack()
         let wait = Backoff.retry.wait(after: lease.unread, random: .random(in: 0...1))
         rereads.add(lease, at: now + wait)
         let failure = DeliveryFailure(

@@ -36,6 +36,9 @@ extension Destination {
         _ now: Moment
     ) {
         var judgement = original
+        if let offset = load.region.clock.hostIsWrongBy {
+            judgement = judgement.doubted(for: offset)
+        }
         judgement.message = load.credential.redacted(judgement.message)
         let outlet = load.outlet
         var lease = load.lease
@@ -62,7 +65,12 @@ extension Destination {
         case .split: isolate(lease, of: outlet, DeathReason(judgement))
         case .suspect:
             lease.suspicions += 1
-            suspected(lease, of: outlet, judgement, load.passes.logstore, isConvicted: isConvicted)
+            if judgement.kind == .clock, lease.packet.logCount == 1 {
+                awaitClock(lease, of: outlet, now)
+            } else {
+                let pass = load.passes.logstore
+                suspected(lease, of: outlet, judgement, pass, isConvicted: isConvicted)
+            }
         case .relane:
             ended(outlet)
             status.withLock { $0.relaned += 1 }

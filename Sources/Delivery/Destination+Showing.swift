@@ -25,6 +25,8 @@ extension Destination {
             status.clockOffset = clockOffset
             status.inFlight = places.taken
             status.leased = leased
+            status.awaitingClock = clockWaits.count
+            status.hostIsWrongBy = region.clock.hostIsWrongBy
             status.rate = quota.gate.pacing.rate(now)
             status.limit = project.probing == nil ? min(project.limit, places.total) : 1
         }

@@ -33,6 +33,9 @@ final class Destination {
     var turns = Turns()
     /// Packets that could not be read.
     var rereads = DeadlineHeap<Lease>()
+    /// Lone logs that were refused while the host's clock is wrong.
+    var clockWaits = DeadlineHeap<Lease>()
+    var hostWasWrong = false
     /// Packets that delivery has, and bytes that it keeps for them.
     var leased = 0
     var contentBytes = 0
@@ -86,7 +89,7 @@ final class Destination {
     func nextDeadline(_ now: Moment) -> Moment? {
         // Without a credential nothing is due before the next look for one.
         if let nextLook = access.nextLook { return nextLook }
-        var deadlines = [turns.nextWaking, rereads.next]
+        var deadlines = [turns.nextWaking, rereads.next, clockWaits.next]
         if turns.count > 0, let projectOpens = project.nextOpening,
             let quotaOpens = quota.gate.nextOpening, let regionOpens = ways.nextOpening
         {
@@ -101,12 +104,8 @@ final class Destination {
     func advance(_ now: Moment) {
         if access.isWaiting { _ = credential(now) }
         lookAtRegions(now)
-        while let lease = rereads.takeDue(now) {
-            guard let outlet = outlets[lease.packet.stream.logstore] else { continue }
-            outlet.leases.readAgain(lease)
-            turns.rouse(outlet)
-            touch(outlet)
-        }
+        while let lease = rereads.takeDue(now) { lineUp(lease) }
+        lookAtClock(now)
         turns.wake(now)
     }
 

@@ -47,6 +47,11 @@ package struct DestinationStatus: Sendable {
     /// SLS's clock minus the host's, as requests are signed.
     package internal(set) var clockOffset: Duration
 
+    /// The same, when the host's clock is so wrong that logs with a time of this host may be refused.
+    package internal(set) var hostIsWrongBy: Duration?
+    /// Lone logs that were refused meanwhile, and wait until the clock is set.
+    package internal(set) var awaitingClock = 0
+
     package internal(set) var state = State.stopped
     /// Requests that may be in flight, to all logstores together.
     package internal(set) var limit = 0
@@ -110,6 +115,7 @@ package struct DestinationStatus: Sendable {
         state = .stopped
         inFlight = 0
         leased = 0
+        awaitingClock = 0
         for logstore in byLogstore.keys {
             byLogstore[logstore]?.inFlight = 0
             byLogstore[logstore]?.waiting = 0

@@ -55,6 +55,12 @@ struct ServerClock {
         host + (offset ?? start)
     }
 
+    /// The offset when it is known to be so large that logs which got their time from the host may be
+    /// outside of what SLS takes; nil while it is not.
+    var hostIsWrongBy: Duration? {
+        offset.flatMap { abs($0) > Self.tolerance ? $0 : nil }
+    }
+
     /// Whether SLS may take this time where it refused that one. Not when they are the same by and
     /// large, or a request would go round and round.
     static func mayAccept(_ time: WallTime, not refused: WallTime) -> Bool {

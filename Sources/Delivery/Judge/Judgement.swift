@@ -20,8 +20,8 @@ struct Judgement: Equatable {
         case relane
     }
 
-    let action: Action
-    let kind: DeliveryFailure.Kind
+    var action: Action
+    var kind: DeliveryFailure.Kind
     let result: ProducerResult
     let status: Int?
     /// SLS's error code, or the transport's.
@@ -29,7 +29,7 @@ struct Judgement: Equatable {
     /// May hold what SLS was sent: redact the credential before showing it.
     var message: String
     let requestID: String?
-    let remedy: String
+    var remedy: String
     let retryAfter: Duration?
     /// The logs may be stored all the same, which makes a refused sequence number good news later.
     let isOutcomeUnknown: Bool

@@ -11,17 +11,17 @@ struct Leases {
 
     private(set) var requested = 0
     private(set) var inFlight = 0
-    /// Those whose content could not be read; whoever keeps them gives them back.
-    private(set) var unreadable = 0
+    /// Those that are not worth a request for a time: whoever keeps them until then gives them back.
+    private(set) var waitingElsewhere = 0
     private var returned: [Lease] = []
     private var fresh: [Lease] = []
     private var aside: [Lease] = []
 
     var hasNext: Bool { !(returned.isEmpty && fresh.isEmpty && aside.isEmpty) }
     /// Those that no request carries now.
-    var waitingCount: Int { returned.count + fresh.count + aside.count + unreadable }
+    var waitingCount: Int { returned.count + fresh.count + aside.count + waitingElsewhere }
     /// Those that wait because something went wrong.
-    var failedCount: Int { returned.count + aside.count + unreadable }
+    var failedCount: Int { returned.count + aside.count + waitingElsewhere }
     var isEmpty: Bool { inFlight == 0 && waitingCount == 0 }
 
     /// What is on lease or on its way here, for asking the queue.
@@ -80,14 +80,15 @@ struct Leases {
         while let lease = aside.popLast() { line(up: lease) }
     }
 
-    mutating func couldNotRead() {
+    /// Somebody keeps the packet for a time.
+    mutating func keptBack() {
         inFlight -= 1
-        unreadable += 1
+        waitingElsewhere += 1
     }
 
-    /// It is worth trying to read it again.
-    mutating func readAgain(_ lease: Lease) {
-        unreadable -= 1
+    /// It is worth another try.
+    mutating func lineUpAgain(_ lease: Lease) {
+        waitingElsewhere -= 1
         line(up: lease)
     }
 

@@ -32,6 +32,8 @@ extension JSONText {
         member("waiting_for_retry", delivery.waitingRetry)
         member("rate", decimal: delivery.rate)
         member("clock_offset_seconds", decimal: delivery.clockOffset.inSeconds)
+        member("host_clock_wrong_by_seconds", decimal: delivery.hostIsWrongBy?.inSeconds)
+        member("awaiting_clock", delivery.awaitingClock)
         member("sent_packets", delivery.sentPackets)
         member("sent_logs", delivery.sentLogs)
         member("stored_before", delivery.storedBefore)

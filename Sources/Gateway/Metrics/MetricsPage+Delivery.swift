@@ -13,6 +13,9 @@ extension MetricsPage {
             "sluice_delivery_waiting_for_retry": (
                 "Packets that wait to be tried again.", \.waitingRetry
             ),
+            "sluice_delivery_awaiting_clock": (
+                "Lone logs that wait until the host's clock is set.", \.awaitingClock
+            ),
         ]
         for (name, (help, path)) in gauges {
             family(name, .gauge, help) { $0.add(destinations, path) }

@@ -15,6 +15,7 @@ extension DestinationStatus {
     var trouble: String? {
         if case .waitingForCredential(let reason) = state { return reason }
         if let standstill { return standstill.reason }
+        if let clockTrouble { return clockTrouble }
         guard failuresInARow >= Self.failuresMin, let lastFailure else { return nil }
         return "\(lastFailure.summary); \(lastFailure.remedy)"
     }
