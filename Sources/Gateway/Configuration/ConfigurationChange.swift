@@ -30,6 +30,7 @@ extension GatewayConfiguration {
         compare("queue.max_bytes", \.queue.bytesMax)
         compare("queue.max_age", \.queue.ageMax)
         compare("queue.dead_letter_age", \.queue.deadLetterAgeMax)
+        compare("queue.max_streams", \.queue.streamsMax)
         compare("queue.durability", \.queue.durability)
         compare("queue.min_free_bytes", \.queue.freeBytesMin)
         compare("devices.duplicates", \.devices.duplicates)

@@ -3,6 +3,9 @@ package import Queue
 package import SLS
 
 extension Destination {
+    /// What SLS takes in one request, before compression.
+    static let requestBytesMax = 10 << 20
+
     /// How packets are made and sent.
     package struct Transfer: Sendable, Equatable {
         package var compression = Compression.lz4

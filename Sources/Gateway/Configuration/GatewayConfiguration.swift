@@ -38,6 +38,8 @@ package struct QueueSettings: Sendable, Equatable {
     package var durability = QueueConfiguration.Durability.full
     package var freeBytesMin = 256 << 20
     package var deadLetterAgeMax: Duration = .seconds(30 * 86_400)
+    /// Different streams that may wait at a time.
+    package var streamsMax = 100_000
     /// For destinations that say nothing of their own.
     package var overflow = DestinationRules.Overflow.reject
     package var freshPercent = 0

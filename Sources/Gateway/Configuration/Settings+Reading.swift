@@ -15,6 +15,9 @@ extension QueueSettings {
         }
         if let age = section.value("max_age", age) { settings.ageMax = age }
         if let age = section.value("dead_letter_age", age) { settings.deadLetterAgeMax = age }
+        if let count = section.value("max_streams", .count(1...1_000_000)) {
+            settings.streamsMax = count
+        }
         if let choice = section.value("overflow", .overflow) { settings.overflow = choice }
         if let part = section.value("fresh_first", .freshPercent) { settings.freshPercent = part }
         let durability = Kind<QueueConfiguration.Durability>.choice([

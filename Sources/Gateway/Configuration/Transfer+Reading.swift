@@ -31,8 +31,8 @@ extension Destination.Transfer {
 
     private static func readPacket(_ section: consuming Section) -> PacketLimits {
         var limits = PacketLimits()
-        // SLS takes 10 MiB; a packet may pass its limit by the trailer and its last batch's rest.
-        if let bytes = section.value("bytes", .size(1 << 10...10_000_000)) {
+        // From what the SDKs take as the least to what SLS takes at most.
+        if let bytes = section.value("bytes", .size(1...Destination.requestBytesMax)) {
             limits.rawBytes = bytes
         }
         if let logs = section.value("logs", .count(1...40_960)) { limits.logs = logs }

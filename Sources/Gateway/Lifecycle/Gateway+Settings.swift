@@ -14,6 +14,7 @@ extension GatewayConfiguration {
             destinations: queueRules
         )
         settings.deadLetterAgeMax = queue.deadLetterAgeMax
+        settings.streamsMax = queue.streamsMax
         settings.repeatsAgeMax = devices.duplicates.window
         settings.repeatsMax = devices.duplicates.window > .zero ? devices.duplicates.max : 0
         return settings
@@ -29,7 +30,7 @@ extension GatewayConfiguration {
 
 extension Destination {
     var queueRules: DestinationRules {
-        var rules = DestinationRules(packet: transfer.packet)
+        var rules = DestinationRules(packet: packetLimits)
         rules.bytesMax = backlog.bytesMax
         rules.ageMax = backlog.ageMax
         rules.overflow = backlog.overflow
@@ -42,6 +43,18 @@ extension Destination {
 }
 
 extension Destination {
+    /// Topic, source, tags and pack id of a packet: those of devices have a bound of 8 KiB.
+    private var endingBytesMax: Int {
+        labels.tags.reduce(32 << 10) { $0 + $1.key.utf8.count + $1.value.utf8.count + 16 }
+    }
+
+    /// The logs of a packet: what ends it is in SLS's limit, too.
+    var packetLimits: PacketLimits {
+        var limits = transfer.packet
+        limits.rawBytes = max(1, min(limits.rawBytes, Self.requestBytesMax - endingBytesMax))
+        return limits
+    }
+
     /// Its tags are missing here on purpose: they are part of the stream, so that a log goes out with
     /// the tags of the day it was accepted.
     var deliverySettings: DestinationSettings {

@@ -96,6 +96,17 @@ import Testing
                 "sluice.yaml:1: destinations.a.region: signature v4 needs a region, and the endpoint 'http://10.0.0.1' does not show one: set region (for example cn-hangzhou), or use signature v1"
             ),
             (
+                "destinations: {a: {endpoint: log-global.aliyuncs.com, project: my-p, logstore: ls}}\n",
+                "sluice.yaml:1: destinations.a.region: signature v4 needs a region, and the endpoint 'https://log-global.aliyuncs.com' does not show one: set region (for example cn-hangzhou), or use signature v1"
+            ),
+            (
+                minimal.replacing(
+                    "logstore: app-log",
+                    with: "logstore: app-log, packet: {bytes: 11MiB}"
+                ),
+                "sluice.yaml:1: destinations.app.packet.bytes: 11MiB is not between 1B and 10MiB"
+            ),
+            (
                 "destinations: {a: {endpoint: cn-hangzhou.log.aliyuncs.com, project: my-p, logstore: ls, credential: x}}\n",
                 "sluice.yaml:1: destinations.a.credential: there is no credential named x"
             ),

@@ -9,6 +9,39 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct FleetTests {
     private let memoryMax = 150 << 20
 
+    @Test("Devices beyond the bound of streams are told to keep their logs, and the others go on")
+    func bounded() throws {
+        let trial = try TryOut { $0.queue.streamsMax = 50 }
+        let sandbox = Client(address: trial.sandbox.address)
+        let fault = #"{"status":503,"code":"ServerBusy"}"#
+        #expect(try sandbox.post("/faults", fault.utf8).status < 300)
+        func send(_ device: Int, _ number: Int) throws -> Client.Answer {
+            let body =
+                #"{"__topic__":"app","__source__":"iOS","__logs__":[{"number":"\#(device)-\#(number)"}],"#
+                + #""__tags__":{"device_id":"device-\#(device)"}}"#
+            return try trial.devices.post("/logstores/fleet/track", body.utf8)
+        }
+        for device in 0..<50 { #expect(try send(device, 0).status == 200) }
+        for device in 50..<60 {
+            let answer = try send(device, 0)
+            // What makes the SDKs keep the logs and try again.
+            #expect(answer.status == 503)
+            #expect(answer.text.contains(#""errorCode":"ServerBusy""#), "\(answer.text)")
+            #expect(answer.body.count <= 255)
+        }
+        for device in 0..<50 { #expect(try send(device, 1).status == 200) }
+        #expect(trial.gateway.report.queue.streams == 50)
+
+        _ = try sandbox.send("DELETE", "/faults")
+        #expect(trial.delivered(100))
+        #expect(eventually { trial.gateway.report.queue.streams == 0 })
+        for device in 50..<60 { #expect(try send(device, 0).status == 200) }
+        #expect(trial.delivered(110))
+        #expect(trial.gateway.report.queue.ledger.isClosed)
+        let numbers = try Fleet.numbers(at: sandbox, in: "fleet")
+        #expect(Set(numbers).count == 110 && numbers.count == 110)
+    }
+
     @Test("A fleet of 20,000 devices shares packets where its tags are folded")
     func folded() throws {
         let trial = try TryOut {
