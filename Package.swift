@@ -88,6 +88,7 @@ let package = Package(
             of: "Gateway",
             uses: ["System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Sandbox"]
         ),
+        tests(of: "Operator", uses: ["Net", "Gateway"]),
         // The built program itself, started as a process.
         .testTarget(
             name: "CommandTests",

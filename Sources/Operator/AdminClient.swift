@@ -11,9 +11,11 @@ package struct AdminClient: Sendable {
     }
 
     private let access: AdminAccess
+    private let patience: Duration
 
-    package init(_ access: AdminAccess) {
+    package init(_ access: AdminAccess, patience: Duration = .seconds(120)) {
         self.access = access
+        self.patience = patience
     }
 
     package func ask(_ request: AdminRequest) throws(Unreachable) -> AdminAnswer {
@@ -28,7 +30,7 @@ package struct AdminClient: Sendable {
         sluice_curl_set_text(easy, CURLOPT_PROXY, "")
         sluice_curl_set_number(easy, CURLOPT_NOSIGNAL, 1)
         sluice_curl_set_number(easy, CURLOPT_CONNECTTIMEOUT, 5)
-        sluice_curl_set_number(easy, CURLOPT_TIMEOUT, 120)
+        sluice_curl_set_number(easy, CURLOPT_TIMEOUT_MS, Int(patience / .milliseconds(1)))
 
         var lines = ["Accept: \(request.accept)", "Expect:"]
         if let token = access.token { lines.append("Authorization: Bearer \(token.revealed)") }
@@ -47,6 +49,9 @@ package struct AdminClient: Sendable {
             return receive(easy)
         }
         guard code == CURLE_OK else {
+            if code == CURLE_OPERATION_TIMEDOUT, wasSent(easy) {
+                throw Unreachable(description: tooLate(request))
+            }
             let reason = String(cString: curl_easy_strerror(code))
             throw Unreachable(
                 description:
@@ -55,6 +60,23 @@ package struct AdminClient: Sendable {
             )
         }
         return answer
+    }
+
+    private func wasSent(_ easy: UnsafeMutableRawPointer) -> Bool {
+        var bytes = 0
+        sluice_curl_get_number(easy, CURLINFO_REQUEST_SIZE, &bytes)
+        return bytes > 0
+    }
+
+    /// Whoever does not wait for the end of a change has not ended it.
+    private func tooLate(_ request: AdminRequest) -> String {
+        let silence =
+            "the gateway at \(access.address) has not answered within "
+            + "\(Int(patience / .seconds(1))) s"
+        return request.method == .get
+            ? "\(silence); try again when it has less to do"
+            : "\(silence), but it goes on with what it was asked: sluice status shows how many dead "
+                + "letters are left"
     }
 
     private func receive(_ easy: UnsafeMutableRawPointer) -> (CURLcode, AdminAnswer) {

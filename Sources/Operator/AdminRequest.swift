@@ -13,19 +13,23 @@ package struct AdminRequest: Sendable, Equatable {
     /// `text/plain` is for people, `application/json` for scripts.
     package var accept: String
     package var body: [UInt8]?
+    /// Of a listing in JSON: the array that its pages continue. They are printed as one document.
+    package var arrayOfPages: String?
 
     package init(
         _ method: Method,
         _ path: String,
         query: [(name: String, value: String)] = [],
         accept: String = "text/plain",
-        body: [UInt8]? = nil
+        body: [UInt8]? = nil,
+        arrayOfPages: String? = nil
     ) {
         self.method = method
         self.path = path
         self.query = query
         self.accept = accept
         self.body = body
+        self.arrayOfPages = arrayOfPages
     }
 
     package static func == (left: AdminRequest, right: AdminRequest) -> Bool {

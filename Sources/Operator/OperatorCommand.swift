@@ -12,6 +12,7 @@ package struct OperatorCommand: Sendable {
     package func run(_ request: AdminRequest) -> CInt {
         guard let client = client() else { return ExitCode.wrong }
         var request = request
+        var document = request.arrayOfPages.map { PagedDocument(array: $0) }
         while true {
             do throws(AdminClient.Unreachable) {
                 let answer = try client.ask(request)
@@ -19,7 +20,8 @@ package struct OperatorCommand: Sendable {
                     Terminal.complain(complaint(answer))
                     return ExitCode.failed
                 }
-                Terminal.say(bytes: answer.body)
+                let part = document?.part(of: answer.body, isLast: answer.next == nil)
+                Terminal.say(bytes: part ?? answer.body)
                 guard let next = answer.next else { return ExitCode.fine }
                 request.query.removeAll { $0.name == "after" }
                 request.query.append(("after", next))

@@ -29,7 +29,13 @@ enum DeadLetterArguments {
         switch verb {
         case .list:
             try refuse(numbers)
-            return AdminRequest(.get, path, query: filter, accept: arguments.accept)
+            return AdminRequest(
+                .get,
+                path,
+                query: filter,
+                accept: arguments.accept,
+                arrayOfPages: arguments.accept == "application/json" ? "dead_letters" : nil
+            )
         case .export:
             try refuse(numbers)
             return AdminRequest(.get, path + "/export", query: filter + [("limit", "1000")])

@@ -122,7 +122,11 @@ enum Help {
                sluice dead-letters purge ID… | FILTER | --all
 
         Dead letters are logs that SLS will never take as they are, each kept with SLS's code, message and
-        request id until it is replayed, purged, or older than queue.dead_letter_age.
+        request id until it is replayed, purged, or older than queue.dead_letter_age. With --json a list is
+        one document, however long; export gives an object a line.
+
+        The gateway replays and purges in small steps between which it accepts and delivers. When it takes
+        longer than two minutes the command ends and the gateway goes on; sluice status shows what is left.
 
           --destination NAME      FILTER: of this destination
           --logstore NAME         FILTER: of this logstore
