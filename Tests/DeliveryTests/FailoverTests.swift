@@ -115,6 +115,32 @@ import Testing
         stop(forwarder)
     }
 
+    @Test("Of three endpoints behind a proxy the first is dead, and the second is used")
+    func three() throws {
+        let tunnel = try TunnelProxy(.socks5)
+        // Nobody listens on it any more.
+        let gone = try ScriptedServer()
+        gone.stop()
+        let ports = [gone.port, first.port, second.port]
+        let endpoints = try ports.map { try Endpoint(parsing: "http://nowhere.invalid:\($0)") }
+        let proxy = try Proxy(parsing: "socks5h://127.0.0.1:\(tunnel.port)")
+        let forwarder = try forwarder {
+            $0.endpoints = endpoints
+            $0.proxy = proxy
+        }
+        for number in 1...5 as ClosedRange<Int64> { source.offer(number) }
+        #expect(source.state.wait { $0.acknowledged.count == 5 })
+        for number in 1...5 as ClosedRange<Int64> { #expect(try first.has(packet: number)) }
+        let status = forwarder.status[0]
+        #expect(status.endpoint == "http://nowhere.invalid:\(first.port)")
+        #expect(status.endpoints.count == 3)
+        let visits = tunnel.visits.now.map(\.target)
+        #expect(visits.contains("demo-project.nowhere.invalid:\(gone.port)"))
+        #expect(!visits.contains("demo-project.nowhere.invalid:\(second.port)"))
+        stop(forwarder)
+        tunnel.stop()
+    }
+
     @Test("An https endpoint that is not to be trusted leads to the next that is listed")
     func untrusted() throws {
         let tls = try TLSServer(for: "localhost")
