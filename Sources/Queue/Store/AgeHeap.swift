@@ -11,6 +11,13 @@ struct AgeHeap {
     private var entries: [Entry] = []
 
     var first: Entry? { entries.first }
+    var count: Int { entries.count }
+
+    mutating func removeAll(where isUnwanted: (QueuedStream) -> Bool) {
+        entries.removeAll { isUnwanted($0.stream) }
+        // What is sorted is a heap.
+        entries.sort { $0.due < $1.due }
+    }
 
     mutating func insert(_ stream: QueuedStream, due: WallTime) {
         entries.append(Entry(due: due, stream: stream))

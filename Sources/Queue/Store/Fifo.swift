@@ -11,6 +11,14 @@ struct Fifo<Element> {
         elements.append(element)
     }
 
+    /// Returns those that are removed.
+    mutating func removeAll(where isUnwanted: (Element) -> Bool) -> [Element] {
+        let all = elements[head...].compactMap(\.self)
+        elements = all.filter { !isUnwanted($0) }
+        head = 0
+        return all.filter(isUnwanted)
+    }
+
     mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         let element = elements[head].take()

@@ -41,7 +41,24 @@ final class QueuedOutlet {
             stream.isAging = true
             aging.insert(stream, due: due(stream))
         }
+        sweep()
     }
+
+    /// Streams leave the lines as packets are asked for. While none are, those that are empty would stay, and
+    /// each device that comes and goes leave one.
+    private func sweep() {
+        let most = 2 * streamCount + 64
+        if ripe.count > most { ripe.sweep() }
+        guard aging.count > most else { return }
+        aging.removeAll { stream in
+            guard stream.waitingRows == 0 else { return false }
+            stream.isAging = false
+            return true
+        }
+    }
+
+    /// Places in the lines that are taken.
+    var filed: Int { ripe.count + aging.count }
 
     /// Its streams are filed anew by whoever calls this.
     func forgetAges() {

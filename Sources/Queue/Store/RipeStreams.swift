@@ -15,6 +15,12 @@ struct RipeStreams {
         if isFresh { fresh.append(stream) } else { backlog.append(stream) }
     }
 
+    /// Forgets those in which nothing waits.
+    mutating func sweep() {
+        for empty in backlog.removeAll(where: { $0.waitingRows == 0 }) { empty.isRipe = false }
+        for empty in fresh.removeAll(where: { $0.waitingRows == 0 }) { empty.isRipe = false }
+    }
+
     /// The next one in which something waits.
     mutating func next(
         freshPercent: Int,
