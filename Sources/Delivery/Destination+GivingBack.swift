@@ -22,6 +22,14 @@ extension Destination {
         status.withLock { $0.discarded.count(lease.packet, reason.message) }
     }
 
+    /// Another packet has to be stored before this one can be judged.
+    func setAside(_ lease: Lease, of outlet: DeliveryOutlet) {
+        surroundings.source.setAside(lease.packet)
+        guard let longest = outlet.leases.setAside(lease) else { return }
+        leased -= 1
+        surroundings.source.postpone(longest.packet)
+    }
+
     /// The queue has voided the packet and tells so itself.
     func voided(_ outlet: DeliveryOutlet, _ reason: String) {
         ended(outlet)

@@ -135,7 +135,7 @@ extension Destination {
         if !isAlone, outlet.evidence.mayHalve() {
             isolate(lease, of: outlet, DeathReason(judgement))
         } else {
-            outlet.leases.setAside(lease)
+            setAside(lease, of: outlet)
         }
     }
 }

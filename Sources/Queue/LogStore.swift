@@ -166,6 +166,14 @@ extension LogStore: PacketSource {
         door.post(.relane(packet.number))
     }
 
+    package func setAside(_ packet: SealedPacket) {
+        door.post(.setAside(packet.number))
+    }
+
+    package func postpone(_ packet: SealedPacket) {
+        door.post(.postpone(packet.number))
+    }
+
     package func flush(_ destination: String) {
         door.post(.flush(destination))
     }

@@ -49,6 +49,14 @@ package protocol PacketSource: Sendable {
     /// again in another lane. Forget this one, and request another in its place.
     func relane(_ packet: SealedPacket)
 
+    /// The packet cannot be judged before another of its outlet is stored, and is kept until then: it keeps its
+    /// lane, and another packet may be sealed in its place.
+    func setAside(_ packet: SealedPacket)
+
+    /// The same, and it is not kept any more: hands it over again, with its lane, when another of its outlet was
+    /// acknowledged or nothing else is there. Forget it, and request another in its place.
+    func postpone(_ packet: SealedPacket)
+
     /// Seals what waits for a destination now, without waiting for size or age.
     func flush(_ destination: String)
 }

@@ -113,7 +113,7 @@ import Testing
         let state = source.state.now
         #expect(state.dead.isEmpty)
         #expect(state.isolated.count <= Evidence.halvingsMax)
-        #expect(state.handedOver <= 3 * Leases.asideMax, "it is not drawn from the queue either")
+        #expect(rig.status.leased <= Leases.asideMax + 2, "it stays in the queue")
         isRight.withLock { $0 = true }
         #expect(source.state.wait { $0.unsettled.isEmpty })
         rig.stop()
@@ -130,10 +130,31 @@ import Testing
         let rig = try rig(source, judge)
         source.offer(1, logs: [Samples.log("poison 1")])
         #expect(rig.server.requests.wait { $0.count >= 20 })
-        #expect(source.state.now.isolated.isEmpty)
+        #expect(source.state.now.isolated.isEmpty && source.state.now.setAside > 0)
         source.offer(2, logs: [Samples.log("good 2")])
         #expect(source.state.wait { $0.acknowledged == [2] && $0.dead.count == 1 })
         rig.stop()
         #expect(rig.status.leased == 0)
+    }
+
+    @Test("However many lone suspects come first, the packets behind them are found")
+    func manyLone() throws {
+        let source = try MemorySource()
+        let judge = Self.poisoned("MissingParameter")
+        let rig = try rig(source, judge)
+        let count = Int64(3 * Leases.asideMax)
+        for number in 1...count { source.offer(number, logs: [Samples.log("poison \(number)")]) }
+        source.offer(count + 1, logs: [Samples.log("good")])
+        #expect(source.state.wait { $0.acknowledged == [count + 1] })
+        #expect(source.state.now.postponed > 0)
+        // Each that is stored lets some be judged.
+        for number in (count + 2)... {
+            let dead = source.state.now.dead.count
+            guard dead < count else { break }
+            source.offer(number, logs: [Samples.log("good")])
+            #expect(source.state.wait { $0.acknowledged.contains(number) && $0.dead.count > dead })
+        }
+        rig.stop()
+        #expect(source.state.now.unsettled.isEmpty && rig.status.leased == 0)
     }
 }

@@ -65,7 +65,7 @@ import Testing
         #expect(store.status.ledger.dead == 100 && store.status.ledger.isClosed)
     }
 
-    @Test("Pieces go before everything else of their outlet, the smallest first")
+    @Test("Pieces take turns with everything else of their outlet, the smallest first")
     func order() throws {
         let store = try open()
         defer { store.close() }
@@ -73,18 +73,46 @@ import Testing
         _ = store.store(Batch(stream: .named("a"), logs: timed(0..<100, at: seconds)))
         store.flush("app")
         let packet = consumer.packets(1)[0]
-        _ = store.store(Batch(stream: .named("b"), logs: timed(100..<110, at: seconds)))
+        for (stream, logs) in [("b", 100..<110), ("c", 110..<121)] {
+            _ = store.store(Batch(stream: .named(stream), logs: timed(logs, at: seconds)))
+        }
         store.flush("app")
         store.isolate(packet, because: FakeSLS.reason)
         let half = consumer.packets(1)[0]
         store.isolate(half, because: FakeSLS.reason)
-        let rest = consumer.packets(4)
-        #expect(rest.map(\.logCount) == [25, 25, 50, 10])
-        for piece in rest[..<3] {
+        let rest = consumer.packets(5)
+        #expect(rest.map(\.logCount) == [10, 25, 11, 25, 50])
+        for piece in [rest[1], rest[3], rest[4]] {
             #expect(piece.oldest == packet.oldest)
             #expect(piece.packID != packet.packID)
             #expect(piece.stream == packet.stream)
         }
+    }
+
+    @Test("A device that sends nothing but bad logs holds up nobody else's", arguments: [0, 1])
+    func badDevice(lanes: Int) throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations["app"]?.packet.logs = 10
+        configuration.destinations["app"]?.lanes = lanes
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        var good = 0
+        for round in 0..<60 {
+            for stream in ["bad", "good"] {
+                let numbers = round * 10..<round * 10 + 10
+                _ = store.store(Batch(stream: .named(stream), logs: timed(numbers, at: seconds)))
+            }
+            let packet = consumer.packets(1, of: .named("app-log"))[0]
+            if packet.stream.trailer.topic == "bad" {
+                store.isolate(packet, because: FakeSLS.reason)
+            } else {
+                good += 1
+                store.acknowledge(packet)
+            }
+        }
+        // Every other one is a piece, and of the rest every other one of the good stream.
+        #expect(good >= 14)
     }
 
     @Test("Logs that wait behind a packet stay behind its pieces, and nothing is mixed up")

@@ -38,6 +38,8 @@ private final class LaneRun {
     private var acknowledged: Set<String> = []
     /// Keys that must not be used again.
     private var dead: Set<String> = []
+    /// Keys of packets that were postponed, and have not come again.
+    private var postponed: Set<String> = []
     private var hasRestarted = false
     private var delivered: Set<Int> = []
     private var gone: Set<Int> = []
@@ -64,8 +66,9 @@ private final class LaneRun {
         case 35..<55: store.request(Int.random(in: 1...3, using: &generator), for: "app")
         case 55..<72: acknowledge()
         case 72..<78: takeBack(relaning: true)
-        case 78..<85: takeBack(relaning: false)
-        case 85..<92: setLanes(Int.random(in: 0...4, using: &generator))
+        case 78..<83: takeBack(relaning: false)
+        case 83..<88: setAside()
+        case 88..<92: setLanes(Int.random(in: 0...4, using: &generator))
         case 92..<96: try restart(crashing: false)
         default: try restart(crashing: true)
         }
@@ -134,6 +137,14 @@ private final class LaneRun {
         }
     }
 
+    private func setAside() {
+        guard let (packet, _) = pick() else { return }
+        store.setAside(packet)
+        guard Bool.random(using: &generator) else { return inFlight.append(packet) }
+        store.postpone(packet)
+        if let lane = packet.lane { postponed.insert(lane.key) }
+    }
+
     private func restart(crashing: Bool) throws {
         try settle()
         if crashing {
@@ -150,7 +161,8 @@ private final class LaneRun {
         let before = inFlight
         inFlight = []
         // Free lanes are forgotten: what begins now has new keys.
-        dead.formUnion(Set(sent.keys).subtracting(before.compactMap(\.lane?.key)))
+        let kept = postponed.union(before.compactMap(\.lane?.key))
+        dead.formUnion(Set(sent.keys).subtracting(kept))
         for packet in before { store.request(1, for: packet.stream.outlet) }
         for _ in 0..<100 where !Set(before.map(\.number)).isSubset(of: inFlight.map(\.number)) {
             for logstore in ["x", "y"] { store.request(1, for: .named(logstore)) }
@@ -177,6 +189,7 @@ private final class LaneRun {
         contents[packet.number] = numbers
         guard let lane = packet.lane else { return }
         #expect(!dead.contains(lane.key), comment)
+        postponed.remove(lane.key)
         let content = Sent(packID: packet.packID, numbers: numbers)
         if let before = sent[lane.key]?[lane.sequence] {
             #expect(before == content && packet.isRecovered, comment)

@@ -169,16 +169,97 @@ import Testing
         }
         let packets = consumer.packets(2)
         store.isolate(packets[0], because: FakeSLS.reason)
-        // One more lane than there are, for a while: the halves must not wait for each other.
-        let halves = consumer.packets(2)
-        let keys = Set(try lanes(of: packets + halves).map(\.key))
-        #expect(keys.count == 4)
+        // More lanes than there are, for a while: halves wait for nobody, and nobody for them.
+        let more = consumer.packets(3)
+        #expect(more.map(\.logCount) == [5, 10, 5])
+        let halves = [more[0], more[2]]
+        let keys = Set(try lanes(of: packets + more).map(\.key))
+        #expect(keys.count == 5)
         #expect(halves.allSatisfy { $0.lane?.sequence == 1 && !$0.isRecovered })
         store.discard(halves[0], because: FakeSLS.reason)
-        store.acknowledge(halves[1])
+        for packet in [halves[1], more[1]] { store.acknowledge(packet) }
+        fill(store, packets: 1)
         let next = consumer.packets(1)[0]
         #expect(next.lane?.key != halves[0].lane?.key)
         #expect(next.lane?.key != packets[0].lane?.key)
+    }
+
+    @Test("A packet that waits for others makes place for them, and keeps its own lane")
+    func setAside() throws {
+        let store = try open(lanes: 1)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        fill(store, packets: 4)
+        var aside: [SealedPacket] = []
+        for _ in 0..<3 {
+            aside += consumer.packets(1, of: .named("app-log"))
+            store.setAside(aside[aside.count - 1])
+        }
+        #expect(Set(try lanes(of: aside).map(\.key)).count == 3)
+        // Also when the lanes are numbered anew.
+        store.apply(["app": rules(lanes: 2)])
+        store.apply(["app": rules(lanes: 1)])
+        let last = consumer.packets(1, of: .named("app-log"))[0]
+        store.request(1, for: .named("app-log"))
+        fill(store, packets: 1)
+        store.settle()
+        #expect(consumer.waiting == 0, "one place, and it is taken")
+        store.acknowledge(aside[0])
+        store.settle()
+        #expect(consumer.waiting == 0)
+        store.acknowledge(last)
+        let next = consumer.next()[0]
+        #expect(next.lane == Lane(key: last.lane?.key ?? "", sequence: 2))
+    }
+
+    @Test("A postponed packet comes again with its lane, when others were stored or none is there")
+    func postponed() throws {
+        let store = try open(lanes: 2)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        let outlet = Outlet.named("app-log")
+        fill(store, packets: 4)
+        let first = consumer.packets(1, of: outlet)[0]
+        store.setAside(first)
+        // Told twice, it comes once.
+        for _ in 0..<2 { store.postpone(first) }
+        let others = consumer.packets(2, of: outlet)
+        #expect(!others.map(\.number).contains(first.number))
+        // Both places are taken.
+        let again = consumer.packets(1, of: outlet)[0]
+        #expect(again.number == first.number && again.packID == first.packID)
+        #expect(again.lane == first.lane && again.isRecovered)
+        store.postpone(again)
+        store.acknowledge(others[0])
+        #expect(consumer.packets(1, of: outlet)[0].number == first.number)
+        #expect(consumer.packets(1, of: outlet)[0].number > others[1].number)
+        store.request(1, for: outlet)
+        store.settle()
+        #expect(consumer.waiting == 0)
+    }
+
+    @Test("What waits for room to die in makes place for others")
+    func dying() throws {
+        let store = try open(lanes: 1)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        let seconds = UInt32(WallTime.now.seconds)
+        for number in 0..<2 {
+            let key = StreamKey.named("\(number)")
+            #expect(store.store(Batch(stream: key, logs: timed([number], at: seconds))) == .stored)
+        }
+        store.flush("app")
+        let first = consumer.packets(1, of: .named("app-log"))[0]
+        var full = rules(lanes: 1)
+        full.bytesMax = 1
+        store.apply(["app": full])
+        store.isolate(first, because: FakeSLS.reason)
+        let second = consumer.packets(1, of: .named("app-log"))[0]
+        #expect(store.status.isolationsWaiting == 1)
+        store.acknowledge(second)
+        store.apply(["app": rules(lanes: 1)])
+        store.settle()
+        #expect(store.status.isolationsWaiting == 0 && store.status.ledger.dead == 1)
     }
 
     @Test("Lanes are switched on and off while packets are out, which keep what they have")

@@ -7,8 +7,9 @@ struct Evidence {
     static let lasts: Duration = .seconds(300)
     /// So many suspects in a row, and it speaks no more.
     static let suspectsMax = 8
-    /// Halvings without evidence, until something is stored: enough to come down to one log.
-    static let halvingsMax = 16
+    /// Halvings without evidence, until something is stored: enough to come down to one log, though every other
+    /// packet is not a piece.
+    static let halvingsMax = 32
 
     private var lastStored: Moment?
     private var suspects = 0

@@ -6,7 +6,7 @@ import Queue
 /// names in memory and not bodies. What can only be judged when another packet was stored stands aside,
 /// behind all others.
 struct Leases {
-    /// Packets that may stand aside without counting, so that others are asked for in their place.
+    /// Packets that may stand aside; what is too many goes back to the queue.
     static let asideMax = 16
 
     private(set) var requested = 0
@@ -24,10 +24,9 @@ struct Leases {
     var failedCount: Int { returned.count + aside.count + waitingElsewhere }
     var isEmpty: Bool { inFlight == 0 && waitingCount == 0 }
 
-    /// What is on lease or on its way here, for asking the queue.
-    private var claimed: Int {
-        requested + inFlight + waitingCount - min(aside.count, Self.asideMax)
-    }
+    /// What is on lease or on its way here, for asking the queue: for those that stand aside others are asked
+    /// for, since they wait for one that is stored.
+    private var claimed: Int { requested + inFlight + waitingCount - aside.count }
 
     /// How many packets more the queue is asked for now, so that so many are claimed.
     ///
@@ -69,10 +68,12 @@ struct Leases {
         line(up: lease)
     }
 
-    /// The packet is to be sent again when all others have had their turn.
-    mutating func setAside(_ lease: Lease) {
+    /// The packet is to be sent again when all others have had their turn. Returns the one that has stood aside
+    /// for longest, and must go, when there are too many.
+    mutating func setAside(_ lease: Lease) -> Lease? {
         inFlight -= 1
         aside.append(lease.dropped)
+        return aside.count > Self.asideMax ? aside.removeFirst() : nil
     }
 
     /// Another packet was stored: those that stood aside can be judged now.

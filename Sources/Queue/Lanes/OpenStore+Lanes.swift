@@ -18,6 +18,17 @@ extension OpenStore {
         outlet.sealedBefore.append(number)
     }
 
+    /// See `PacketSource.setAside`; the same for a packet that waits for something else.
+    func setAside(_ number: Int64) {
+        guard let packet = packets[number], let lane = packet.record.lane else { return }
+        packet.stream.outlet.lanes.makePlace(lane)
+    }
+
+    /// See `PacketSource.postpone`.
+    func postpone(_ number: Int64) {
+        packets[number]?.stream.outlet.postponed.append(number)
+    }
+
     private func give(_ packet: QueuedPacket, _ lane: PacketLane) throws(SQLiteError) {
         let number = packet.record.number
         try database.write()
@@ -35,6 +46,9 @@ extension QueuedOutlet {
 
     /// For a new packet; nil when packets go without.
     func takeLane() -> PacketLane? { lanes.take(of: laneCount) }
+
+    /// For a piece of a refused packet: as long as there are any, new packets would get no place.
+    func takeLaneBeside() -> PacketLane? { laneCount > 0 ? lanes.takeOneMore() : nil }
 
     /// The packet is gone.
     func free(_ lane: PacketLane, isDelivered: Bool) {

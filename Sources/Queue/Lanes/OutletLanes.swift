@@ -1,5 +1,8 @@
 /// The lanes of one outlet, one in each equal part of the hash range, with one packet at most.
 ///
+/// Packets that must not hold others up are beside the lanes: pieces of refused ones, and those that wait until
+/// others were stored. Each has a key of its own.
+///
 /// What must survive is stored with the packets: which key and number each has. So a free lane has no row
 /// anywhere, costs no statement, and is not known to the next life, which begins with new keys. That is safe
 /// because a key that no packet has is never used again: nothing else can come under its numbers.
@@ -14,8 +17,10 @@ struct OutletLanes {
     private var places: [Place] = []
     private var busyPlaces = 0
     /// The keys that packets have, each with its place. Some have none: of packets that were sealed under
-    /// another number of lanes, and of what was cut from a packet. They are forgotten once they are free.
+    /// another number of lanes, and those beside. They are forgotten once they are free.
     private var busy: [LaneKey: Int] = [:]
+    /// Those that are to have none.
+    private var beside: Set<LaneKey> = []
     private static let nowhere = -1
     /// Keys of packets of an earlier life, whose last commits may be lost (a power cut under
     /// `durability: normal`, a restored copy): their next number may have been used for other content.
@@ -52,16 +57,28 @@ struct OutletLanes {
         return takeOneMore()
     }
 
-    /// A lane that was never used, besides those of the outlet.
+    /// A lane that was never used, beside those of the outlet.
     mutating func takeOneMore() -> PacketLane {
         let part = Int.random(in: 0..<max(1, places.count), using: &generator)
         let key = newKey(inPart: part)
         busy[key] = Self.nowhere
+        beside.insert(key)
         return .new(key)
+    }
+
+    /// The packet waits for others: one of them gets its place, with another key.
+    mutating func makePlace(_ lane: PacketLane) {
+        guard let index = busy[lane.key] else { return }
+        beside.insert(lane.key)
+        guard index != Self.nowhere else { return }
+        busy[lane.key] = Self.nowhere
+        places[index] = .new
+        busyPlaces -= 1
     }
 
     /// A lane that was never used, in the place of one that must not be used any more.
     mutating func replace(_ lane: PacketLane) -> PacketLane {
+        beside.remove(lane.key)
         guard let index = busy.removeValue(forKey: lane.key), index != Self.nowhere else {
             return takeOneMore()
         }
@@ -92,6 +109,7 @@ struct OutletLanes {
 
     private mutating func leave(_ lane: PacketLane, to place: Place) {
         let wasInherited = inherited.remove(lane.key) != nil
+        beside.remove(lane.key)
         guard let index = busy.removeValue(forKey: lane.key), index != Self.nowhere else { return }
         places[index] = wasInherited ? .new : place
         busyPlaces -= 1
@@ -110,7 +128,7 @@ struct OutletLanes {
     /// Gives a busy key the place where it lies, if that has no packet.
     private mutating func settle(_ key: LaneKey) {
         busy[key] = Self.nowhere
-        guard !places.isEmpty else { return }
+        guard !places.isEmpty, !beside.contains(key) else { return }
         let index = key.part(of: places.count)
         if case .busy = places[index] { return }
         occupy(index, with: key)

@@ -8,6 +8,11 @@ extension QueueOwner {
         for number in relanes { try store.relane(number) }
     }
 
+    /// Nothing of it is on the disk: a store that is opened anew finds a packet that nobody holds.
+    func postpone(_ number: Int64) {
+        if handed.remove(number) != nil { store?.postpone(number) }
+    }
+
     /// After a commit.
     func settleRelanes() {
         guard !relanes.isEmpty else { return }

@@ -10,6 +10,8 @@ enum Message: Sendable {
     case isolate(Int64, DeathReason)
     case discard(Int64, DeathReason)
     case relane(Int64)
+    case setAside(Int64)
+    case postpone(Int64)
     case letters(LetterRequest)
     case flush(String)
     case apply([String: DestinationRules])

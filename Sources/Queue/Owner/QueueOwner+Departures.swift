@@ -34,6 +34,7 @@ extension QueueOwner {
             let cut = 2 * packet.record.raw + configuration.tuning.rowBytes
             let room = min(roomBytes - cut, store.roomForDeaths(of: packet.stream.destination))
             guard roomBytes >= cut, isolation.needs.map({ room >= $0 }) ?? true else {
+                store.setAside(number)
                 warnOfRoom(packet.stream.destination, in: store)
                 continue
             }
@@ -44,6 +45,7 @@ extension QueueOwner {
             case .damaged: try mend(number, in: store)
             case .waits(let needs):
                 departures.isolations[index].needs = needs
+                store.setAside(number)
                 warnOfRoom(packet.stream.destination, in: store)
                 continue
             }

@@ -115,6 +115,8 @@ final class QueueOwner {
                 if handed.contains(number) { departures.discards.append((number, reason)) }
             case .letters(let request): take(request)
             case .relane(let number): noteRelane(number)
+            case .setAside(let number): store?.setAside(number)
+            case .postpone(let number): postpone(number)
             case .stop: isStopping = true
             }
         }

@@ -4,6 +4,10 @@ extension OpenStore {
     func acknowledge(_ number: Int64) throws(SQLiteError) {
         guard let packet = packets[number] else { return }
         let stream = packet.stream
+        // Now one that waited for this can be judged.
+        if let number = stream.outlet.postponed.popFirst() {
+            stream.outlet.sealedBefore.append(number)
+        }
         try database.write()
         try database.removePacket(number)
         leave(packet, isDelivered: true)

@@ -24,16 +24,39 @@ extension OpenStore {
         return gathered
     }
 
-    /// Pieces of others and those of an earlier life first, then from ripe streams in turn.
+    /// Pieces of refused packets and all others in turn: who sends bad logs must not hold up the good ones.
     private func nextPacket(
         of outlet: QueuedOutlet,
         _ time: WallTime
     ) throws(SQLiteError) -> SealedPacket? {
-        while let number = outlet.pieces.popFirst() ?? outlet.sealedBefore.popFirst() {
+        if !outlet.gavePiece, let piece = nextPiece(of: outlet) { return piece }
+        outlet.gavePiece = false
+        return try nextWhole(of: outlet, time) ?? nextPiece(of: outlet)
+            ?? nextSealed { outlet.postponed.popFirst() }
+    }
+
+    private func nextPiece(of outlet: QueuedOutlet) -> SealedPacket? {
+        let piece = nextSealed { outlet.pieces.popFirst() }
+        if piece != nil { outlet.gavePiece = true }
+        return piece
+    }
+
+    /// Of packets that were sealed before, the next one that is still here.
+    private func nextSealed(_ next: () -> Int64?) -> SealedPacket? {
+        while let number = next() {
             guard let packet = packets[number] else { continue }
             packets[number]?.wasHandedOver = true
             return SealedPacket(packet, recent: nil)
         }
+        return nil
+    }
+
+    /// Packets of an earlier life first, then from ripe streams in turn.
+    private func nextWhole(
+        of outlet: QueuedOutlet,
+        _ time: WallTime
+    ) throws(SQLiteError) -> SealedPacket? {
+        if let packet = nextSealed({ outlet.sealedBefore.popFirst() }) { return packet }
         guard outlet.hasFreeLane, let ripe = outlet.nextRipe(time) else { return nil }
         let stream = eldest(of: ripe, time)
         let packet = try seal(stream, time)

@@ -34,11 +34,12 @@ extension OpenStore {
     func enter(
         _ record: PacketRecord,
         _ cut: PacketCut,
-        _ stream: QueuedStream
+        _ stream: QueuedStream,
+        isPiece: Bool = false
     ) throws(SQLiteError) -> QueuedPacket {
         try database.write()
         var record = record
-        record.lane = stream.outlet.takeLane()
+        record.lane = isPiece ? stream.outlet.takeLaneBeside() : stream.outlet.takeLane()
         try database.add(record)
         stream.nextPack += 1
         try database.savePack(of: stream.id, next: stream.nextPack)

@@ -7,8 +7,8 @@ extension OpenStore {
         leave(packet)
     }
 
-    /// Hands rows over as a packet of their own before everything else of their outlet. Returns nil when there
-    /// are none.
+    /// Hands rows over as a packet of their own, in turn with everything else of their outlet. Returns nil when
+    /// there are none.
     @discardableResult
     func enterPiece(
         _ cut: PacketCut,
@@ -21,7 +21,7 @@ extension OpenStore {
                 pack: stream.nextPack
             )
         else { return nil }
-        let piece = try enter(record, cut, stream)
+        let piece = try enter(record, cut, stream, isPiece: true)
         weigh(stream.destination, bytes: piece.bytes, rows: piece.rowCount)
         stream.outlet.pieces.insert(record.number, logs: record.logs)
         return piece

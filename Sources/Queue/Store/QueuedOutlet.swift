@@ -12,10 +12,14 @@ final class QueuedOutlet {
     var busyStreams = 0
     /// Sealed and not acknowledged.
     var packetCount = 0
-    /// Cut from packets that were refused: they go first.
+    /// Cut from packets that were refused: they take turns with everything else.
     var pieces = Pieces()
-    /// Sealed and not handed over, of an earlier life for example: they go next.
+    /// The last packet handed over was one.
+    var gavePiece = false
+    /// Sealed and not handed over, of an earlier life for example: of everything else these go first.
     var sealedBefore = Fifo<Int64>()
+    /// Cannot be judged before others are stored: they go when nothing else is there, or one was stored.
+    var postponed = Fifo<Int64>()
     var lanes = OutletLanes()
     /// Of the last survey.
     var seen = QueueStatus.Outlet()

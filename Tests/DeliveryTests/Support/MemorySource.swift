@@ -24,6 +24,8 @@ final class MemorySource: PacketSource {
         /// Packets that are neither stored nor given back.
         var unsettled: Set<Int64> = []
         var handedOver = 0
+        var setAside = 0
+        var postponed = 0
         var reads = 0
         var nextNumber: Int64 = 1_000_000
         /// Reads that fail, as on a bad disk.
@@ -226,6 +228,19 @@ final class MemorySource: PacketSource {
             }
         }
         return logs
+    }
+
+    func setAside(_ packet: SealedPacket) {
+        state.change { $0.setAside += 1 }
+    }
+
+    /// The packet comes again, behind all others.
+    func postpone(_ packet: SealedPacket) {
+        state.change { state in
+            state.postponed += 1
+            state.offered.append(packet)
+        }
+        handOver()
     }
 
     func discard(_ packet: SealedPacket, because reason: DeathReason) {
