@@ -100,6 +100,26 @@ import Testing
         expect(example, from: 3, achieved: 0.99, wasted: 0.01)
     }
 
+    @Test(
+        "Two clients that share a few requests a second waste less than a tenth",
+        arguments: [1, 50, 500]
+    )
+    func fewForTwo(milliseconds: Int) {
+        // Of so few requests one refusal more is much, so that chance has to be averaged out.
+        let seeds: ClosedRange<UInt64> = 1...20
+        let results = seeds.map { seed in
+            var setup = Setup()
+            setup.rate = 5
+            setup.clients = 2
+            setup.latency = .milliseconds(milliseconds)
+            setup.places = Self.places(5, milliseconds)
+            setup.seed = seed
+            return QuotaSimulation.result(setup, from: 0)
+        }
+        #expect(results.reduce(0) { $0 + $1.wasted } / 20 < 0.10)
+        #expect(results.allSatisfy { $0.achieved > 0.95 })
+    }
+
     @Test("Another rate is found within seconds", arguments: changing)
     func finds(example: Case) {
         expect(example, achieved: 0.75, wasted: 0.05)

@@ -23,7 +23,7 @@ struct Climb: Equatable {
     /// of its answer, during which a climb learns nothing.
     static func seconds(allowed: Double, request: Double, latency: Double) -> Double {
         let one = request / allowed
-        return min(60, max(2, min(6, 30 * one), 12 * one, 6 * latency))
+        return min(60, max(2, min(6, 30 * one), 20 * one, 6 * latency))
     }
 
     func rate(_ now: Moment, request: Double, latency: Double) -> Double {
