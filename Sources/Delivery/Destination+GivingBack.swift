@@ -25,9 +25,14 @@ extension Destination {
     /// Another packet has to be stored before this one can be judged.
     func setAside(_ lease: Lease, of outlet: DeliveryOutlet) {
         surroundings.source.setAside(lease.packet)
-        guard let longest = outlet.leases.setAside(lease) else { return }
+        postpone(outlet.leases.setAside(lease))
+    }
+
+    /// What has stood aside for too long goes back to the queue, which hands it over again.
+    func postpone(_ lease: Lease?) {
+        guard let lease else { return }
         leased -= 1
-        surroundings.source.postpone(longest.packet)
+        surroundings.source.postpone(lease.packet)
     }
 
     /// The queue has voided the packet and tells so itself.
@@ -43,7 +48,7 @@ extension Destination {
     func unread(_ original: Lease, of outlet: DeliveryOutlet, _ message: String, _ now: Moment) {
         var lease = original
         lease.unread += 1
-        outlet.leases.keptBack()
+        outlet.leases.keptBack(lease)
         let wait = Backoff.retry.wait(after: lease.unread, random: .random(in: 0...1))
         rereads.add(lease, at: now + wait)
         let failure = DeliveryFailure(

@@ -4,10 +4,14 @@ import System
 /// What becomes of packets that SLS refuses while the host's clock is wrong.
 extension Destination {
     /// A lone log may be refused for nothing but the time that the host gave it. It waits, and is asked for
-    /// now and then, until the clock is right. Those that wait are on lease, so the logstore asks for no
-    /// more than it has: nothing is taken apart for a clock without a bound.
-    func awaitClock(_ lease: Lease, of outlet: DeliveryOutlet, _ now: Moment) {
-        outlet.leases.keptBack()
+    /// now and then, until the clock is right. Some may wait while others are delivered; with more of
+    /// them the logstore waits, so that nothing is taken apart for a clock without a bound.
+    func awaitClock(_ original: Lease, of outlet: DeliveryOutlet, _ now: Moment) {
+        var lease = original
+        lease.awaitsClock = true
+        outlet.leases.keptBack(lease)
+        // Its lane is free for another packet, as that of one that stands aside.
+        surroundings.source.setAside(lease.packet)
         let wait = settings.probeWaits.wait(after: lease.suspicions, random: .random(in: 0...1))
         clockWaits.add(lease, at: now + wait)
     }
@@ -19,19 +23,29 @@ extension Destination {
         hostWasWrong = isWrong
         let due = isRightAgain ? Moment(nanoseconds: .max) : now
         while let lease = clockWaits.takeDue(due) { lineUp(lease) }
-        guard isRightAgain else { return }
+        if isRightAgain { clockIsRight(now) }
+    }
+
+    private func clockIsRight(_ now: Moment) {
         let isOfClock = { (pause: Pause) in
             pause.failure.kind == .clock && pause.scope == .logstore
         }
-        for outlet in outlets.values where outlet.pause.map(isOfClock) ?? false {
-            outlet.evidence.forget()
+        for outlet in outlets.values {
+            outlet.leases.recall()
+            if outlet.pause.map(isOfClock) ?? false { outlet.evidence.forget() }
+            turns.rouse(outlet)
+            touch(outlet)
         }
         reopen(now, where: isOfClock)
     }
 
     func lineUp(_ lease: Lease) {
         guard let outlet = outlets[lease.packet.stream.logstore] else { return }
-        outlet.leases.lineUpAgain(lease)
+        if lease.awaitsClock {
+            postpone(outlet.leases.standAside(lease))
+        } else {
+            outlet.leases.lineUpAgain(lease)
+        }
         turns.rouse(outlet)
         touch(outlet)
     }

@@ -61,8 +61,40 @@ import Testing
         sandbox.stop()
     }
 
+    /// One `Log` entry as `Samples` has them, of another time.
+    static func log(_ text: String, _ time: WallTime) -> [UInt8] {
+        var log = Samples.log(text)
+        for place in 0..<5 {
+            let bits = UInt8(truncatingIfNeeded: time.seconds >> (7 * Int64(place))) & 0x7F
+            log[3 + place] = place < 4 ? bits | 0x80 : bits
+        }
+        return log
+    }
+
+    @Test("Logs with a right time of their own are delivered meanwhile")
+    func others() throws {
+        try sandbox.fail(#"{"clock_offset_s":-3600}"#)
+        let forwarder = try forwarder()
+        let right = TestSandbox.time + .seconds(-3600)
+        for number in 1...12 { source.offer(Int64(number), logs: [Samples.log("wrong \(number)")]) }
+        for number in 13...40 {
+            let logs = (0..<8).map { Self.log("right \(number) \($0)", right) }
+            source.offer(Int64(number), logs: logs)
+        }
+        #expect(source.state.wait { $0.acknowledged.count == 28 })
+        #expect(eventually { forwarder.status[0].awaitingClock > 0 })
+        #expect(source.state.now.setAside > 0, "they keep no lane")
+        #expect(source.state.now.dead.isEmpty)
+        try sandbox.wellAgain()
+        #expect(source.state.wait { $0.unsettled.isEmpty })
+        forwarder.stop(within: .seconds(5))
+        let values = try sandbox.values()
+        #expect(values.count == 12 + 28 * 8 && Set(values).count == values.count)
+        sandbox.stop()
+    }
+
     @Test("A log that is refused for something else dies whatever the clock says")
-    func others() {
+    func otherReasons() {
         sandbox.stop()
         let judgement = Judge.judge(JudgeTests.answer(400, "InvalidEncoding"))
         #expect(judgement.doubted(for: .seconds(86_400)) == judgement)

@@ -118,7 +118,7 @@ import Testing
         var leases = Leases()
         leases.arrived(Self.lease(1))
         let lease = try take(&leases)
-        leases.keptBack()
+        leases.keptBack(lease)
         #expect(leases.inFlight == 0)
         #expect(leases.waitingCount == 1)
         #expect(!leases.hasNext)

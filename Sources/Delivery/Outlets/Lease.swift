@@ -14,6 +14,8 @@ struct Lease {
     /// The credential that it was refused with for want of a permission, where the operator wants such
     /// packets dropped.
     var refused: Credential?
+    /// It waits for the host's clock.
+    var awaitsClock = false
     /// Failed attempts to read its content, in a row.
     var unread = 0
     /// How often it was signed anew at once, because SLS's clock was found to be another.

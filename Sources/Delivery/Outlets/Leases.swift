@@ -13,6 +13,8 @@ struct Leases {
     private(set) var inFlight = 0
     /// Those that are not worth a request for a time: whoever keeps them until then gives them back.
     private(set) var waitingElsewhere = 0
+    /// Those of them that wait for the host's clock.
+    private(set) var awaitingClock = 0
     private var returned: [Lease] = []
     private var fresh: [Lease] = []
     private var aside: [Lease] = []
@@ -25,8 +27,11 @@ struct Leases {
     var isEmpty: Bool { inFlight == 0 && waitingCount == 0 }
 
     /// What is on lease or on its way here, for asking the queue: for those that stand aside others are asked
-    /// for, since they wait for one that is stored.
-    private var claimed: Int { requested + inFlight + waitingCount - aside.count }
+    /// for, since they wait for one that is stored. Likewise for some that wait for the host's clock, so that
+    /// others are delivered; more of them, and the logstore waits with them.
+    private var claimed: Int {
+        requested + inFlight + waitingCount - aside.count - min(awaitingClock, Self.asideMax)
+    }
 
     /// How many packets more the queue is asked for now, so that so many are claimed.
     ///
@@ -82,15 +87,27 @@ struct Leases {
     }
 
     /// Somebody keeps the packet for a time.
-    mutating func keptBack() {
+    mutating func keptBack(_ lease: Lease) {
         inFlight -= 1
         waitingElsewhere += 1
+        if lease.awaitsClock { awaitingClock += 1 }
     }
 
     /// It is worth another try.
     mutating func lineUpAgain(_ lease: Lease) {
         waitingElsewhere -= 1
         line(up: lease)
+    }
+
+    /// One that waited for the clock is worth another try when all others have had their turn, since nothing
+    /// tells that the clock is right by now. Returns one that must go, as `setAside` does.
+    mutating func standAside(_ original: Lease) -> Lease? {
+        var lease = original
+        waitingElsewhere -= 1
+        awaitingClock -= 1
+        lease.awaitsClock = false
+        aside.append(lease.dropped)
+        return aside.count > Self.asideMax ? aside.removeFirst() : nil
     }
 
     private mutating func line(up lease: Lease) {
