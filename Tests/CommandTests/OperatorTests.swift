@@ -43,6 +43,28 @@ import Testing
         #expect(Set(sandbox.received(field: "number")) == ["1", "2", "3"])
     }
 
+    @Test("A list of several pages is one JSON document")
+    func pages() throws {
+        let running = try RunningGateway()
+        let (end, listeners) = (running.operatorEnd, running.listeners)
+        #expect(running.sandbox.control("POST", "/poisons", #"{"key":"poison"}"#) == 200)
+        let logs = (0..<150).map { #"{"poison":"\#($0)"}"# }.joined(separator: "\n")
+        #expect(
+            Client(port: listeners.devices)?.send("POST", "/logs/kill", body: logs)?.status == 200
+        )
+        // The queue waits a second before it seals, and each log is found by a few requests.
+        let areDead = try waited { try end.ledger()?.dead == 150 }
+        #expect(areDead)
+        let output = try end.run("dead-letters", "list", "--json").output
+        let document =
+            try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any]
+        let letters = try #require(document?["dead_letters"] as? [[String: Any]])
+        let numbers = letters.compactMap { ($0["log"] as? [String: Any])?["poison"] as? String }
+        #expect(Set(numbers).count == 150 && letters.count == 150)
+        #expect((document?["sums"] as? [Any])?.count == 1)
+        #expect(document?["next"] is NSNull)
+    }
+
     @Test("Without a gateway, or with a wrong token, the command says so and what to do")
     func unreachable() throws {
         let nobody = try Program(["status", "--admin-listen", "127.0.0.1:1"]).finished()

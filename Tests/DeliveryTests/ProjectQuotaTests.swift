@@ -20,6 +20,7 @@ import Testing
     ) throws -> DestinationSettings {
         var settings = try Samples.destination(port: port, name: name)
         settings.credential = name
+        if name == "other" { settings.project = "other-project" }
         adjusting(&settings)
         return settings
     }
@@ -31,7 +32,7 @@ import Testing
         adjusting: (inout DestinationSettings) -> Void = { _ in }
     ) throws -> Forwarder {
         let forwarder = try Forwarder(
-            ["app", "audit"].map { try settings($0, port: port, adjusting: adjusting) },
+            ["app", "audit", "other"].map { try settings($0, port: port, adjusting: adjusting) },
             source: source,
             credentials: credentials,
             journal: .silent,
@@ -62,6 +63,32 @@ import Testing
         #expect(seen[1] - seen[0] > .milliseconds(500))
     }
 
+    @Test("When SLS asks to be left alone for the quota, no destination of the project sends")
+    func held() throws {
+        let times = Locked<[Moment]>([])
+        let server = try ScriptedServer { _, number in
+            times.withLock { $0.append(.now) }
+            return number == 0 ? .answer(403, code: "WriteQuotaExceed", retryAfter: 2) : .stored
+        }
+        let forwarder = try forwarder(port: server.port)
+        source.offer(1, to: "app")
+        #expect(
+            eventually {
+                if case .paused = forwarder.status[1].state { true } else { false }
+            }
+        )
+        source.offer(2, to: "audit", logstore: "audit-log")
+        source.offer(3, to: "other")
+        #expect(source.state.wait { $0.acknowledged.first == 3 })
+        #expect(forwarder.status[2].state == .running)
+        #expect(source.state.wait { $0.acknowledged.count == 3 })
+        forwarder.stop(within: .seconds(5))
+        server.stop()
+        let seen = times.withLock { $0 }
+        #expect(seen.count == 4)
+        #expect(seen[2] - seen[0] >= .milliseconds(1990))
+    }
+
     @Test("Two destinations use up the quota of their project, each its part, and waste little")
     func economy() throws {
         let sandbox = try TestSandbox()
@@ -72,12 +99,18 @@ import Testing
             source.offer(number, to: "app", rows: 1)
             source.offer(100 + number, to: "audit", logstore: "audit-log", rows: 1)
         }
+        // Somebody who always may send takes no turn of those who wait for the pace.
+        for number in 1001...1600 as ClosedRange<Int64> {
+            source.offer(number, to: "other", rows: 1)
+        }
         let began = Moment.now
         let forwarder = try forwarder(port: sandbox.port, at: TestSandbox.time)
-        #expect(source.state.wait(.seconds(30)) { $0.acknowledged.count >= 80 })
-        let half = source.state.now.acknowledged.prefix(80)
+        #expect(
+            source.state.wait(.seconds(30)) { $0.acknowledged.count { $0 < 1000 } >= 80 }
+        )
+        let half = source.state.now.acknowledged.filter { $0 < 1000 }.prefix(80)
         #expect((30...50).contains(half.count { $0 <= 100 }), "they take turns")
-        #expect(source.state.wait(.seconds(30)) { $0.acknowledged.count == 120 })
+        #expect(source.state.wait(.seconds(30)) { $0.acknowledged.count == 720 })
         let elapsed = (Moment.now - began) / .seconds(1)
         forwarder.stop(within: .seconds(5))
         sandbox.stop()
