@@ -57,10 +57,10 @@ package final class LogStore: Sendable {
         return status
     }
 
-    /// From now on other rules hold, for each destination; those without get the defaults. Takes effect for
-    /// what is stored and sealed next.
-    package func apply(_ rules: [String: DestinationRules]) {
-        door.post(.apply(rules))
+    /// From now on other rules hold, for each destination; those without get the defaults. And other bounds, if
+    /// there are any. Takes effect for what is stored and sealed next.
+    package func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds? = nil) {
+        door.post(.apply(rules, bounds))
     }
 
     /// Commits what waits, moves the log into the database and closes it. Whoever comes later is refused.

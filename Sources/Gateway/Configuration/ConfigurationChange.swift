@@ -27,12 +27,12 @@ extension GatewayConfiguration {
         compare("admin.token", \.admin.token, isImmediate: new.admin.token != nil)
         compare("data_dir", \.dataDirectory)
         // What the queue says for destinations shows as a change of theirs.
-        compare("queue.max_bytes", \.queue.bytesMax)
-        compare("queue.max_age", \.queue.ageMax)
-        compare("queue.dead_letter_age", \.queue.deadLetterAgeMax)
-        compare("queue.max_streams", \.queue.streamsMax)
+        compare("queue.max_bytes", \.queue.bytesMax, isImmediate: true)
+        compare("queue.max_age", \.queue.ageMax, isImmediate: true)
+        compare("queue.dead_letter_age", \.queue.deadLetterAgeMax, isImmediate: true)
+        compare("queue.max_streams", \.queue.streamsMax, isImmediate: true)
         compare("queue.durability", \.queue.durability)
-        compare("queue.min_free_bytes", \.queue.freeBytesMin)
+        compare("queue.min_free_bytes", \.queue.freeBytesMin, isImmediate: true)
         compare("devices.duplicates", \.devices.duplicates)
         compare("limits", \.limits)
         compare("log.format", \.log.format)
@@ -78,6 +78,10 @@ extension GatewayConfiguration {
     /// Takes over what takes effect at once.
     mutating func apply(_ new: GatewayConfiguration) {
         if let token = new.admin.token { admin.token = token }
+        let durability = queue.durability
+        queue = new.queue
+        // It belongs to the connection that is open.
+        queue.durability = durability
         log.level = new.log.level
         drainTimeout = new.drainTimeout
         let kept = Set(kept(under: new).map(\.credential))

@@ -29,7 +29,7 @@ extension Gateway {
         configuration.withLock { $0 = running }
         credentials.withLock { $0 = running.credentials }
         forwarder.credentialsChanged()
-        store.apply(running.queueRules)
+        store.apply(running.queueRules, running.queueBounds)
         devices.routes.replace(RoutingTable(running))
         journal.level = running.log.level
         if let token = running.admin.token { adminToken.withLock { $0 = AdminToken(token) } }

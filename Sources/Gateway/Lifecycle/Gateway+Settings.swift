@@ -20,6 +20,16 @@ extension GatewayConfiguration {
         return settings
     }
 
+    var queueBounds: QueueBounds {
+        QueueBounds(
+            bytesMax: queue.bytesMax,
+            ageMax: queue.ageMax,
+            freeBytesMin: queue.freeBytesMin,
+            deadLetterAgeMax: queue.deadLetterAgeMax,
+            streamsMax: queue.streamsMax
+        )
+    }
+
     var queueRules: [String: DestinationRules] {
         Dictionary(
             destinations.map { ($0.name, $0.queueRules) },

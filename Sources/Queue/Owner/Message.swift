@@ -14,7 +14,7 @@ enum Message: Sendable {
     case postpone(Int64)
     case letters(LetterRequest)
     case flush(String)
-    case apply([String: DestinationRules])
+    case apply([String: DestinationRules], QueueBounds?)
     /// Delivery could not read this packet.
     case unreadable(Int64)
     case stop

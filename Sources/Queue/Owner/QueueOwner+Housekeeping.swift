@@ -10,6 +10,9 @@ extension QueueOwner {
             if nextHousekeeping <= time {
                 nextHousekeeping = time + configuration.tuning.housekeeping
                 try lookAround(store, time)
+            } else if store.isExpiring {
+                try expireSome(in: store)
+                publish()
             } else if isQuiet, store.hasSpareSpace {
                 try store.giveBack()
                 try store.commit()
@@ -28,28 +31,19 @@ extension QueueOwner {
         try measureRoom(store)
         let step = clock.follow()
         if step != .zero { store.clockStepped(by: step) }
-        let expired = try store.expire()
         try store.forgetRepeats()
-        let expiredLetters = try store.expireLetters()
         try store.giveBack()
-        try store.commit()
+        if !store.isExpiring {
+            store.lookForExpired()
+            store.hasExpiredLetters = true
+        }
+        try expireSome(in: store)
         announceChanges(in: store)
         announceDropped()
         announceCrowded(in: store)
         store.forgetOldest()
         countRepeats([], in: store)
-        for (destination, logs) in expired {
-            journal.warning(
-                "logs expired: they waited longer than max_age",
-                ["destination": destination, "logs": logs]
-            )
-        }
-        for (destination, letters) in expiredLetters {
-            journal.warning(
-                "dead letters expired: they are older than their max_age",
-                ["destination": destination, "letters": letters]
-            )
-        }
+        announceExpired()
         announceDiscards()
         checkBalance(of: store)
         // With the log empty the next start has nothing to replay, and a shorter file becomes so.

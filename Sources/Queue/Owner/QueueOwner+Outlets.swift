@@ -38,8 +38,9 @@ extension QueueOwner {
 
 extension QueueOwner {
     /// Also holds for a store that is opened later.
-    func apply(_ rules: [String: DestinationRules]) {
+    func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?) {
         configuration.destinations = rules
-        store?.apply(rules)
+        if let bounds { configuration.apply(bounds) }
+        store?.apply(configuration)
     }
 }

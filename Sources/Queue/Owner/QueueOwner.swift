@@ -52,6 +52,8 @@ final class QueueOwner {
     var nextWarningOf: [String: Moment] = [:]
     var droppedUnsaid: [String: Int] = [:]
     var nextDropped: [String: Moment] = [:]
+    var expiredUnsaid: [String: Int] = [:]
+    var expiredLettersUnsaid: [String: Int] = [:]
     /// Packets that delivery holds.
     var handed: Set<Int64> = []
     var lastCommit = Moment(nanoseconds: 0)
@@ -87,8 +89,7 @@ final class QueueOwner {
             turn()
             if isStopping, appends.isEmpty { break }
             keepHouse(isQuiet: !hasNews)
-            let hasMore = departures.hasMore || store?.needsRoom == true
-            if appends.isEmpty, letters.isEmpty, !hasMore { wait() }
+            if !hasMore { wait() }
         }
         shutDown()
     }
@@ -105,7 +106,7 @@ final class QueueOwner {
                 // Told twice, a packet must not be handed over twice.
                 if handed.contains(number) { unreadable.insert(number) }
             case .flush(let name): flushes.append(name)
-            case .apply(let rules): apply(rules)
+            case .apply(let rules, let bounds): apply(rules, bounds)
             case .announce(let receiver): announceAll(to: receiver)
             case .retire(let receiver): retiredReceiver = receiver
             case .requestOf(let outlet, let count): request(count, for: outlet)
@@ -121,6 +122,12 @@ final class QueueOwner {
             }
         }
         return !messages.isEmpty
+    }
+
+    /// There is something to do without anybody asking.
+    private var hasMore: Bool {
+        if !appends.isEmpty || !letters.isEmpty || departures.hasMore { return true }
+        return store.map { $0.needsRoom || $0.isExpiring } ?? false
     }
 
     private func wait() {

@@ -1,23 +1,47 @@
 import System
 
 extension OpenStore {
-    /// Drops waiting rows that are older than the operator allows, a bounded number at a time, and
-    /// counts them as expired. Sealed packets are with delivery and stay. Returns the logs by
+    /// Looks for streams with rows that are older than the operator allows, unless some are known that are not
+    /// done with. It walks all streams.
+    func lookForExpired() {
+        guard knowsTime, expiring.isEmpty else { return }
+        let time = now()
+        expiring = everyStream.filter { stream in
+            stream.waitingRows > 0 && stream.oldest + ageMax(of: stream.destination) <= time
+        }
+    }
+
+    func ageMax(of destination: QueuedDestination) -> Duration {
+        destination.rules.ageMax ?? configuration.ageMax
+    }
+
+    /// Drops such rows until there are none or the time is over, and counts them as expired. Returns the logs by
     /// destination.
-    func expire(atMost rowsMax: Int = 10_000) throws(SQLiteError) -> [String: Int] {
-        guard knowsTime else { return [:] }
+    func expire(until deadline: Moment) throws(SQLiteError) -> [String: Int] {
         let time = now()
         var expired: [String: Int] = [:]
-        var left = rowsMax
-        for stream in everyStream where stream.waitingRows > 0 {
-            let ageMax = stream.destination.rules.ageMax ?? configuration.ageMax
-            guard stream.oldest + ageMax <= time else { continue }
-            guard left > 0 else { break }
-            let logs = try drop(from: stream, &left) { begin($0) + ageMax <= time }
+        while let stream = expiring.last, Moment.now < deadline {
+            // Its last row may have left since, and it with that: then nothing else of it may be asked.
+            guard stream.waitingRows > 0 else {
+                expiring.removeLast()
+                continue
+            }
+            let ageMax = ageMax(of: stream.destination)
+            var rows = Self.expiredRowsMax
+            var bytes = 0
+            let logs = try drop(from: stream, &rows) { row in
+                defer { bytes += row.size }
+                return bytes < Self.expiredBytesMax && begin(row) + ageMax <= time
+            }
             if logs > 0 { expired[stream.key.destination, default: 0] += logs }
+            if stream.waitingRows == 0 || stream.oldest + ageMax > time { expiring.removeLast() }
         }
         return expired
     }
+
+    /// Between two looks at the time.
+    private static let expiredRowsMax = 256
+    private static let expiredBytesMax = 2 << 20
 
     /// Removes waiting rows from the stream's front for as long as `isDue` says so, `left` at most, and counts
     /// them as expired. Returns the number of their logs.

@@ -2,8 +2,9 @@ import System
 
 extension OpenStore {
     /// Drops dead letters that are older than the operator allows, a bounded number at a time, and counts them
-    /// as expired. Returns how many that were by destination.
-    func expireLetters(atMost most: Int = 1000) throws(SQLiteError) -> [String: Int] {
+    /// as expired. Returns how many that were by destination. `hasExpiredLetters` tells when there are more.
+    func expireLetters(atMost most: Int = 250) throws(SQLiteError) -> [String: Int] {
+        hasExpiredLetters = false
         guard knowsTime else { return [:] }
         let due = now() - configuration.deadLetterAgeMax
         var portion = DeadQueries.Portion(letters: most, bytes: 4 << 20)
@@ -24,6 +25,7 @@ extension OpenStore {
                 inheritedUntil: isAnyInherited ? WallTime(nanoseconds: .min) : due - stepped
             ) { portion.take($0) }
         }
+        hasExpiredLetters = portion.isFull
         var expired: [String: Int] = [:]
         for letter in portion.letters {
             guard try exhume(letter) else { continue }

@@ -1,7 +1,7 @@
 extension OpenStore {
-    /// From now on other rules hold. What is sealed already stays as it is.
-    func apply(_ rules: [String: DestinationRules]) {
-        configuration.destinations = rules
+    /// From now on other rules and bounds hold. What is sealed already stays as it is.
+    func apply(_ new: QueueConfiguration) {
+        configuration = new
         for destination in destinations.values {
             destination.rules = configuration.rules(destination.name)
         }

@@ -48,6 +48,11 @@ final class OpenStore {
 
     var deadSums = DeadSums()
 
+    /// Streams with rows that are too old; and whether there are dead letters that are.
+    var expiring: [QueuedStream] = []
+    var hasExpiredLetters = false
+    var isExpiring: Bool { !expiring.isEmpty || hasExpiredLetters }
+
     /// Logs that an overflow dropped, by destination, since this was last looked at.
     var dropped: [String: Int] = [:]
     /// A bound is exceeded, and more could be dropped.

@@ -40,7 +40,7 @@ import Testing
         #expect(
             before.changes(to: after) == [
                 .init(key: "listen", isImmediate: false),
-                .init(key: "queue.max_bytes", isImmediate: false),
+                .init(key: "queue.max_bytes", isImmediate: true),
                 .init(key: "log.format", isImmediate: false),
                 .init(key: "log.level", isImmediate: true),
                 .init(key: "destinations.app.project", isImmediate: true),
@@ -176,6 +176,24 @@ import Testing
             gateway.report.destinations[0].endpoint == "http://localhost:\(sandbox.address.port)"
         )
         #expect(gateway.report.queue.destinations["default"]?.bytesMax == nil)
+    }
+
+    @Test("The queue's own bounds change at once")
+    func queueBounds() throws {
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let gateway = try Gateway(try TryOut.configuration(sandbox, directory), journal: .silent)
+        defer { gateway.stop(within: .zero) }
+        gateway.reload(
+            try TryOut.configuration(sandbox, directory) {
+                $0.queue.bytesMax = 1 << 20
+                $0.queue.ageMax = .seconds(60)
+                $0.queue.deadLetterAgeMax = .seconds(60)
+            }
+        )
+        #expect(eventually { gateway.report.queue.bytesMax == 1 << 20 })
+        #expect(gateway.configuration.withLock(\.queue.ageMax) == .seconds(60))
     }
 
     @Test("What delivery cannot go on with is refused as a whole")

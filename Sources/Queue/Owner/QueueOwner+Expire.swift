@@ -1,0 +1,36 @@
+import System
+
+extension QueueOwner {
+    /// Drops what is too old, in a transaction of its own that takes a bounded time: after an outage of days that
+    /// may be most of the queue, and appends go on in between.
+    func expireSome(in store: OpenStore) throws(SQLiteError) {
+        let deadline = Moment.now + Self.expiryTime
+        let logs = try store.expire(until: deadline)
+        var letters: [String: Int] = [:]
+        while store.hasExpiredLetters, Moment.now < deadline {
+            letters.merge(try store.expireLetters()) { $0 + $1 }
+        }
+        try store.commit()
+        expiredUnsaid.merge(logs) { $0 + $1 }
+        expiredLettersUnsaid.merge(letters) { $0 + $1 }
+    }
+
+    private static let expiryTime = Duration.milliseconds(12)
+
+    func announceExpired() {
+        for (destination, logs) in expiredUnsaid {
+            journal.warning(
+                "logs expired: they waited longer than max_age",
+                ["destination": destination, "logs": logs]
+            )
+        }
+        for (destination, letters) in expiredLettersUnsaid {
+            journal.warning(
+                "dead letters expired: they are older than their max_age",
+                ["destination": destination, "letters": letters]
+            )
+        }
+        expiredUnsaid.removeAll()
+        expiredLettersUnsaid.removeAll()
+    }
+}

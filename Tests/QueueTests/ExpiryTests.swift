@@ -1,0 +1,54 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct ExpiryTests {
+    let directory = TemporaryDirectory()
+    private let time = Locked(WallTime(seconds: 1_800_000_000))
+
+    @Test(
+        "However much is too old, it goes in steps of a bounded time, without waiting between them"
+    )
+    func keepsUp() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.durability = .normal
+        configuration.tuning.housekeeping = .seconds(3600)
+        configuration.ageMax = .seconds(60)
+        let door = try QueueDoor(configuration)
+        let clock = QueueClock { [time] in time.withLock { $0 } }
+        let owner = try QueueOwner(configuration, door, clock, .silent)
+        let store = try #require(owner.store)
+        let keys = (0..<500).map { StreamKey.named("\($0)") }
+        for round in 0..<30 {
+            let batches = keys.map { Batch(stream: $0, logs: logs([round])) }
+            #expect(try store.stage(batches) == nil)
+            try store.writeStaged()
+            try store.commit()
+        }
+        time.withLock { $0 = WallTime(seconds: $0.seconds + 61) }
+        let young = Batch(stream: keys[0], logs: logs([30]))
+        #expect(try store.stage([young]) == nil)
+        try store.writeStaged()
+        try store.commit()
+
+        // Without time nothing is done, and nothing is forgotten.
+        store.lookForExpired()
+        #expect(try store.expire(until: Moment(nanoseconds: 0)).isEmpty && store.isExpiring)
+
+        var longest = Duration.zero
+        repeat {
+            let start = Moment.now
+            owner.keepHouse(isQuiet: false)
+            longest = max(longest, .now - start)
+        } while store.isExpiring
+        let ledger = store.destination("app").ledger
+        #expect(ledger.expired == 15_000 && ledger.queued == 1 && ledger.isClosed)
+        #expect(store.rows == 1 && store.imbalances().isEmpty)
+        // Much more than a step may take, since the machine may be busy.
+        #expect(longest < .milliseconds(500))
+        owner.keepHouse(isQuiet: true)
+        #expect(store.rows == 1)
+    }
+}
