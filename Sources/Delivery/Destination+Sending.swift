@@ -103,10 +103,10 @@ extension Destination {
                     try surroundings.source.blocks(of: lease.packet)
                 }
         } catch {
-            if error.kind == .corrupt {
-                voided(outlet, error.description)
-            } else {
-                unread(lease, of: outlet, error.description, now)
+            switch error.kind {
+            case .corrupt: voided(outlet, error.description)
+            case .withdrawn: ended(outlet)
+            default: unread(lease, of: outlet, error.description, now)
             }
             return nil
         }

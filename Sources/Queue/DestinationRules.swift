@@ -9,6 +9,8 @@ package struct DestinationRules: Sendable, Equatable {
     }
 
     package var packet = PacketLimits()
+    /// Where all its logs go, whatever logstore they came for; nil leaves each where it came for.
+    package var logstore: String?
     /// Queued bytes of this destination, dead letters included; nil has no bound but the queue's own.
     package var bytesMax: Int?
     /// Logs that wait longer are dropped and counted as expired; nil is the queue's own age.

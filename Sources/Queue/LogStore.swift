@@ -139,6 +139,10 @@ extension LogStore: PacketSource {
     }
 
     package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
+        if door.recalls.contains(packet.number) {
+            door.post(.unreadable(packet.number))
+            throw QueueError(.withdrawn, "packet \(packet.number) is taken back by the queue.")
+        }
         if let recent = packet.recent { return recent }
         do throws(QueueError) {
             return try door.reader.withLock { reader throws(QueueError) in

@@ -30,8 +30,9 @@ package protocol PacketSource: Sendable {
     /// recent, else read from disk through the read-only connection.
     ///
     /// A `corrupt` error voids the packet: forget it and request another in its place. What can still be
-    /// read of it is handed over in a new packet, the rest is counted as discarded. After any other error
-    /// the packet stands, and can be read later.
+    /// read of it is handed over in a new packet, the rest is counted as discarded. So does `withdrawn`: the logs
+    /// grew too old, or are handed over again for another logstore. After any other error the packet stands, and
+    /// can be read later.
     func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock]
 
     /// The packet is stored at the destination: removes it and counts its logs as delivered.

@@ -7,6 +7,8 @@ package struct QueueError: Error, Equatable, Sendable, CustomStringConvertible {
         case directory
         case diskFull
         case corrupt
+        /// The queue wants the packet back.
+        case withdrawn
         /// Written by a newer Sluice.
         case newerSchema
         case io

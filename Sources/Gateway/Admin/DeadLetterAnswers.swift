@@ -61,6 +61,14 @@ extension DeadLetterEditOutcome {
             return ErrorShape.plain.response(
                 Refusal(413, "PostBodyTooLarge", "a log has at most \(bytesMax) bytes")
             )
+        case .otherLogstore(let logstore):
+            return ErrorShape.plain.response(
+                Refusal(
+                    409,
+                    "ParameterInvalid",
+                    "its destination delivers to \(logstore) alone; only one with logstore: \"*\" has others"
+                )
+            )
         case .refused(let admission): return ErrorShape.plain.response(Refusal(admission))
         case .busy: return ErrorShape.plain.response(.changesWait)
         }

@@ -41,6 +41,7 @@ extension GatewayConfiguration {
 extension Destination {
     var queueRules: DestinationRules {
         var rules = DestinationRules(packet: packetLimits)
+        if case .named(let name) = logstore { rules.logstore = name }
         rules.bytesMax = backlog.bytesMax
         rules.ageMax = backlog.ageMax
         rules.overflow = backlog.overflow

@@ -52,6 +52,8 @@ package enum DeadLetterEditOutcome: Sendable {
     case unreadable
     /// It would be larger than one request to SLS can be.
     case tooLarge(bytesMax: Int)
+    /// Its destination delivers to this logstore alone.
+    case otherLogstore(String)
     case refused(QueueAdmission)
     /// Too many changes wait already.
     case busy

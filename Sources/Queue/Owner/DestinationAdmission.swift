@@ -2,7 +2,7 @@
 struct DestinationAdmission: Equatable {
     /// Whether there is room for more bytes.
     var bytes: QueueAdmission
-    /// Set while as many logstores have logs as may: others must wait.
+    /// Set while others must wait for a place.
     var onlyLogstores: Set<String>?
 
     func of(_ logstore: String) -> QueueAdmission {

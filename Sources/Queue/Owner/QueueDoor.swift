@@ -10,6 +10,8 @@ final class QueueDoor: Sendable {
     let reader: Locked<PayloadReader>
     let letters: Locked<DeadLetterReader>
     let tuning: QueueTuning
+    /// Packets that delivery is to give back.
+    let recalls = Recalls()
 
     /// Of the queue, and whether that of some destination differs: only then is the table looked at.
     private let admissionCode = Atomic<UInt8>(0)

@@ -35,12 +35,3 @@ extension QueueOwner {
         demand.raise(outlet, by: count)
     }
 }
-
-extension QueueOwner {
-    /// Also holds for a store that is opened later.
-    func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?) {
-        configuration.destinations = rules
-        if let bounds { configuration.apply(bounds) }
-        store?.apply(configuration)
-    }
-}

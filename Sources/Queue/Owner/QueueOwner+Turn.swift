@@ -7,7 +7,7 @@ extension QueueOwner {
         var taken: [(append: Append, outcome: AppendOutcome)] = []
         do throws(SQLiteError) {
             for number in acknowledged { try store.acknowledge(number) }
-            for number in unreadable { try mend(number, in: store) }
+            for number in unreadable { try takeBack(number, in: store) }
             try takeDepartures(in: store)
             try changeLetters(in: store)
             try relane(in: store)
@@ -95,6 +95,7 @@ extension QueueOwner {
         unreadable.removeAll(keepingCapacity: true)
         flushes.removeAll(keepingCapacity: true)
         settleDepartures()
+        door.recalls.keep(handed)
         for packet in sealed {
             handed.insert(packet.number)
             demand.meet(packet.stream.outlet)

@@ -17,6 +17,7 @@ extension OpenStore {
             ledger.delivered += logs
             ledger.queued -= logs
         }
+        try prove(stream.outlet)
         try rest(stream)
     }
 }

@@ -62,9 +62,8 @@ extension OpenStore {
         outlets: Set<Outlet>
     ) -> QueueAdmission? {
         guard !outlets.isEmpty else { return nil }
-        let more = outlets.count { $0.destination == destination.name }
-        let sum = destination.busyLogstores.count + more
-        return more == 0 || sum <= destination.rules.logstoresMax ? nil : .tooManyLogstores
+        let new = outlets.filter { $0.destination == destination.name }.map(\.logstore)
+        return new.isEmpty || destination.hasPlaces(for: Set(new)) ? nil : .tooManyLogstores
     }
 
     /// Where the oldest logs make room, all that wait could: they are dropped once it is known how many must.
@@ -96,10 +95,9 @@ extension OpenStore {
     }
 
     func admission(of destination: QueuedDestination) -> DestinationAdmission {
-        let isCrowded = destination.busyLogstores.count >= destination.rules.logstoresMax
-        return DestinationAdmission(
+        DestinationAdmission(
             bytes: refusal(destination, more: 0, margins: true) ?? .open,
-            onlyLogstores: isCrowded ? destination.busyLogstores : nil
+            onlyLogstores: destination.onlyLogstores
         )
     }
 }

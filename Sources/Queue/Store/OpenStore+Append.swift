@@ -4,6 +4,7 @@ import System
 extension OpenStore {
     /// Takes the batches into the transaction at hand, or says why it cannot.
     func stage(_ batches: [Batch]) throws(SQLiteError) -> QueueAdmission? {
+        let batches = addressed(batches)
         let time = now()
         if let refusal = reserve(batches, time) { return refusal }
         for batch in batches where batch.logs.count > 0 {

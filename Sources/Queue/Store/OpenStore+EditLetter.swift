@@ -14,6 +14,11 @@ extension OpenStore {
             return .tooLarge(bytesMax: Self.letterBytesMax)
         }
         let stream = old.record.stream
+        if let logstore = configuration.rules(stream.destination).logstore,
+            let wanted = edit.logstore, wanted != logstore
+        {
+            return .otherLogstore(logstore)
+        }
         let record = DeadRecord(
             id: id,
             stream: StreamKey(

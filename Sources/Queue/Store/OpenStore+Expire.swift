@@ -1,11 +1,12 @@
 import System
 
 extension OpenStore {
-    /// Looks for streams with rows that are older than the operator allows, unless some are known that are not
-    /// done with. It walks all streams.
+    /// Looks for streams and packets with rows that are older than the operator allows, unless some are known that
+    /// are not done with. It walks all of them.
     func lookForExpired() {
         guard knowsTime, expiring.isEmpty else { return }
         let time = now()
+        expiringPackets = packets.values.filter { isExpired($0, time) }.map(\.record.number)
         expiring = everyStream.filter { stream in
             stream.waitingRows > 0 && stream.oldest + ageMax(of: stream.destination) <= time
         }

@@ -21,12 +21,13 @@ extension OpenStore {
         ids = IdentifierSupply(after: try IdentifierSupply.highest(database.connection))
         inherit()
         for (name, ledger) in try database.ledgers() { destination(name).ledger = ledger }
+        try recoverProven()
         let records = try database.streams()
         var byID: [Int64: QueuedStream] = [:]
         byID.reserveCapacity(records.count)
         streams.reserveCapacity(records.count)
         for record in records {
-            let stream = QueuedStream(record, outlet(record.key.outlet))
+            let stream = QueuedStream(record, outlet(addressed(record.key).outlet))
             byID[record.id] = stream
             enter(stream)
         }

@@ -48,10 +48,13 @@ final class OpenStore {
 
     var deadSums = DeadSums()
 
-    /// Streams with rows that are too old; and whether there are dead letters that are.
+    /// Streams and packets with rows that are too old; and whether there are dead letters that are.
     var expiring: [QueuedStream] = []
+    var expiringPackets: [Int64] = []
     var hasExpiredLetters = false
-    var isExpiring: Bool { !expiring.isEmpty || hasExpiredLetters }
+    var isExpiring: Bool {
+        !expiring.isEmpty || !expiringPackets.isEmpty || hasExpiredLetters
+    }
 
     /// Logs that an overflow dropped, by destination, since this was last looked at.
     var dropped: [String: Int] = [:]

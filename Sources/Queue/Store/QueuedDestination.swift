@@ -26,6 +26,8 @@ final class QueuedDestination {
     var hasDropped = false
     /// Logstores that have logs in the queue.
     var busyLogstores: Set<String> = []
+    /// Logstores that have taken a packet once, so they exist.
+    var provenLogstores: Set<String> = []
 
     init(name: String, rules: DestinationRules, ledger: Ledger) {
         self.name = name

@@ -1,6 +1,8 @@
+import Delivery
 import Net
 import Queue
 import SLS
+import Sandbox
 import System
 import Testing
 
@@ -194,6 +196,43 @@ import Testing
         )
         #expect(eventually { gateway.report.queue.bytesMax == 1 << 20 })
         #expect(gateway.configuration.withLock(\.queue.ageMax) == .seconds(60))
+    }
+
+    @Test(
+        "A corrected logstore holds for what is queued, also for what was refused under the other name"
+    )
+    func correctedLogstore() throws {
+        let directory = TemporaryDirectory()
+        let partner = try SandboxPartner(.silent)
+        defer { partner.stop() }
+        let key = Credential(accessKeyID: "key", secret: Secret("secret"))
+        var strict = SandboxConfiguration(
+            listen: ListenAddress(host: "127.0.0.1", port: 0),
+            keys: [key]
+        )
+        strict.logstores = ["right"]
+        let sandbox = try SandboxServer(strict, journal: .silent)
+        defer { sandbox.stop() }
+        let endpoint = try Endpoint(parsing: "http://localhost:\(sandbox.address.port)")
+        func configuration(_ logstore: String) throws -> GatewayConfiguration {
+            try TryOut.configuration(partner, directory) {
+                $0.credentials["sandbox"] = key
+                $0.destinations[0].endpoints = [endpoint]
+                $0.destinations[0].logstore = .named(logstore)
+            }
+        }
+        let gateway = try Gateway(try configuration("typo"), journal: .silent)
+        defer { gateway.stop(within: .zero) }
+        let devices = Client(address: gateway.deviceAddress)
+        for number in 0..<3 {
+            #expect(try devices.post("/logs/hello", #"{"a":\#(number)}"#.utf8).status == 200)
+            #expect(eventually { gateway.report.destinations[0].delivery.failuresInARow > 0 })
+        }
+        gateway.reload(try configuration("right"))
+        #expect(eventually { gateway.report.queue.ledger.delivered == 3 })
+        #expect(gateway.report.queue.ledger.isClosed)
+        let arrived = try Client(address: sandbox.address).get("/logs?logstore=right").text
+        for number in 0..<3 { #expect(arrived.contains(#""a":"\#(number)""#), "\(arrived)") }
     }
 
     @Test("What delivery cannot go on with is refused as a whole")

@@ -1,0 +1,35 @@
+import System
+
+extension QueueOwner {
+    /// Also holds for a store that is opened later.
+    func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?) {
+        var new = configuration
+        new.destinations = rules
+        if let bounds { new.apply(bounds) }
+        let moved = store?.moved(by: new) ?? []
+        configuration = new
+        guard let store, !moved.isEmpty else {
+            store?.apply(new)
+            return
+        }
+        // Delivery has these under a name that holds no more.
+        for number in handed {
+            guard let packet = store.packets[number] else { continue }
+            if moved.contains(packet.stream.key.destination) { door.recalls.insert(number) }
+        }
+        reread()
+    }
+
+    /// Streams get other places only when they are read from the disk. It is rare, and takes as long as a start.
+    private func reread() {
+        door.stopReading()
+        store = nil
+        do {
+            try open()
+        } catch {
+            problem = error
+            retry.failed()
+        }
+        publish()
+    }
+}
