@@ -135,30 +135,3 @@ final class QueueDoor: Sendable {
         }
     }
 }
-
-extension QueueAdmission {
-    fileprivate var code: UInt8 {
-        switch self {
-        case .open: 0
-        case .full: 1
-        case .diskFull: 2
-        case .failing: 3
-        case .stopping: 4
-        case .destinationFull: 5
-        case .tooManyLogstores: 6
-        }
-    }
-
-    fileprivate init(code: UInt8) {
-        self =
-            switch code {
-            case 0: .open
-            case 1: .full
-            case 2: .diskFull
-            case 3: .failing
-            case 5: .destinationFull
-            case 6: .tooManyLogstores
-            default: .stopping
-            }
-    }
-}

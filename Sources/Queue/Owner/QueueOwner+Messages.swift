@@ -1,0 +1,34 @@
+import System
+
+extension QueueOwner {
+    /// Whether there were any.
+    func takeMessages() -> Bool {
+        let messages = door.mailbox.takeAll()
+        for message in messages {
+            switch message {
+            case .append(let append): appends.append(append)
+            case .deliver(let receiver): self.receiver = receiver
+            case .request(let count, let name): demand.raise(name, by: count)
+            case .acknowledge(let number): acknowledged.append(number)
+            case .unreadable(let number):
+                // Told twice, a packet must not be handed over twice.
+                if handed.contains(number) { unreadable.insert(number) }
+            case .flush(let name): flushes.append(name)
+            case .apply(let rules, let bounds): apply(rules, bounds)
+            case .announce(let receiver): announceAll(to: receiver)
+            case .retire(let receiver): retiredReceiver = receiver
+            case .requestOf(let outlet, let count): request(count, for: outlet)
+            case .isolate(let number, let reason):
+                if handed.contains(number) { departures.isolate(number, because: reason) }
+            case .discard(let number, let reason):
+                if handed.contains(number) { departures.discards.append((number, reason)) }
+            case .letters(let request): take(request)
+            case .relane(let number): noteRelane(number)
+            case .setAside(let number): store?.setAside(number)
+            case .postpone(let number): postpone(number)
+            case .stop: isStopping = true
+            }
+        }
+        return !messages.isEmpty
+    }
+}

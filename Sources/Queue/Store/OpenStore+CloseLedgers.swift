@@ -1,0 +1,36 @@
+extension OpenStore {
+    /// The ledger must agree with the rows and the dead letters. Should it not, these are right, and the
+    /// difference gets a place where an operator sees it.
+    func closeLedgers(
+        _ queued: [String: Int64]
+    ) throws(SQLiteError) -> [(destination: String, counted: Int64, found: Int64)] {
+        for name in queued.keys { _ = destination(name) }
+        var repaired: [(destination: String, counted: Int64, found: Int64)] = []
+        for destination in destinations.values {
+            let found = queued[destination.name] ?? 0
+            let dead = Int64(destination.deadLetters)
+            let before = destination.ledger
+            guard before.queued != found || before.dead != dead || !before.isClosed else {
+                continue
+            }
+            repaired.append((destination.name, before.queued + before.dead, found + dead))
+            destination.change { $0.close(queued: found, dead: dead) }
+        }
+        return repaired
+    }
+}
+
+extension Ledger {
+    /// Sets what is queued and dead to what was found: logs that are gone count as discarded, logs that nobody
+    /// counted as accepted.
+    mutating func close(queued: Int64, dead: Int64) {
+        self.queued = queued
+        self.dead = dead
+        let missing = accepted - (delivered + queued + dead + expired + discarded)
+        if missing > 0 {
+            discarded += missing
+        } else {
+            accepted -= missing
+        }
+    }
+}
