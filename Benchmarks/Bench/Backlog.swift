@@ -93,7 +93,7 @@ private struct Backlog {
         store.deliver { packets in
             for packet in packets { arrived.post(packet) }
         }
-        store.request(64, for: "bench")
+        store.request(64, for: keys[0].outlet)
         let isOver = Locked(false)
         let slowest = Locked(Duration.zero)
         let appended = Locked(0)
@@ -122,7 +122,7 @@ private struct Backlog {
                 packets += 1
                 for block in blocks { bytes += block.compressed.count }
                 store.acknowledge(packet)
-                store.request(1, for: "bench")
+                store.request(1, for: packet.stream.outlet)
             }
             guard Moment.now - said > .seconds(10) else { continue }
             said = .now

@@ -13,12 +13,8 @@ extension LogStore: PacketSource {
         door.post(.retire(receiver))
     }
 
-    package func request(_ count: Int, for destination: String) {
-        door.post(.request(count, destination: destination))
-    }
-
     package func request(_ count: Int, for outlet: Outlet) {
-        door.post(.requestOf(outlet, count))
+        door.post(.request(count, outlet))
     }
 
     package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {

@@ -19,11 +19,9 @@ package protocol PacketSource: Sendable {
     /// asked of them. They are announced again with their next log.
     func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
 
-    /// Raises by `count` how many packets of a destination may be handed over. Packets sealed in an
-    /// earlier life come first, then streams that reached their size or age, oldest first.
-    func request(_ count: Int, for destination: String)
-
-    /// The same for one outlet, of those that were announced. No more than 4096 are remembered.
+    /// Raises by `count` how many packets of an outlet, of those that were announced, may be handed over; no more
+    /// than 4096 are remembered. Packets sealed in an earlier life come first, then streams that reached their
+    /// size or age, oldest first, and with all of them in turn pieces of refused packets.
     func request(_ count: Int, for outlet: Outlet)
 
     /// The packet's content, in order. Called on the consumer's thread: from memory when the rows are

@@ -56,7 +56,7 @@ private func live(_ path: String, from first: Int, killedAfter millis: UInt32) t
         }
         store.request(packets.count, for: "app")
     }
-    store.request(4, for: "app")
+    store.requestOnceKnown(4)
     let killer = try Worker("killer") {
         usleep(millis * 1000)
         kill(getpid(), SIGKILL)

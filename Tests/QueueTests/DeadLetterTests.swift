@@ -167,7 +167,7 @@ import Testing
         #expect(store.replaying(.ids([letter.id])).changed == 1)
         let consumer = Consumer(store)
         store.flush("app")
-        let packet = consumer.packets(1)[0]
+        let packet = consumer.packets(1, of: .named("second"))[0]
         #expect(packet.stream.logstore == "second" && packet.stream.trailer == trailer)
         let log = try entries(store.blocks(of: packet))[0]
         #expect(log.time.seconds == 78)

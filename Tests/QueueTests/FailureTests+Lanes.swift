@@ -17,7 +17,7 @@ extension FailureTests {
         configuration.destinations = ["app": rules]
         let store = try LogStore(configuration, journal: .silent)
         let consumer = Consumer(store)
-        store.request(4, for: "app")
+        store.requestOnceKnown(4)
         var generator = SeededGenerator(seed: seed)
         var sent: [Lane: String] = [:]
         var held: [SealedPacket] = []

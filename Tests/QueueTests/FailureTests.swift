@@ -74,7 +74,7 @@ import Testing
         let store = try open()
         var generator = SeededGenerator(seed: 11)
         let consumer = Consumer(store)
-        store.request(3, for: "app")
+        store.requestOnceKnown(3)
         var stored: Set<Int> = []
         var delivered: [Int] = []
         func takeAll() throws {

@@ -97,6 +97,21 @@ extension LogStore {
         try numbers(blocks(of: packet))
     }
 
+    /// Asks for so many packets of each logstore that tests use; of those that have had no logs nothing is
+    /// remembered.
+    func request(_ count: Int, for destination: String) {
+        for logstore in ["app-log", "x", "y", "z", "0", "1", "2"] {
+            request(count, for: .named(logstore, destination: destination))
+        }
+    }
+
+    /// Asks for so many packets of each outlet as soon as it is known, as delivery does.
+    func requestOnceKnown(_ count: Int) {
+        announceOutlets { [weak self] outlets in
+            for outlet in outlets { self?.request(count, for: outlet) }
+        }
+    }
+
     /// Waits until the status says so.
     func wait(until isSo: (QueueStatus) -> Bool) {
         let pause = Awaited<Void>()

@@ -48,7 +48,7 @@ import Testing
         defer { store.close() }
         let consumer = Consumer(store)
         let start = Moment.now
-        store.request(1, for: "app")
+        store.requestOnceKnown(1)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<3)))
         _ = store.store(Batch(stream: .named("a"), logs: logs(3..<5)))
         #expect(try consumer.next().map(store.contents) == [Array(0..<5)])

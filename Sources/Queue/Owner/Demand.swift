@@ -4,40 +4,21 @@ struct Demand {
     static let most = 4096
 
     private(set) var byOutlet: [Outlet: Int] = [:]
-    /// Of any outlet of a destination.
-    private(set) var byDestination: [String: Int] = [:]
-    /// Of a destination in either way.
+    /// Of all outlets of a destination.
     private(set) var totals: [String: Int] = [:]
 
     mutating func raise(_ outlet: Outlet, by count: Int) {
         let before = byOutlet[outlet] ?? 0
-        let after = Self.sum(before, count)
+        let after = min(Self.most, before + max(0, min(count, Self.most)))
         byOutlet[outlet] = after
         totals[outlet.destination, default: 0] += after - before
     }
 
-    mutating func raise(_ destination: String, by count: Int) {
-        let before = byDestination[destination] ?? 0
-        let after = Self.sum(before, count)
-        byDestination[destination] = after
-        totals[destination, default: 0] += after - before
-    }
-
-    private static func sum(_ before: Int, _ more: Int) -> Int {
-        min(most, before + max(0, min(more, most)))
-    }
-
-    /// One packet was handed over. Those that were asked for by outlet are gathered first.
+    /// One packet was handed over.
     mutating func meet(_ outlet: Outlet) {
-        let name = outlet.destination
-        if let left = byOutlet[outlet], left > 0 {
-            byOutlet[outlet] = left - 1
-        } else if let left = byDestination[name], left > 0 {
-            byDestination[name] = left - 1
-        } else {
-            return
-        }
-        totals[name, default: 0] -= 1
+        guard let left = byOutlet[outlet], left > 0 else { return }
+        byOutlet[outlet] = left - 1
+        totals[outlet.destination, default: 0] -= 1
     }
 
     mutating func forget(_ outlet: Outlet) {

@@ -8,7 +8,6 @@ extension QueueOwner {
             switch message {
             case .append(let append): appends.append(append)
             case .deliver(let receiver): self.receiver = receiver
-            case .request(let count, let name): demand.raise(name, by: count)
             case .acknowledge(let number): acknowledged.append(number)
             case .unreadable(let number):
                 // Told twice, a packet must not be handed over twice.
@@ -17,7 +16,7 @@ extension QueueOwner {
             case .apply(let rules, let bounds): apply(rules, bounds)
             case .announce(let receiver): announceAll(to: receiver)
             case .retire(let receiver): retiredReceiver = receiver
-            case .requestOf(let outlet, let count): request(count, for: outlet)
+            case .request(let count, let outlet): request(count, for: outlet)
             case .isolate(let number, let reason):
                 if handed.contains(number) { departures.isolate(number, because: reason) }
             case .discard(let number, let reason):

@@ -14,13 +14,6 @@ extension OpenStore {
                 gathered.append(packet)
             }
         }
-        for (name, count) in demand.byDestination where count > 0 {
-            guard let destination = destinations[name] else { continue }
-            for _ in 0..<count {
-                guard let packet = try nextPacket(ofAny: destination, time) else { break }
-                gathered.append(packet)
-            }
-        }
         return gathered
     }
 
@@ -67,32 +60,15 @@ extension OpenStore {
         return packet
     }
 
-    private func nextPacket(
-        ofAny destination: QueuedDestination,
-        _ time: WallTime
-    ) throws(SQLiteError) -> SealedPacket? {
-        let outlets = Array(destination.outlets.values)
-        for _ in outlets {
-            destination.turn += 1
-            let outlet = outlets[destination.turn % outlets.count]
-            if let packet = try nextPacket(of: outlet, time) { return packet }
-        }
-        return nil
-    }
-
     /// When the next stream comes of age that somebody asks for.
     func nextDue(_ demand: Demand) -> WallTime? {
         var due: WallTime?
-        func note(_ outlet: QueuedOutlet?) {
-            // Where no lane is free the next acknowledgement is waited for, not the time.
-            guard let outlet, outlet.hasFreeLane, let time = outlet.nextDue else { return }
-            due = min(due ?? time, time)
-        }
         for (name, count) in demand.byOutlet where count > 0 {
-            note(destinations[name.destination]?.outlets[name.logstore])
-        }
-        for (name, count) in demand.byDestination where count > 0 {
-            destinations[name]?.outlets.values.forEach(note)
+            // Where no lane is free the next acknowledgement is waited for, not the time.
+            guard let outlet = destinations[name.destination]?.outlets[name.logstore],
+                outlet.hasFreeLane, let time = outlet.nextDue
+            else { continue }
+            due = min(due ?? time, time)
         }
         return due
     }

@@ -8,8 +8,6 @@ final class QueuedDestination {
 
     /// By logstore: those of which a stream is known.
     var outlets: [String: QueuedOutlet] = [:]
-    /// Whose turn it is when packets of any of them are asked for.
-    var turn = 0
     /// Sealed and not acknowledged.
     var packetCount = 0
     /// What its bound counts, and what of that are rows that wait.

@@ -166,7 +166,6 @@ final class MemorySource: PacketSource {
         handOver()
     }
 
-    func request(_ count: Int, for destination: String) {}
     func flush(_ destination: String) {}
 
     func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
