@@ -36,7 +36,7 @@ extension QueueOwner {
         if try !expire(number, in: store) { try mend(number, in: store) }
     }
 
-    private static let expiryTime = Duration.milliseconds(12)
+    private static let expiryTime = Duration.milliseconds(8)
 
     func announceExpired() {
         for (destination, logs) in expiredUnsaid {
