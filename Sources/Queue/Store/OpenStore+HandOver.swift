@@ -5,13 +5,13 @@ extension OpenStore {
     func packets(for demand: Demand) throws(SQLiteError) -> [SealedPacket] {
         var gathered: [SealedPacket] = []
         let time = now()
-        for (name, count) in demand.byOutlet where count > 0 {
-            guard let outlet = destinations[name.destination]?.outlets[name.logstore] else {
-                continue
-            }
-            for _ in 0..<count {
-                guard let packet = try nextPacket(of: outlet, time) else { break }
-                gathered.append(packet)
+        // Of many outlets most have nothing to give, and to ask each by its name would cost more than to look.
+        for destination in destinations.values where demand.totals[destination.name] ?? 0 > 0 {
+            for outlet in destination.outlets.values where outlet.mayGive(time) {
+                for _ in 0..<(demand.byOutlet[outlet.name] ?? 0) {
+                    guard let packet = try nextPacket(of: outlet, time) else { break }
+                    gathered.append(packet)
+                }
             }
         }
         return gathered
@@ -63,12 +63,14 @@ extension OpenStore {
     /// When the next stream comes of age that somebody asks for.
     func nextDue(_ demand: Demand) -> WallTime? {
         var due: WallTime?
-        for (name, count) in demand.byOutlet where count > 0 {
-            // Where no lane is free the next acknowledgement is waited for, not the time.
-            guard let outlet = destinations[name.destination]?.outlets[name.logstore],
-                outlet.hasFreeLane, let time = outlet.nextDue
-            else { continue }
-            due = min(due ?? time, time)
+        for destination in destinations.values where demand.totals[destination.name] ?? 0 > 0 {
+            for outlet in destination.outlets.values {
+                // Where no lane is free the next acknowledgement is waited for, not the time.
+                guard let time = outlet.nextDue, due.map({ time < $0 }) ?? true,
+                    demand.byOutlet[outlet.name] ?? 0 > 0, outlet.hasFreeLane
+                else { continue }
+                due = time
+            }
         }
         return due
     }

@@ -100,6 +100,12 @@ final class QueuedOutlet {
         return ripe.next(freshPercent: destination.rules.freshPercent) { isFresh($0, now) }
     }
 
+    /// Whether there may be a packet to hand over. Cheap: each commit asks every outlet.
+    func mayGive(_ now: WallTime) -> Bool {
+        ripe.count > 0 || !pieces.isEmpty || !sealedBefore.isEmpty || !postponed.isEmpty
+            || nextDue.map { $0 <= now } ?? false
+    }
+
     /// When the next stream comes of age.
     var nextDue: WallTime? { aging.first?.due }
 }
