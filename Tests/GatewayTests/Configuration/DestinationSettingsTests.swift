@@ -35,7 +35,9 @@ private func destination(
         #expect(plain.backlog == .init())
         #expect(plain.intake == .init())
         #expect(plain.intake.logDelayMax == .seconds(167 * 3600))
-        #expect(plain.queueRules == DestinationRules())
+        var rules = DestinationRules()
+        rules.logstore = "app-log"
+        #expect(plain.queueRules == rules)
     }
 
     @Test("How it is sent")
