@@ -11,37 +11,19 @@ package struct Credential: Sendable, Equatable {
     }
 }
 
-/// A text that must not be seen: printing it shows dots.
-package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
-    CustomReflectable
-{
-    private let text: String
-
-    package init(_ text: String) {
-        self.text = text
-    }
-
-    /// For signing only.
-    package var revealed: String { text }
-
-    package var description: String { "•••" }
-    package var debugDescription: String { "•••" }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
-}
-
 extension Credential {
     /// Why the credential cannot be sent, in one sentence without its content; nil when it can.
     ///
     /// A line break at the end is what a secret read from a file typically has; inside a header it
     /// would also start a header of its own.
     package var problem: String? {
-        func isPrintable(_ text: String) -> Bool {
-            !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+        func isPrintable(_ bytes: some Collection<UInt8>) -> Bool {
+            !bytes.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
         }
         let unusable = "is empty or contains a space, a line break or a character other than ASCII"
-        if !isPrintable(accessKeyID) { return "the access key id \(unusable)" }
-        if !isPrintable(secret.revealed) { return "the access key secret \(unusable)" }
-        if let securityToken, !isPrintable(securityToken.revealed) {
+        if !isPrintable(accessKeyID.utf8) { return "the access key id \(unusable)" }
+        if !secret.withBytes({ isPrintable($0) }) { return "the access key secret \(unusable)" }
+        if let securityToken, !securityToken.withBytes({ isPrintable($0) }) {
             return "the security token \(unusable)"
         }
         return nil

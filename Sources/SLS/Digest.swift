@@ -35,15 +35,19 @@ package enum Digest {
     }
 
     package static func hmacSHA1(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
-        authenticate(message, key: key, EVP_sha1(), byteCount: 20)
+        key.withUnsafeBytes { authenticate(message, key: $0, EVP_sha1(), byteCount: 20) }
     }
 
     package static func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
-        authenticate(message, key: key, EVP_sha256(), byteCount: 32)
+        key.withUnsafeBytes { authenticate(message, key: $0, EVP_sha256(), byteCount: 32) }
     }
 
-    package static func hmacSHA1(key: String, _ message: String) -> [UInt8] {
-        hmacSHA1(key: Array(key.utf8), Array(message.utf8))
+    package static func hmacSHA1(key: UnsafeRawBufferPointer, _ message: String) -> [UInt8] {
+        authenticate(Array(message.utf8), key: key, EVP_sha1(), byteCount: 20)
+    }
+
+    package static func hmacSHA256(key: UnsafeRawBufferPointer, _ message: String) -> [UInt8] {
+        authenticate(Array(message.utf8), key: key, EVP_sha256(), byteCount: 32)
     }
 
     package static func hmacSHA256(key: [UInt8], _ message: String) -> [UInt8] {
@@ -86,14 +90,14 @@ package enum Digest {
 
     private static func authenticate(
         _ message: [UInt8],
-        key: [UInt8],
+        key: UnsafeRawBufferPointer,
         _ algorithm: OpaquePointer?,
         byteCount: Int
     ) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: byteCount) { output, filled in
             let done = HMAC(
                 algorithm,
-                key,
+                key.baseAddress ?? noBytes,
                 CInt(key.count),
                 message,
                 message.count,
@@ -105,3 +109,6 @@ package enum Digest {
         }
     }
 }
+
+/// Where a key of length nothing starts: OpenSSL takes a null pointer for one that is left unchanged.
+private nonisolated(unsafe) let noBytes = UnsafeRawPointer(bitPattern: 1)

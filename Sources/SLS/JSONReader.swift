@@ -1,17 +1,17 @@
-/// Reads a small JSON text token by token (RFC 8259). For error bodies of a few hundred bytes; logs go
-/// through simdjson.
-struct JSONReader {
+/// Reads a small JSON text token by token (RFC 8259). For error bodies and credentials of at most some
+/// kilobytes; logs go through simdjson.
+package struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
 
     /// Deeper than any answer goes, and shallow enough for any stack.
     private static let depthMax = 16
 
-    init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    var isAtEnd: Bool {
+    package var isAtEnd: Bool {
         mutating get {
             skipSpace()
             return position == bytes.count
@@ -19,7 +19,7 @@ struct JSONReader {
     }
 
     /// Takes the punctuation when it comes next.
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    package mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
             return false
@@ -28,14 +28,32 @@ struct JSONReader {
         return true
     }
 
-    mutating func string() -> String? {
+    /// A string comes next.
+    package var isAtString: Bool {
+        mutating get {
+            skipSpace()
+            return position < bytes.count && bytes[position] == UInt8(ascii: "\"")
+        }
+    }
+
+    package mutating func takeNull() -> Bool {
+        skipSpace()
+        return take(exactly: "null")
+    }
+
+    package mutating func string() -> String? {
+        stringBytes().flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// What a string says, byte for byte: whoever reads a secret can wipe them.
+    package mutating func stringBytes() -> [UInt8]? {
         guard take("\"") else { return nil }
         var text: [UInt8] = []
         while position < bytes.count {
             let byte = bytes[position]
             position += 1
             switch byte {
-            case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
+            case UInt8(ascii: "\""): return text
             case UInt8(ascii: "\\"):
                 guard let scalar = escape() else { return nil }
                 text += Array(String(scalar).utf8)
@@ -46,8 +64,20 @@ struct JSONReader {
         return nil
     }
 
+    /// A number without sign, fraction and exponent; anything else is left where it is.
+    package mutating func wholeNumber() -> Int? {
+        skipSpace()
+        let digits = bytes[position...].prefix { (0x30...0x39).contains($0) }
+        let next = position + digits.count < bytes.count ? bytes[position + digits.count] : 0
+        guard let number = Int(String(decoding: digits, as: UTF8.self)),
+            ![UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains(next)
+        else { return nil }
+        position += digits.count
+        return number
+    }
+
     /// Passes over a value of any kind.
-    mutating func skipValue(depth: Int = 0) -> Bool {
+    package mutating func skipValue(depth: Int = 0) -> Bool {
         guard depth < Self.depthMax else { return false }
         if take("{") { return skipMembers(until: "}", named: true, depth: depth) }
         if take("[") { return skipMembers(until: "]", named: false, depth: depth) }

@@ -5,7 +5,8 @@ package enum SignatureV1 {
         of request: SLSRequest,
         by credential: Credential
     ) -> String {
-        let code = Digest.hmacSHA1(key: credential.secret.revealed, stringToSign(request))
+        let text = stringToSign(request)
+        let code = credential.secret.withBytes { Digest.hmacSHA1(key: $0, text) }
         return "LOG \(credential.accessKeyID):\(Digest.base64(code))"
     }
 

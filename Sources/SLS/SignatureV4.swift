@@ -27,11 +27,11 @@ package enum SignatureV4 {
 
     /// The keys of date, region, service and signing.
     static func keyChain(secret: Secret, day: String, region: String) -> [[UInt8]] {
-        var chain = [Array("aliyun_v4\(secret.revealed)".utf8)]
-        for step in [day, region, "sls", "aliyun_v4_request"] {
+        var chain = [secret.withKey(before: "aliyun_v4") { Digest.hmacSHA256(key: $0, day) }]
+        for step in [region, "sls", "aliyun_v4_request"] {
             chain.append(Digest.hmacSHA256(key: chain[chain.count - 1], step))
         }
-        return Array(chain.dropFirst())
+        return chain
     }
 
     static func stringToSign(_ request: SLSRequest, bodyHash: String, scope: String) -> String {

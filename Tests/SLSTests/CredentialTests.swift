@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import SLS
@@ -12,6 +13,38 @@ import Testing
             #expect(!text.contains("testststkeysecret"))
             #expect(!text.contains("test/sts+token=="))
         }
+    }
+
+    @Test("Secrets are equal by their bytes, and lend them")
+    func bytes() {
+        #expect(Secret("abc") == Secret("abc"))
+        #expect(Secret("abc") != Secret("abd"))
+        #expect(Secret("abc") != Secret("abcd"))
+        #expect(Secret("") == Secret(""))
+        #expect(Secret("ключ").revealed == "ключ")
+        let long = String(repeating: "k", count: 20_000)
+        #expect(Secret(long).revealed == long)
+        #expect(Secret(long).byteCount == 20_000)
+        #expect(Secret("b").withKey(before: "a", after: "c") { Array($0) } == Array("abc".utf8))
+    }
+
+    @Test("A secret gives its pages back")
+    func pages() throws {
+        let before = mappings()
+        var secrets = (0..<8).map { Secret(String(repeating: "x", count: 5000 + $0)) }
+        #expect(secrets.count == 8)
+        secrets = []
+        // Other tests map memory, but not as much as eight secrets do again and again.
+        for _ in 0..<2000 { _ = Secret("short") }
+        #expect(mappings() < before + 1000)
+    }
+
+    private func mappings() -> Int {
+        guard let file = fopen("/proc/self/maps", "r") else { return 0 }
+        defer { fclose(file) }
+        var count = 0
+        while case let byte = fgetc(file), byte != EOF { if byte == 10 { count += 1 } }
+        return count
     }
 
     @Test("What a server echoes is shown without secret and token")

@@ -31,7 +31,8 @@ import Testing
     func authentication() {
         let message = "what do ya want for nothing?"
         #expect(
-            hex(Digest.hmacSHA1(key: "Jefe", message)) == "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"
+            hex(Digest.hmacSHA1(key: Array("Jefe".utf8), Array(message.utf8)))
+                == "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"
         )
         #expect(
             hex(Digest.hmacSHA256(key: Array("Jefe".utf8), message))
