@@ -57,6 +57,7 @@ let package = Package(
         room("SLS", uses: ["System", "Logs", "COpenSSL"]),
         room("Queue", uses: ["System", "Logs", "CSQLite"]),
         room("Delivery", uses: ["System", "Logs", "SLS", "Queue", "CCurl"]),
+        room("Credentials", uses: ["System", "SLS", "CCurl", "COpenSSL"]),
         room("Sandbox", uses: ["System", "Net", "HTTP", "Logs", "SLS", "CSQLite"]),
         room(
             "Gateway",
@@ -83,6 +84,7 @@ let package = Package(
             of: "Delivery",
             uses: ["System", "Net", "Logs", "SLS", "Queue", "Sandbox", "CCurl"]
         ),
+        tests(of: "Credentials", uses: ["System", "SLS", "COpenSSL"]),
         tests(of: "Sandbox", uses: ["System", "Logs", "SLS", "HTTP"]),
         tests(
             of: "Gateway",

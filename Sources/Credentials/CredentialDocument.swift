@@ -1,0 +1,97 @@
+package import SLS
+import System
+
+/// A JSON object with a credential, as STS, the metadata of ECS and a rotation write it; wrapped in
+/// `Credentials` or not, in any of the spellings in use.
+package struct CredentialDocument: Sendable {
+    package private(set) var accessKeyID: String?
+    package private(set) var secret: Secret?
+    package private(set) var securityToken: Secret?
+    package private(set) var expiration: String?
+    /// When a pushed one is to be used; nil is at once.
+    package private(set) var activation: String?
+    /// Members that mean nothing here.
+    package private(set) var unknown: [String] = []
+
+    // Of a refusal.
+    private(set) var code: String?
+    private(set) var message: String?
+    private(set) var requestID: String?
+
+    /// nil when it is no such object, or when a value that matters is neither text nor null.
+    package init?(json: [UInt8]) {
+        var reader = JSONReader(json)
+        guard read(&reader, depth: 0), reader.isAtEnd else { return nil }
+    }
+
+    /// The members that a credential cannot do without.
+    package var missing: [String] {
+        var names: [String] = []
+        if accessKeyID?.isEmpty ?? true { names.append("AccessKeyId") }
+        if secret.map({ $0.byteCount == 0 }) ?? true { names.append("AccessKeySecret") }
+        return names
+    }
+
+    /// nil when half of it is missing.
+    package var credential: Credential? {
+        guard missing.isEmpty, let accessKeyID, let secret else { return nil }
+        let token = securityToken.flatMap { $0.byteCount == 0 ? nil : $0 }
+        return Credential(accessKeyID: accessKeyID, secret: secret, securityToken: token)
+    }
+
+    private mutating func read(_ reader: inout JSONReader, depth: Int) -> Bool {
+        guard depth < 2, reader.take("{") else { return false }
+        var isFirst = true
+        while !reader.take("}") {
+            guard isFirst || reader.take(","), let name = reader.string(), reader.take(":") else {
+                return false
+            }
+            isFirst = false
+            guard readMember(name, &reader, depth: depth) else { return false }
+        }
+        return true
+    }
+
+    private mutating func readMember(
+        _ name: String,
+        _ reader: inout JSONReader,
+        depth: Int
+    ) -> Bool {
+        switch name.lowercased().filter({ $0 != "_" }) {
+        case "credentials": return read(&reader, depth: depth + 1)
+        case "accesskeyid": return readText(&reader, into: \.accessKeyID)
+        case "accesskeysecret": return readSecret(&reader, into: \.secret)
+        case "securitytoken", "ststoken": return readSecret(&reader, into: \.securityToken)
+        case "expiration": return readText(&reader, into: \.expiration)
+        case "activation": return readText(&reader, into: \.activation)
+        case "code": return readText(&reader, into: \.code)
+        case "message": return readText(&reader, into: \.message)
+        case "requestid": return readText(&reader, into: \.requestID)
+        case "assumedroleuser", "oidctokeninfo", "lastupdated", "hostid":
+            return reader.skipValue()
+        default:
+            if unknown.count < 16 { unknown.append(name) }
+            return reader.skipValue()
+        }
+    }
+
+    private mutating func readText(
+        _ reader: inout JSONReader,
+        into member: WritableKeyPath<Self, String?>
+    ) -> Bool {
+        guard reader.isAtString else { return reader.takeNull() }
+        self[keyPath: member] = reader.string()
+        return self[keyPath: member] != nil
+    }
+
+    private mutating func readSecret(
+        _ reader: inout JSONReader,
+        into member: WritableKeyPath<Self, Secret?>
+    ) -> Bool {
+        guard reader.isAtString else { return reader.takeNull() }
+        guard var bytes = reader.stringBytes() else { return false }
+        self[keyPath: member] = bytes.withUnsafeBytes { Secret(copying: $0) }
+        wipe(&bytes)
+        return true
+    }
+}

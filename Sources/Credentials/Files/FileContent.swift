@@ -1,0 +1,53 @@
+import Glibc
+import SLS
+import System
+
+extension SourceVisit {
+    /// The whole content of a small file.
+    func fileContent(_ path: String) throws(SourceProblem) -> WipedBytes {
+        let content = WipedBytes(countMax: 64 << 10)
+        do throws(SystemError) {
+            let file = OwnedDescriptor(
+                // Not to wait for the other end of a pipe.
+                taking: try system("open") { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+            )
+            var chunk = [UInt8](repeating: 0, count: 16 << 10)
+            defer { wipe(&chunk) }
+            while true {
+                let count = try system("read") { Glibc.read(file.number, &chunk, chunk.count) }
+                if count == 0 { return content }
+                guard chunk.withUnsafeBytes({ content.append(.init(rebasing: $0[..<count])) })
+                else {
+                    break
+                }
+            }
+        } catch {
+            throw SourceProblem(
+                .temporary,
+                "the file \(path) cannot be read: \(String(cString: strerror(error.code)))",
+                remedy: "check that it exists and that the gateway may read it"
+            )
+        }
+        throw SourceProblem(
+            .permanent,
+            "the file \(path) is larger than 64 KiB",
+            remedy: "name a file that holds a credential"
+        )
+    }
+}
+
+/// What tells one content of a file from the next, without reading it: also when the file, or the
+/// folder that a link leads to, was exchanged as a whole.
+struct FileStamp: Equatable {
+    private var numbers: [Int] = []
+
+    init(_ path: String) {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return }
+        numbers = [
+            Int(bitPattern: UInt(facts.st_dev)), Int(bitPattern: UInt(facts.st_ino)),
+            Int(facts.st_size), facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec,
+            facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec,
+        ]
+    }
+}

@@ -1,0 +1,36 @@
+import SLS
+
+/// The SDKs' `~/.alibabacloud/credentials`: sections of `name = value`.
+struct IniProfiles {
+    private(set) var sections: [String: [String: Secret]] = [:]
+
+    /// nil when a line is none of those: the file may be half written.
+    init?(_ bytes: [UInt8]) {
+        var section = ""
+        for line in bytes.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+            let text = Self.trimmed(line)
+            guard let first = text.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";")
+            else { continue }
+            if first == UInt8(ascii: "[") {
+                guard text.last == UInt8(ascii: "]") else { return nil }
+                section = Self.string(Self.trimmed(text.dropFirst().dropLast()))
+                sections[section] = sections[section] ?? [:]
+                continue
+            }
+            guard let mark = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+            let name = Self.string(Self.trimmed(text[..<mark])).lowercased()
+            let value = Self.trimmed(text[(mark + 1)...])
+            sections[section, default: [:]][name] = value.withUnsafeBytes { Secret(copying: $0) }
+        }
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let start = bytes.drop { $0 == 0x20 || $0 == 0x09 }
+        let end = start.lastIndex { $0 != 0x20 && $0 != 0x09 }
+        return end.map { start[...$0] } ?? start.prefix(0)
+    }
+
+    private static func string(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,35 @@
+import SLS
+
+/// What must not be repeated from a server's answer, however it is written there: STS, refusing a
+/// signature, sends back the text it signed, encoded, with the caller's token in it.
+struct Redaction {
+    private var secrets: [Secret] = []
+
+    mutating func add(_ secret: Secret?) {
+        if let secret, secret.byteCount > 0 { secrets.append(secret) }
+    }
+
+    mutating func add(_ credential: Credential?) {
+        add(credential?.secret)
+        add(credential?.securityToken)
+    }
+
+    /// One line of bounded length, with dots for secrets.
+    func shown(_ text: String, bytesMax: Int) -> String {
+        var clear = text
+        for secret in secrets {
+            let plain = secret.revealed
+            let once = percentEncoded(plain)
+            for form in [percentEncoded(once), once, plain] {
+                clear = clear.replacing(form, with: "•••")
+            }
+        }
+        var kept = ""
+        for scalar in clear.unicodeScalars {
+            guard kept.utf8.count < bytesMax else { return kept + "…" }
+            let isPlain = scalar.properties.generalCategory != .control
+            kept.unicodeScalars.append(isPlain ? scalar : " ")
+        }
+        return kept
+    }
+}

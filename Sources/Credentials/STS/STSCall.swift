@@ -1,0 +1,41 @@
+import SLS
+import System
+
+/// One question to STS.
+struct STSCall {
+    let action: String
+    /// What the action is about, for messages: a role.
+    let subject: String
+    let form: [(name: String, value: String)]
+    /// nil: the call is not signed, the form proves who asks.
+    var caller: Credential?
+    /// What must not be repeated besides the caller's secrets.
+    var proof: Secret?
+
+    var origin: String { "STS \(action) \(subject)" }
+
+    /// The common parameters are in the query and the others in the form; the signature is over both.
+    func url(endpoint: String, time: WallTime, nonce: String) -> String {
+        var query = [
+            (name: "Action", value: action), ("Version", "2015-04-01"), ("Format", "JSON"),
+            ("Timestamp", time.iso8601),
+        ]
+        if let caller {
+            query += [
+                ("SignatureMethod", "HMAC-SHA1"), ("SignatureVersion", "1.0"),
+                ("SignatureNonce", nonce), ("AccessKeyId", caller.accessKeyID),
+            ]
+            if let token = caller.securityToken { query.append(("SecurityToken", token.revealed)) }
+            let signature = RPCSignature.sign("POST", query + form, secret: caller.secret)
+            query.append(("Signature", signature))
+        }
+        return "\(endpoint)/?\(RPCSignature.query(query))"
+    }
+
+    var redaction: Redaction {
+        var redaction = Redaction()
+        redaction.add(caller)
+        redaction.add(proof)
+        return redaction
+    }
+}

@@ -1,0 +1,58 @@
+/// Why a source gave no credential: what, where and what to do, in one sentence without secrets.
+package struct SourceProblem: Error, Sendable, Equatable, CustomStringConvertible {
+    package enum Kind: String, Sendable {
+        /// It may be over at the next try.
+        case temporary
+        /// Somebody has to change something first.
+        case permanent
+    }
+
+    package let kind: Kind
+    package let what: String
+    package let remedy: String
+    /// What the server said, when one did.
+    package let words: ServerWords?
+
+    init(_ kind: Kind, _ what: String, remedy: String, words: ServerWords? = nil) {
+        self.kind = kind
+        self.what = what
+        self.remedy = remedy
+        self.words = words
+    }
+
+    package var description: String {
+        "\(what)\(words.map { " (\($0))" } ?? ""); \(remedy)"
+    }
+}
+
+/// The refusal of a server, in its own words, bounded and without what it was not to repeat.
+package struct ServerWords: Sendable, Equatable, CustomStringConvertible {
+    package let status: Int
+    package let code: String?
+    package let message: String?
+    package let requestID: String?
+
+    init(
+        status: Int,
+        code: String? = nil,
+        message: String? = nil,
+        requestID: String? = nil,
+        redaction: Redaction = Redaction()
+    ) {
+        func cleaned(_ text: String?, bytesMax: Int) -> String? {
+            text.flatMap { $0.isEmpty ? nil : redaction.shown($0, bytesMax: bytesMax) }
+        }
+        self.status = status
+        self.code = cleaned(code, bytesMax: 96)
+        self.message = cleaned(message, bytesMax: 512)
+        self.requestID = cleaned(requestID, bytesMax: 64)
+    }
+
+    package var description: String {
+        var text = "\(status)"
+        if let code { text += " \(code)" }
+        if let message { text += ": \(message)" }
+        if let requestID { text += ", request \(requestID)" }
+        return text
+    }
+}

@@ -1,0 +1,123 @@
+import SLS
+import System
+
+extension SourceVisit {
+    /// The metadata service of the instance: a token first, then the role's name, then its credential.
+    func read(_ role: ECSRole) throws(SourceProblem) -> SuppliedCredential {
+        let tokenIsRequired =
+            role.isTokenRequired ?? surroundings.isSet("ALIBABA_CLOUD_IMDSV1_DISABLED")
+        let token = try metadataToken(role.limits, isRequired: tokenIsRequired)
+        func get(_ path: String) throws(SourceProblem) -> WebAnswer {
+            let answer = try metadata(path, token: token, role.limits)
+            // Some instances know the token's path and not the token.
+            guard answer.status == 401 || answer.status == 403, token != nil, !tokenIsRequired
+            else { return answer }
+            return try metadata(path, token: nil, role.limits)
+        }
+
+        let name: String
+        if let known = role.roleName ?? surroundings.variable("ALIBABA_CLOUD_ECS_METADATA") {
+            name = known
+        } else {
+            let answer = try get("")
+            guard answer.status == 200 else { throw metadataRefusal(answer, role: nil) }
+            let text = String(decoding: answer.body.bytes, as: UTF8.self)
+            name = text.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
+        }
+        // It becomes part of a path and must not lead out of its folder.
+        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(isNameByte),
+            !name.hasPrefix(".")
+        else {
+            throw SourceProblem(
+                .permanent,
+                "the name of the instance's RAM role is not one",
+                remedy: "bind a RAM role to the ECS instance, or correct role_name"
+            )
+        }
+        let answer = try get(name)
+        guard answer.status == 200 else { throw metadataRefusal(answer, role: name) }
+        let document = CredentialDocument(json: answer.body.bytes)
+        if let code = document?.code, code != "Success" {
+            throw SourceProblem(
+                .temporary,
+                "the metadata service has no credential of the RAM role \(name)",
+                remedy: "check the role and its binding in the console of ECS",
+                words: ServerWords(status: 200, code: code, message: document?.message)
+            )
+        }
+        return try supplied(document, answer, "the ECS instance's RAM role \(name)", place)
+    }
+
+    private var place: String { "the metadata service at \(surroundings.metadata)" }
+
+    /// nil: go on without, as instances do that allow it.
+    private func metadataToken(
+        _ limits: WebLimits,
+        isRequired: Bool
+    ) throws(SourceProblem) -> Secret? {
+        let request = WebRequest(
+            method: "PUT",
+            url: "\(surroundings.metadata)/latest/api/token",
+            headers: ["X-aliyun-ecs-metadata-token-ttl-seconds: 21600", "Content-Length: 0"],
+            limits: limits
+        )
+        do throws(SourceProblem) {
+            let answer = try answer(to: request, from: place)
+            let token = answer.body.bytes.withUnsafeBytes { Secret(copying: $0) }
+            let isToken = token.withBytes { $0.allSatisfy { $0 > 0x20 && $0 < 0x7f } }
+            if answer.status == 200, (1...4096).contains(token.byteCount), isToken { return token }
+            guard isRequired else { return nil }
+            throw SourceProblem(
+                .temporary,
+                "\(place) gives no token",
+                remedy: "allow the instance's metadata in the hardened mode, or set imds_v1: true",
+                words: ServerWords(status: answer.status)
+            )
+        } catch {
+            guard !isRequired, !web.interruption.isSet else { throw error }
+            return nil
+        }
+    }
+
+    private func metadata(
+        _ path: String,
+        token: Secret?,
+        _ limits: WebLimits
+    ) throws(SourceProblem) -> WebAnswer {
+        let request = WebRequest(
+            url: "\(surroundings.metadata)/latest/meta-data/ram/security-credentials/\(path)",
+            headers: token.map { ["X-aliyun-ecs-metadata-token: \($0.revealed)"] } ?? [],
+            limits: limits
+        )
+        return try answer(to: request, from: place)
+    }
+
+    private func metadataRefusal(_ answer: WebAnswer, role: String?) -> SourceProblem {
+        let words = ServerWords(status: answer.status)
+        guard answer.status == 404 else {
+            return SourceProblem(
+                .temporary,
+                "\(place) refuses",
+                remedy: "none needed unless it lasts; then check the instance's metadata settings",
+                words: words
+            )
+        }
+        let what = role.map { "the RAM role \($0)" } ?? "a RAM role"
+        return SourceProblem(
+            .permanent,
+            "\(place) does not know \(what)",
+            remedy: "bind the role to this ECS instance",
+            words: words
+        )
+    }
+
+    private func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "."):
+            return true
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import System
+
+@testable import Credentials
+
+/// A time of day that stands still until a test moves it.
+final class FakeClock: Sendable {
+    private struct State {
+        var now: WallTime
+        var sleepers: [WakeUp] = []
+    }
+
+    private let state: Locked<State>
+    /// How often somebody went to sleep: then what was to be done is done.
+    private let sleeps: Signpost<Int>
+
+    init(_ now: WallTime = Samples.now) {
+        state = Locked(State(now: now))
+        guard let sleeps = try? Signpost(0) else { preconditionFailure("no descriptors left") }
+        self.sleeps = sleeps
+    }
+
+    var now: WallTime { state.withLock { $0.now } }
+
+    var clock: CredentialClock {
+        CredentialClock(now: { self.now }) { wake, time in
+            let isOver = self.state.withLock { state in
+                if !state.sleepers.contains(where: { $0 === wake }) { state.sleepers.append(wake) }
+                return time.map { $0 <= state.now } ?? false
+            }
+            // Whoever moves the clock after this look has the sleeper in its list.
+            self.sleeps.change { $0 += 1 }
+            if !isOver { wake.wait() }
+        }
+    }
+
+    func advance(_ duration: Duration) {
+        let sleepers = state.withLock { state in
+            state.now = state.now + duration
+            return state.sleepers
+        }
+        for wake in sleepers { wake.signal() }
+    }
+
+    /// Waits until the threads have brought that about.
+    func wait(until condition: @Sendable () -> Bool) -> Bool {
+        sleeps.wait { _ in condition() }
+    }
+}

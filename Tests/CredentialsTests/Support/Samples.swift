@@ -1,0 +1,144 @@
+import Glibc
+import SLS
+import System
+
+@testable import Credentials
+
+enum Samples {
+    /// 2025-01-14T08:30:00Z.
+    static let now = WallTime(seconds: 1_736_843_400)
+    static let secret = "canary-secret-of-the-caller"
+    static let token = "canary/token+of/the=caller"
+    static let key = Credential(accessKeyID: "LTAI5tCallerKeyId", secret: Secret(secret))
+    static let temporary = Credential(
+        accessKeyID: "STS.CallerKeyId",
+        secret: Secret(secret),
+        securityToken: Secret(token)
+    )
+    static let roleARN = "acs:ram::1234567890123456:role/sls-gateway"
+
+    /// What STS gives.
+    static func issued(_ number: Int = 1) -> Credential {
+        Credential(
+            accessKeyID: "STS.IssuedKeyId\(number)",
+            secret: Secret("canary-issued-secret-\(number)"),
+            securityToken: Secret("canary-issued-token-\(number)")
+        )
+    }
+
+    static func members(_ number: Int = 1, until end: WallTime = now + .seconds(3600)) -> String {
+        #""AccessKeyId":"STS.IssuedKeyId\#(number)","AccessKeySecret":"canary-issued-secret-\#(number)","#
+            + #""SecurityToken":"canary-issued-token-\#(number)","Expiration":"\#(end.iso8601)""#
+    }
+
+    static func stsAnswer(_ number: Int = 1, until end: WallTime = now + .seconds(3600)) -> String {
+        #"{"RequestId":"6894B13B-6D71-4EF5-88FA-F32781734A7F","AssumedRoleUser":"#
+            + #"{"Arn":"acs:ram::1:role/x/y","AssumedRoleId":"34458433936495****:y"},"#
+            + #""Credentials":{\#(members(number, until: end))}}"#
+    }
+
+    static func metadataAnswer(_ number: Int = 1, until end: WallTime = now + .seconds(21_600))
+        -> String
+    {
+        #"{"Code":"Success","LastUpdated":"2025-01-14T08:00:00Z",\#(members(number, until: end))}"#
+    }
+
+    static func refusal(_ code: String, _ message: String = "No.") -> String {
+        #"{"Code":"\#(code)","Message":\#(jsonQuoted(message)),"RequestId":"R-1","HostId":"sts.aliyuncs.com"}"#
+    }
+
+    static func surroundings(
+        _ environment: [String: String] = [:],
+        _ clock: FakeClock = FakeClock(),
+        sts: String? = nil,
+        metadata: String? = nil
+    ) -> Surroundings {
+        var surroundings = Surroundings(
+            environment: environment,
+            clock: clock.clock,
+            random: { 0.5 }
+        )
+        surroundings.stsEndpoint = sts
+        if let metadata { surroundings.metadata = metadata }
+        return surroundings
+    }
+
+    static func fetch(
+        _ source: CredentialSource,
+        _ surroundings: Surroundings
+    ) throws -> SuppliedCredential {
+        try SourceVisit(surroundings, interruption: Interruption()).fetch(source)
+    }
+
+    /// What a source that fails throws.
+    static func problem(
+        _ source: CredentialSource,
+        _ surroundings: Surroundings
+    ) -> SourceProblem? {
+        do {
+            _ = try fetch(source, surroundings)
+            return nil
+        } catch {
+            return error as? SourceProblem
+        }
+    }
+
+    static func supplied(
+        _ credential: Credential = issued(),
+        lasting: Duration? = nil,
+        since: WallTime = now
+    ) -> SuppliedCredential {
+        SuppliedCredential(
+            credential,
+            expiration: lasting.map { since + $0 },
+            origin: "a test",
+            obtainedAt: since
+        )
+    }
+}
+
+extension WallTime {
+    var standInDate: String { httpDate }
+}
+
+/// A folder of its own for a test.
+struct TemporaryDirectory {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/sluice-credentials-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemError(call: "mkdtemp", code: errno) }
+        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Writes another file and renames it, as whoever replaces a file should.
+    func write(_ name: String, _ text: String) {
+        put("\(name).new", text)
+        rename("\(path)/\(name).new", "\(path)/\(name)")
+    }
+
+    /// Writes into the file itself.
+    func put(_ name: String, _ text: String) {
+        let file = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        _ = Array(text.utf8).withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+        close(file)
+    }
+
+    func remove() {
+        Self.remove(path)
+    }
+
+    private static func remove(_ path: String) {
+        if let folder = opendir(path) {
+            while let entry = readdir(folder) {
+                let name = withUnsafeBytes(of: entry.pointee.d_name) { name in
+                    String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                if name == "." || name == ".." { continue }
+                if unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
+            }
+            closedir(folder)
+        }
+        rmdir(path)
+    }
+}
