@@ -1,0 +1,32 @@
+import System
+
+extension CredentialKeeper {
+    /// Uses a credential from outside, at once or from its activation on. It outranks the source until
+    /// it is forgotten.
+    package func push(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
+        let now = surroundings.clock.now()
+        let isOther = try table.withLock { table throws(PushRefusal) in
+            let before = table.entries[name]?.current
+            try table.push(name, pushed, now)
+            return table.entries[name]?.current != before
+        }
+        resetTimer()
+        if isOther { tell([name]) }
+    }
+
+    /// Gives the word back to the source.
+    package func forget(_ name: String) {
+        let isOther = table.withLock { table in
+            let before = table.entries[name]?.current
+            table.forget(name)
+            return table.entries[name]?.current != before
+        }
+        resetTimer()
+        if isOther { tell([name]) }
+    }
+
+    /// What was pushed and is to be kept over a restart, the one in use first.
+    package func pushed(_ name: String) -> [PushedCredential] {
+        table.withLock { $0.pushed(name) }
+    }
+}

@@ -1,0 +1,53 @@
+import SLS
+import System
+
+extension CredentialTable {
+    mutating func push(
+        _ name: String,
+        _ pushed: PushedCredential,
+        _ now: WallTime
+    ) throws(PushRefusal) {
+        guard var entry = entries[name] else {
+            throw .unknownName(name, known: entries.keys.sorted())
+        }
+        if let problem = pushed.supplied.credential.problem { throw .unsendable(problem) }
+        if let end = pushed.supplied.usableUntil, end <= now { throw .expired(ago: now - end) }
+        if let time = pushed.activation, time > now {
+            if pushed.supplied.isExpired(at: time) { throw .expiresBeforeActivation }
+            entry.next = pushed
+        } else {
+            entry.pushed = pushed.supplied
+        }
+        set(entry, name)
+    }
+
+    /// Gives the word back to the source.
+    mutating func forget(_ name: String) {
+        guard var entry = entries[name] else { return }
+        (entry.pushed, entry.next) = (nil, nil)
+        set(entry, name)
+    }
+
+    /// What is to be kept over a restart, the one in use first.
+    func pushed(_ name: String) -> [PushedCredential] {
+        guard let entry = entries[name] else { return [] }
+        return [entry.pushed.map { PushedCredential($0) }, entry.next].compactMap(\.self)
+    }
+
+    /// Puts those in use whose time has come, and tells their names.
+    mutating func activate(_ now: WallTime) -> [String] {
+        var names: [String] = []
+        for (name, var entry) in entries {
+            guard let next = entry.next, let time = next.activation, time <= now else { continue }
+            entry.pushed = next.supplied
+            entry.next = nil
+            set(entry, name)
+            names.append(name)
+        }
+        return names.sorted()
+    }
+
+    var nextActivation: WallTime? {
+        entries.values.compactMap { $0.next?.activation }.min()
+    }
+}

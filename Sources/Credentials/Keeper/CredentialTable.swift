@@ -1,0 +1,113 @@
+import SLS
+import System
+
+/// All credentials by name: what the sources gave, what was pushed, and what went wrong. A value without
+/// clock and threads.
+struct CredentialTable {
+    struct Entry {
+        var source: CredentialSource
+        var supplied: SuppliedCredential?
+        var pushed: SuppliedCredential?
+        var next: PushedCredential?
+        /// The one that SLS refused; another one is not yet.
+        var refusedFingerprint: String?
+
+        var isRefreshing = false
+        var lastRefresh: WallTime?
+        var problem: SourceProblem?
+        var failures = 0
+        var nextTry: WallTime?
+
+        init(_ source: CredentialSource) {
+            self.source = source
+        }
+
+        /// What was pushed is in use until it is taken back.
+        var current: SuppliedCredential? { pushed ?? supplied }
+    }
+
+    private(set) var entries: [String: Entry] = [:]
+
+    mutating func set(_ entry: Entry, _ name: String) {
+        entries[name] = entry
+    }
+
+    /// The one to sign with; nil while there is none that has not expired.
+    func usable(_ name: String, _ now: WallTime) -> SuppliedCredential? {
+        guard let entry = entries[name] else { return nil }
+        // The thread that does this at its time may come a moment late.
+        if let next = entry.next, let time = next.activation, time <= now { return next.supplied }
+        guard let current = entry.current, !current.isExpired(at: now) else { return nil }
+        return current
+    }
+
+    /// Takes other sources. What a name had stays until its new source gives something.
+    mutating func replace(_ sources: [String: CredentialSource]) {
+        entries = entries.filter { sources[$0.key] != nil }
+        for (name, source) in sources where entries[name]?.source != source {
+            var entry = entries[name] ?? Entry(source)
+            entry.source = source
+            (entry.problem, entry.failures, entry.nextTry) = (nil, 0, nil)
+            if source == .admin { entry.supplied = nil }
+            entries[name] = entry
+        }
+    }
+
+    mutating func beginRefresh(_ name: String) {
+        entries[name]?.isRefreshing = true
+    }
+
+    /// Takes what the source gave, and tells whether another credential is now in use.
+    mutating func take(_ new: SuppliedCredential, _ name: String, _ now: WallTime) -> Bool {
+        guard var entry = entries[name] else { return false }
+        let before = entry.current
+        entry.isRefreshing = false
+        entry.lastRefresh = now
+        (entry.problem, entry.failures, entry.nextTry) = (nil, 0, nil)
+        // The same again has not become younger: its renewal is due when it was.
+        let isSame = entry.supplied.map { $0.isSame(as: new) } ?? false
+        if !isSame { entry.supplied = new }
+        entries[name] = entry
+        return entry.current != before
+    }
+
+    /// Tells how many failures in a row there are now, and whether this one is of another kind than the
+    /// one before.
+    mutating func fail(
+        _ name: String,
+        _ problem: SourceProblem
+    ) -> (failures: Int, isNews: Bool) {
+        guard var entry = entries[name] else { return (1, false) }
+        let before = entry.problem
+        entry.isRefreshing = false
+        entry.problem = problem
+        entry.failures += 1
+        entries[name] = entry
+        // Each request has an id of its own.
+        let isNews = before?.what != problem.what || before?.words?.code != problem.words?.code
+        return (entry.failures, isNews)
+    }
+
+    mutating func plan(_ name: String, nextTry: WallTime?) {
+        entries[name]?.nextTry = nextTry
+    }
+
+    /// Tells whether the one that was refused is still in use: a request may have been signed before a
+    /// rotation and refused after it.
+    mutating func refuse(_ name: String, _ credential: Credential?) -> Bool {
+        guard let current = entries[name]?.current else { return false }
+        guard credential == nil || credential == current.credential else { return false }
+        entries[name]?.refusedFingerprint = current.fingerprint
+        return true
+    }
+
+    mutating func accept(_ name: String) {
+        entries[name]?.refusedFingerprint = nil
+    }
+}
+
+extension SuppliedCredential {
+    func isSame(as other: SuppliedCredential) -> Bool {
+        credential == other.credential && expiration == other.expiration
+    }
+}

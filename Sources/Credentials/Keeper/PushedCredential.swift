@@ -1,0 +1,72 @@
+import SLS
+package import System
+
+/// A credential from outside the sources: what the admin listener takes and a database keeps.
+package struct PushedCredential: Sendable, Equatable {
+    package var supplied: SuppliedCredential
+    /// nil: in use since it was pushed.
+    package var activation: WallTime?
+
+    package init(_ supplied: SuppliedCredential, activation: WallTime? = nil) {
+        self.supplied = supplied
+        self.activation = activation
+    }
+
+    /// Reads the body of a rotation.
+    package init(json: [UInt8], origin: String, now: WallTime) throws(PushRefusal) {
+        guard let document = CredentialDocument(json: json) else { throw .unreadable }
+        guard document.unknown.isEmpty else { throw .unknownMembers(document.unknown) }
+        guard let credential = document.credential else { throw .incomplete(document.missing) }
+        func time(_ text: String?, _ name: String) throws(PushRefusal) -> WallTime? {
+            guard let text else { return nil }
+            guard let time = WallTime(iso8601: text) else { throw .notATime(name) }
+            return time
+        }
+        self.init(
+            SuppliedCredential(
+                credential,
+                expiration: try time(document.expiration, "Expiration"),
+                origin: origin,
+                obtainedAt: now
+            ),
+            activation: try time(document.activation, "Activation")
+        )
+    }
+}
+
+/// Why a pushed credential is not taken. The one before it stays in use.
+package enum PushRefusal: Error, Sendable, Equatable, CustomStringConvertible {
+    case unknownName(String, known: [String])
+    case unreadable
+    case unknownMembers([String])
+    case incomplete([String])
+    case notATime(String)
+    /// It says what is wrong with id, secret or token, without their content.
+    case unsendable(String)
+    case expired(ago: Duration)
+    case expiresBeforeActivation
+
+    package var description: String {
+        switch self {
+        case .unknownName(let name, let known):
+            "there is no credential named '\(name)'; there are \(known.joined(separator: ", "))"
+        case .unreadable:
+            "the body is no JSON object with a credential; send it as STS writes it: "
+                + #"{"AccessKeyId":"…","AccessKeySecret":"…","SecurityToken":"…","Expiration":"…"}"#
+        case .unknownMembers(let names):
+            "unknown: \(names.joined(separator: ", ")); allowed are AccessKeyId, AccessKeySecret, "
+                + "SecurityToken, Expiration and Activation"
+        case .incomplete(let names):
+            "the credential has no \(names.joined(separator: " and no ")); send both halves of the key"
+        case .notATime(let name):
+            "\(name) is no time; write it like 2025-01-14T08:30:00Z"
+        case .unsendable(let problem):
+            "\(problem); enter it again, whole and on one line"
+        case .expired(let ago):
+            "the credential expired \(spokenDuration(ago)) ago; fetch a new one, and check the clock of "
+                + "the gateway's host if this one is fresh"
+        case .expiresBeforeActivation:
+            "the credential expires before it is to be used; push one that lasts, or activate it earlier"
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import SLS
+import System
+import Testing
+
+@testable import Credentials
+
+@Suite(.timeLimit(.minutes(2))) struct ChainTests {
+    /// All links work; taking the first away leaves the next.
+    @Test("The default chain is asked in Alibaba's order")
+    func order() throws {
+        let home = try TemporaryDirectory()
+        defer { home.remove() }
+        let server = try StandIn { request, _ in
+            if request.method == "POST" { return .json(200, Samples.stsAnswer(2)) }
+            if request.path == "/uri" { return .json(200, "{\(Samples.members(6))}") }
+            return .json(200, Samples.metadataAnswer(5))
+        }
+        defer { server.stop() }
+        home.write("token", "a.b.c.d")
+        home.write(
+            "cli",
+            #"{"profiles":[{"name":"default","access_key_id":"cli","access_key_secret":"s"}]}"#
+        )
+        home.write("ini", "[default]\naccess_key_id = ini\naccess_key_secret = s")
+        var environment = [
+            "HOME": home.path,
+            "ALIBABA_CLOUD_ACCESS_KEY_ID": "env", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s",
+            "ALIBABA_CLOUD_ROLE_ARN": "r", "ALIBABA_CLOUD_OIDC_PROVIDER_ARN": "p",
+            "ALIBABA_CLOUD_OIDC_TOKEN_FILE": "\(home.path)/token",
+            "ALIBABA_CLOUD_CONFIG_FILE": "\(home.path)/cli",
+            "ALIBABA_CLOUD_CREDENTIALS_FILE": "\(home.path)/ini",
+            "ALIBABA_CLOUD_ECS_METADATA": "role",
+            "ALIBABA_CLOUD_CREDENTIALS_URI": "\(server.url)/uri",
+        ]
+        func first() throws -> String {
+            let surroundings = Samples.surroundings(
+                environment,
+                sts: server.url,
+                metadata: server.url
+            )
+            return try Samples.fetch(.chain, surroundings).credential.accessKeyID
+        }
+        #expect(try first() == "env")
+        environment["ALIBABA_CLOUD_ACCESS_KEY_SECRET"] = ""
+        #expect(try first() == "STS.IssuedKeyId2")
+        environment["ALIBABA_CLOUD_ROLE_ARN"] = nil
+        #expect(try first() == "cli")
+        environment["ALIBABA_CLOUD_CLI_PROFILE_DISABLED"] = "true"
+        #expect(try first() == "ini")
+        home.write("ini", "")
+        #expect(try first() == "STS.IssuedKeyId5")
+        environment["ALIBABA_CLOUD_ECS_METADATA_DISABLED"] = "true"
+        #expect(try first() == "STS.IssuedKeyId6")
+        environment["ALIBABA_CLOUD_CREDENTIALS_URI"] = nil
+        let problem = Samples.problem(.chain, Samples.surroundings(environment))
+        #expect(problem?.what.contains("ALIBABA_CLOUD_ACCESS_KEY_SECRET") == true)
+        #expect(problem?.what.contains("\(home.path)/ini") == true)
+    }
+
+    @Test("The profiles are found in the home folder")
+    func home() throws {
+        let surroundings = Samples.surroundings(
+            ["HOME": "/nowhere", "ALIBABA_CLOUD_ECS_METADATA_DISABLED": "true"]
+        )
+        let what = try #require(Samples.problem(.chain, surroundings)?.what)
+        #expect(what.contains("/nowhere/.aliyun/config.json"))
+        #expect(what.contains("/nowhere/.alibabacloud/credentials"))
+    }
+
+    @Test("A chain stays with the link that worked")
+    func stays() throws {
+        let server = try StandIn { _, number in
+            .json(200, "{\(Samples.members(number + 1))}")
+        }
+        defer { server.stop() }
+        let time = FakeClock()
+        let environment = [
+            "HOME": "/nowhere", "ALIBABA_CLOUD_ECS_METADATA_DISABLED": "true",
+            "ALIBABA_CLOUD_CREDENTIALS_URI": server.url,
+        ]
+        let keeper = try CredentialKeeper(Samples.surroundings(environment, time))
+        defer { keeper.stop() }
+        let changes = try Signpost(0)
+        keeper.whenChanged { _ in changes.change { $0 += 1 } }
+        try keeper.replace(["default": .chain])
+        #expect(changes.wait { $0 == 1 })
+        #expect(keeper.status[0].source == "chain")
+        #expect(keeper.status[0].origin == server.url)
+        #expect(time.wait { keeper.status[0].nextTry != nil })
+        time.advance(.seconds(3000))
+        #expect(changes.wait { $0 == 2 })
+        #expect(keeper.credential(named: "default") == Samples.issued(2))
+    }
+}
