@@ -1,0 +1,70 @@
+import COpenSSL
+
+/// AES-256-GCM, from OpenSSL.
+enum AESGCM {
+    static let keyBytes = 32
+    static let nonceBytes = 12
+    static let tagBytes = 16
+
+    /// Ciphertext and tag. The same key must never see the same nonce twice.
+    static func seal(
+        _ plain: [UInt8],
+        key: UnsafeRawBufferPointer,
+        nonce: [UInt8],
+        associated: [UInt8]
+    ) -> [UInt8] {
+        let context = Context()
+        var sealed = [UInt8](repeating: 0, count: plain.count + tagBytes)
+        var count: CInt = 0
+        let keyStart = key.bindMemory(to: UInt8.self).baseAddress
+        let isDone =
+            EVP_EncryptInit_ex(context.raw, EVP_aes_256_gcm(), nil, keyStart, nonce) == 1
+            && EVP_EncryptUpdate(context.raw, nil, &count, associated, CInt(associated.count)) == 1
+            && EVP_EncryptUpdate(context.raw, &sealed, &count, plain, CInt(plain.count)) == 1
+            && EVP_EncryptFinal_ex(context.raw, nil, &count) == 1
+        let hasTag = sealed.withUnsafeMutableBytes { bytes in
+            let tag = bytes.baseAddress.map { $0 + plain.count }
+            return EVP_CIPHER_CTX_ctrl(context.raw, EVP_CTRL_AEAD_GET_TAG, CInt(tagBytes), tag) == 1
+        }
+        // It fails only when the library was built without the cipher.
+        precondition(isDone && hasTag, "OpenSSL offers no AES-256-GCM")
+        return sealed
+    }
+
+    /// nil when key, nonce, associated data or any byte is another one.
+    static func open(
+        _ sealed: ArraySlice<UInt8>,
+        key: UnsafeRawBufferPointer,
+        nonce: [UInt8],
+        associated: [UInt8]
+    ) -> [UInt8]? {
+        guard sealed.count >= tagBytes else { return nil }
+        let context = Context()
+        let text = Array(sealed.dropLast(tagBytes))
+        var tag = Array(sealed.suffix(tagBytes))
+        var plain = [UInt8](repeating: 0, count: max(1, text.count))
+        var count: CInt = 0
+        let keyStart = key.bindMemory(to: UInt8.self).baseAddress
+        let isGood =
+            EVP_DecryptInit_ex(context.raw, EVP_aes_256_gcm(), nil, keyStart, nonce) == 1
+            && EVP_DecryptUpdate(context.raw, nil, &count, associated, CInt(associated.count)) == 1
+            && EVP_DecryptUpdate(context.raw, &plain, &count, text, CInt(text.count)) == 1
+            && EVP_CIPHER_CTX_ctrl(context.raw, EVP_CTRL_AEAD_SET_TAG, CInt(tagBytes), &tag) == 1
+            && EVP_DecryptFinal_ex(context.raw, nil, &count) == 1
+        guard isGood else { return nil }
+        plain.removeLast(plain.count - text.count)
+        return plain
+    }
+
+    /// OpenSSL wipes it when it frees it.
+    private final class Context {
+        let raw: OpaquePointer
+
+        init() {
+            guard let raw = EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
+            self.raw = raw
+        }
+
+        deinit { EVP_CIPHER_CTX_free(raw) }
+    }
+}
