@@ -4,10 +4,15 @@ import SLS
 struct IniProfiles {
     private(set) var sections: [String: [String: Secret]] = [:]
 
+    /// Each value has memory of its own.
+    private static let linesMax = 2000
+
     /// nil when a line is none of those: the file may be half written.
     init?(_ bytes: [UInt8]) {
         var section = ""
-        for line in bytes.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+        let lines = bytes.split { $0 == 0x0A || $0 == 0x0D }
+        guard lines.count <= Self.linesMax else { return nil }
+        for line in lines {
             let text = Self.trimmed(line)
             guard let first = text.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";")
             else { continue }

@@ -36,8 +36,10 @@ struct CredentialTable {
     func usable(_ name: String, _ now: WallTime) -> SuppliedCredential? {
         guard let entry = entries[name] else { return nil }
         // The thread that does this at its time may come a moment late.
-        if let next = entry.next, let time = next.activation, time <= now { return next.supplied }
-        guard let current = entry.current, !current.isExpired(at: now) else { return nil }
+        let next = entry.next.flatMap {
+            $0.activation.map { $0 <= now } ?? true ? $0.supplied : nil
+        }
+        guard let current = next ?? entry.current, !current.isExpired(at: now) else { return nil }
         return current
     }
 

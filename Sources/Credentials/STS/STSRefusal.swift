@@ -4,7 +4,7 @@ struct STSRefusal {
     let kind: SourceProblem.Kind
     let remedy: String
 
-    private static let rows: [(code: String, kind: SourceProblem.Kind, remedy: String)] = [
+    static let rows: [(code: String, kind: SourceProblem.Kind, remedy: String)] = [
         (
             "Throttling", .temporary,
             "none needed unless it lasts; then let fewer callers ask STS at once"
