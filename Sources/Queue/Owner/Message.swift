@@ -12,6 +12,7 @@ enum Message: Sendable {
     case setAside(Int64)
     case postpone(Int64)
     case letters(LetterRequest)
+    case decision(DecisionRequest)
     case flush(String)
     case apply([String: DestinationRules], QueueBounds?)
     /// Delivery could not read this packet.

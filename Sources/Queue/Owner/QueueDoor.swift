@@ -130,6 +130,7 @@ final class QueueDoor: Sendable {
                 settled(append.rawBytes)
                 append.answer(.refused(.stopping))
             case .letters(let request): request.refuse(.stopping)
+            case .decision(let request): request.refuse(.stopping)
             default: continue
             }
         }

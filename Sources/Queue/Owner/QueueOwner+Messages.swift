@@ -22,6 +22,7 @@ extension QueueOwner {
             case .discard(let number, let reason):
                 if handed.contains(number) { departures.discards.append((number, reason)) }
             case .letters(let request): take(request)
+            case .decision(let request): take(request)
             case .relane(let number): noteRelane(number)
             case .setAside(let number): store?.setAside(number)
             case .postpone(let number): postpone(number)

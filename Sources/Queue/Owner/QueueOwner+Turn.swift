@@ -10,6 +10,7 @@ extension QueueOwner {
             for number in unreadable { try takeBack(number, in: store) }
             try takeDepartures(in: store)
             try changeLetters(in: store)
+            try decide(in: store)
             try relane(in: store)
             try take(&taken, into: store)
             try store.makeRoom(rowsAdded: store.writeStaged())
@@ -23,10 +24,12 @@ extension QueueOwner {
             announceChanges(in: store)
             publish()
             answerLetters()
+            answerDecisions()
             for (append, outcome) in taken { answer(append, outcome) }
             if !sealed.isEmpty { receiver?(sealed) }
         } catch {
             failed(error)
+            refuseDecisions(.failing)
             // Nothing of this transaction is stored for certain, so nothing of it is acknowledged.
             for (append, _) in taken { answer(append, .refused(door.admission)) }
         }
@@ -110,6 +113,7 @@ extension QueueOwner {
     private func refuseAll(_ reason: QueueAdmission) {
         while let append = appends.popFirst() { answer(append, .refused(append.refusal ?? reason)) }
         refuseLetters(reason)
+        refuseDecisions(reason)
         departures.hasMore = false
     }
 }

@@ -39,6 +39,7 @@ final class QueueOwner {
     var retiredReceiver: (@Sendable ([Outlet]) -> Void)?
     var departures = Departures()
     var letters = LetterWork()
+    var decisions = DecisionWork()
     /// As last found, so that each is said once.
     var imbalances: [Imbalance] = []
     var isStopping = false
@@ -96,7 +97,7 @@ final class QueueOwner {
 
     /// There is something to do without anybody asking.
     private var hasMore: Bool {
-        if !appends.isEmpty || !letters.isEmpty || departures.hasMore { return true }
+        if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || departures.hasMore { return true }
         return store.map { $0.needsRoom || $0.isExpiring } ?? false
     }
 
@@ -125,6 +126,7 @@ final class QueueOwner {
     private func shutDown() {
         door.stopReading()
         refuseLetters(.stopping)
+        refuseDecisions(.stopping)
         do throws(SQLiteError) {
             try store?.database.connection.finish()
         } catch {

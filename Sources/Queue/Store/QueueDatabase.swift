@@ -21,6 +21,7 @@ final class QueueDatabase {
     let saveSetting: Statement
     let repeats: RepeatTable
     let dead: DeadTable
+    let decisions: DecisionTable
 
     private let pageCount: Statement
     private let freePageCount: Statement
@@ -74,6 +75,7 @@ final class QueueDatabase {
         saveSetting = try connection.prepare("INSERT OR REPLACE INTO settings VALUES (?, ?)")
         repeats = try RepeatTable(connection)
         dead = try DeadTable(connection)
+        decisions = try DecisionTable(connection)
     }
 
     // MARK: - Transactions

@@ -71,6 +71,7 @@ struct Salvage {
         }
         try closeLedgers()
         try saveRepeats()
+        try saveDecisions()
         return report
     }
 

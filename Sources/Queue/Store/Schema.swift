@@ -99,6 +99,24 @@ enum Schema {
         ALTER TABLE packets ADD COLUMN lane_key BLOB;
         ALTER TABLE packets ADD COLUMN lane_sequence INTEGER
         """,
+        """
+        -- What operators decided while the gateway ran, and who decided what.
+        CREATE TABLE decisions (
+            name TEXT PRIMARY KEY,
+            value BLOB NOT NULL
+        ) WITHOUT ROWID;
+
+        CREATE TABLE audit (
+            id INTEGER PRIMARY KEY,
+            time INTEGER NOT NULL,
+            actor TEXT NOT NULL,
+            address TEXT NOT NULL,
+            action TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            before TEXT NOT NULL,
+            after TEXT NOT NULL
+        )
+        """,
     ]
 
     /// "SLUC", so that `file` and we can tell whose database it is.

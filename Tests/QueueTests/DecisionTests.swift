@@ -1,0 +1,140 @@
+import Glibc
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+extension LogStore {
+    func decide(
+        _ settings: [String: [UInt8]],
+        resets: Set<String> = [],
+        _ subject: String = "something"
+    ) -> QueueAdmission? {
+        let answer = Awaited<QueueAdmission?>()
+        let entry = AuditEntry(
+            actor: "admin",
+            address: "127.0.0.1",
+            action: "set",
+            subject: subject
+        )
+        decide(Decision(settings, resets: resets, entry)) { answer.put($0) }
+        return answer.take(1)[0]
+    }
+
+    func recalled() throws -> [String: [UInt8]] {
+        let answer = Awaited<Result<[String: [UInt8]], QueueError>>()
+        recall { answer.put($0) }
+        return try answer.take(1)[0].get()
+    }
+
+    func audited(before id: Int64? = nil, limit: Int = 100) throws -> [AuditRecord] {
+        let answer = Awaited<Result<[AuditRecord], QueueError>>()
+        audit(before: id, limit: limit) { answer.put($0) }
+        return try answer.take(1)[0].get()
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct DecisionTests {
+    let directory = TemporaryDirectory()
+
+    private func open() throws -> LogStore {
+        try LogStore(.small(directory.path), journal: .silent)
+    }
+
+    @Test("What was decided is there after a restart, and what was reset is not")
+    func restart() throws {
+        do {
+            let store = try open()
+            defer { store.close() }
+            #expect(store.decide(["a": [1, 2], "b": [3]]) == nil)
+            #expect(store.decide(["a": [4], "c": []], resets: ["b"]) == nil)
+        }
+        let store = try open()
+        defer { store.close() }
+        #expect(try store.recalled() == ["a": [4], "c": []])
+    }
+
+    @Test("The audit log tells the newest first, in pages, also after a restart")
+    func audit() throws {
+        do {
+            let store = try open()
+            defer { store.close() }
+            for number in 1...5 { #expect(store.decide([:], "thing \(number)") == nil) }
+        }
+        let store = try open()
+        defer { store.close() }
+        let first = try store.audited(limit: 3)
+        #expect(first.map(\.entry.subject) == ["thing 5", "thing 4", "thing 3"])
+        let rest = try store.audited(before: first.last?.id)
+        #expect(rest.map(\.entry.subject) == ["thing 2", "thing 1"])
+        #expect(first.allSatisfy { $0.time.seconds > 0 && $0.entry.actor == "admin" })
+    }
+
+    @Test("A long text in the audit log is cut at a whole character")
+    func longText() throws {
+        let store = try open()
+        defer { store.close() }
+        #expect(store.decide([:], String(repeating: "ü", count: 10_000)) == nil)
+        let subject = try #require(try store.audited().first).entry.subject
+        #expect(subject.utf8.count <= AuditEntry.textBytesMax)
+        #expect(subject.utf8.count > 1000 && subject.allSatisfy { $0 == "ü" })
+    }
+
+    @Test("There are no more settings than may be, and none is larger")
+    func bounds() throws {
+        let store = try open()
+        defer { store.close() }
+        var many: [String: [UInt8]] = [:]
+        for number in 0..<Decision.settingsMax { many["\(number)"] = [0] }
+        #expect(store.decide(many) == nil)
+        #expect(store.decide(["one more": [0]]) == .full)
+        #expect(store.decide([:], resets: ["0"]) == nil)
+        #expect(store.decide(["one more": [0]]) == nil)
+        #expect(store.decide(["1": [UInt8](repeating: 0, count: 65_537)]) == .full)
+        #expect(try store.recalled().count == Decision.settingsMax)
+    }
+
+    @Test("The audit log forgets its oldest entries")
+    func trimmed() throws {
+        let connection = try Connection(directory.path + "/audit.db", .readWrite)
+        try Schema.migrate(connection, from: 0)
+        let table = try DecisionTable(connection)
+        try connection.execute("BEGIN")
+        let entry = AuditEntry(actor: "a", address: "b", action: "c", subject: "d")
+        for id in 1...(DecisionTable.entriesMax + 150) {
+            try table.add(AuditRecord(id: id, time: .now, entry: entry))
+        }
+        try connection.execute("COMMIT")
+        let count = try connection.integer("SELECT count(*) FROM audit")
+        let oldest = try connection.integer("SELECT min(id) FROM audit")
+        #expect(count == DecisionTable.entriesMax && oldest == 151)
+    }
+
+    @Test("After the store is closed whoever asks is told so")
+    func closed() throws {
+        let store = try open()
+        store.close()
+        #expect(store.decide(["a": [1]]) == .stopping)
+        #expect(throws: QueueError.self) { try store.recalled() }
+    }
+
+    @Test("A damaged file keeps what was decided")
+    func salvage() throws {
+        do {
+            let store = try open()
+            defer { store.close() }
+            #expect(store.decide(["a": [1, 2]], "first") == nil)
+            _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        }
+        let path = directory.path + "/queue.db"
+        let connection = try Connection(path, .readWrite)
+        // A row that its stream does not know makes the start look closer.
+        try connection.execute("UPDATE rows SET logs = -5")
+        try connection.finish()
+        let store = try open()
+        defer { store.close() }
+        #expect(try store.recalled() == ["a": [1, 2]])
+        #expect(try store.audited().map(\.entry.subject) == ["first"])
+    }
+}
