@@ -5,44 +5,55 @@ package import System
 /// Answers operators and their tools.
 package final class AdminHandler: RequestHandler {
     package struct Shared: Sendable {
-        let token: Locked<AdminToken>
+        let keys: Locked<AdminKeys>
         let deadLetters: any DeadLetters
+        let audit: AuditTrail
         let report: @Sendable () -> GatewayReport
 
         package init(
-            token: Locked<AdminToken>,
-            deadLetters: any DeadLetters,
+            keys: Locked<AdminKeys>,
+            store: any DeadLetters & Decisions,
+            journal: Journal,
             report: @escaping @Sendable () -> GatewayReport
         ) {
-            self.token = token
-            self.deadLetters = deadLetters
+            self.keys = keys
+            deadLetters = store
+            audit = AuditTrail(decisions: store, journal: journal)
             self.report = report
         }
     }
 
     private let shared: Shared
     private let deadLetters: DeadLetterDesk
+    private var doorkeeper = Doorkeeper()
     private var stamp = Stamp(mint: ReceiptMint())
 
     package init(_ shared: Shared) {
         self.shared = shared
-        deadLetters = DeadLetterDesk(shared.deadLetters)
+        deadLetters = DeadLetterDesk(shared.deadLetters, shared.audit)
     }
 
     package func admit(_ head: RequestHead) -> Admission {
         let route = AdminRoute(path: head.pathText)
         // Before anything else, so that a stranger does not learn which paths there are.
-        guard route?.isOpen == true || isAuthorized(head) else {
-            var response = refused(401, "Unauthorized", "a bearer token is needed, see admin.token")
-            response.closes = true
-            return .refuse(response)
-        }
+        let holder = holder(of: head)
+        guard route?.isOpen == true || holder != nil else { return .refuse(strange(head)) }
         guard let route else { return .refuse(refused(404, "PathNotExist", AdminRoute.hint)) }
         guard route.methods.contains(head.method) else {
             let names = route.methodNames
             var response = refused(405, "InvalidMethod", "this path answers to \(names)")
             response.fields.append(("allow", names))
             return .refuse(response)
+        }
+        guard head.method.isReading || holder?.role == .full else {
+            return .refuse(
+                refused(403, "Forbidden", "this token may only look; changes want one of role full")
+            )
+        }
+        guard !head.announcesBody || head.announcesJSON else {
+            return .refuse(
+                refused(415, "ContentTypeInvalid", "a body here has Content-Type: application/json")
+            )
         }
         let bodyBytesMax = route.bodyBytesMax(head.method)
         guard bodyBytesMax > 0 || !head.announcesBody else {
@@ -59,6 +70,9 @@ package final class AdminHandler: RequestHandler {
         guard let route = AdminRoute(path: head.pathText) else {
             return responder.send(refused(404, "PathNotExist", AdminRoute.hint))
         }
+        // A token that was taken away while the body came changes nothing.
+        let holder = holder(of: head)
+        guard route.isOpen || holder != nil else { return responder.send(strange(head)) }
         switch route {
         case .health: responder.send(Response(text: "ok\n"))
         case .readiness:
@@ -79,8 +93,10 @@ package final class AdminHandler: RequestHandler {
                 head.wantsText
                     ? Response(text: report.statusText) : Response(json: report.statusDocument)
             )
+        case .audit: AuditDesk(decisions: shared.audit.decisions).list(head, responder)
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
-            deadLetters.handle(route, head, body, responder)
+            guard let holder else { return }
+            deadLetters.handle(route, head, body, holder, responder)
         }
     }
 
@@ -93,10 +109,36 @@ package final class AdminHandler: RequestHandler {
         stamp.apply(to: &fields, of: response)
     }
 
-    private func isAuthorized(_ head: RequestHead) -> Bool {
-        guard let range = head.fieldRange("authorization") else { return false }
-        let token = shared.token.withLock { $0 }
-        return token.admits(head.bytes[range])
+    /// Whose token the request shows; nobody's while its address has to wait.
+    private func holder(of head: RequestHead) -> AdminHolder? {
+        guard let range = head.fieldRange("authorization"),
+            doorkeeper.wait(of: head.peer.neighbourhood, .now) == nil
+        else { return nil }
+        let keys = shared.keys.withLock { $0 }
+        guard let holder = keys.holder(of: head.bytes[range]) else { return nil }
+        doorkeeper.admitted(head.peer.neighbourhood)
+        return holder
+    }
+
+    /// The answer to whoever shows no token that is known. It says the same of all of them.
+    private func strange(_ head: RequestHead) -> Response {
+        let now = Moment.now
+        let address = head.peer.neighbourhood
+        if doorkeeper.wait(of: address, now) == nil, let range = head.fieldRange("authorization"),
+            doorkeeper.refused(head.bytes[range], from: address, now)
+        {
+            shared.audit.journal.warning(
+                "somebody tries out admin tokens and has to wait",
+                ["address": head.peer.host]
+            )
+        }
+        var response = refused(401, "Unauthorized", "a bearer token is needed, see admin.token")
+        if let wait = doorkeeper.wait(of: address, now) {
+            response = refused(429, "TooManyAttempts", "too many different tokens were wrong; wait")
+            response.fields.append(("retry-after", "\(max(1, wait.milliseconds / 1000 + 1))"))
+        }
+        response.closes = true
+        return response
     }
 
     private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {

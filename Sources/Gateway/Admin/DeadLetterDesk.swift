@@ -10,29 +10,39 @@ import System
 /// the queue's own thread and answered when they are durable.
 final class DeadLetterDesk {
     private let letters: any DeadLetters
+    private let audit: AuditTrail
     private let decoder = JSONLogDecoder()
 
-    init(_ letters: any DeadLetters) {
+    init(_ letters: any DeadLetters, _ audit: AuditTrail) {
         self.letters = letters
+        self.audit = audit
     }
 
     func handle(
         _ route: AdminRoute,
         _ head: RequestHead,
         _ body: UnsafeRawBufferPointer,
+        _ holder: AdminHolder,
         _ responder: Responder
     ) {
         do throws(Refusal) {
             let query = try DeadLetterQuery(head)
             switch (route, head.method) {
-            case (.deadLetter(let id), .put): try edit(id, query, body, head.wantsText, responder)
+            case (.deadLetter(let id), .put):
+                let line = audit.entry(holder, head, "edit", "dead letter \(id)")
+                try edit(id, query, body, head.wantsText, line, responder)
             case (.deadLetter(let id), _): responder.send(try show(id, head.wantsText))
             case (.deadLetterReplay, _):
-                letters.replay(try query.selection()) { [wantsText = head.wantsText] change in
+                let line = audit.entry(holder, head, "replay", "dead letters \(query.inWords)")
+                letters.replay(try query.selection()) {
+                    [audit, wantsText = head.wantsText] change in
+                    audit.record(change, line)
                     responder.send(change.response(doing: "replay", wantsText))
                 }
             case (.deadLetterPurge, _):
-                letters.purge(try query.selection()) { [wantsText = head.wantsText] change in
+                let line = audit.entry(holder, head, "purge", "dead letters \(query.inWords)")
+                letters.purge(try query.selection()) { [audit, wantsText = head.wantsText] change in
+                    audit.record(change, line)
                     responder.send(change.response(doing: "purge", wantsText))
                 }
             case (.deadLetterExport, _): responder.send(try export(query))
@@ -83,6 +93,7 @@ final class DeadLetterDesk {
         _ query: DeadLetterQuery,
         _ body: UnsafeRawBufferPointer,
         _ wantsText: Bool,
+        _ line: AuditEntry,
         _ responder: Responder
     ) throws(Refusal) {
         guard query.filter.destination == nil, query.filter.code == nil else {
@@ -100,7 +111,8 @@ final class DeadLetterDesk {
             edit.time = entry.time
         }
         guard edit.fields != nil || edit.logstore != nil else { throw .nothingToEdit }
-        letters.replace(id, with: edit) { outcome in
+        letters.replace(id, with: edit) { [audit] outcome in
+            if case .replaced = outcome { audit.record(line) }
             responder.send(outcome.response(id, wantsText))
         }
     }
@@ -128,6 +140,15 @@ final class DeadLetterDesk {
     }
 }
 
+extension AuditTrail {
+    fileprivate func record(_ change: DeadLetterChange, _ line: AuditEntry) {
+        guard change.changed > 0 else { return }
+        var line = line
+        line.after = "\(change.changed) letters"
+        record(line)
+    }
+}
+
 extension Refusal {
     static func noDeadLetter(_ id: Int64) -> Refusal {
         Refusal(404, "DeadLetterNotExist", "there is no dead letter \(id) (any more)")
@@ -150,7 +171,7 @@ extension Refusal {
 
 extension Response {
     /// Says where the next page of a listing starts.
-    fileprivate mutating func continues(at next: Int64?) {
+    mutating func continues(at next: Int64?) {
         if let next { fields.append(("x-sluice-next", "\(next)")) }
     }
 }

@@ -44,6 +44,17 @@ struct DeadLetterQuery {
         return .matching(filter)
     }
 
+    /// For the audit log.
+    var inWords: String {
+        if let ids { return "\(ids.count) by number" }
+        let parts = [
+            ("destination", filter.destination), ("logstore", filter.logstore),
+            ("code", filter.code),
+        ]
+        let given = parts.compactMap { name, value in value.map { "\(name) \(clipped($0))" } }
+        return given.isEmpty ? "all" : given.joined(separator: ", ")
+    }
+
     private static func numbers(_ name: String, _ value: String) throws(Refusal) -> [Int64] {
         var numbers: [Int64] = []
         for part in value.split(separator: ",") {

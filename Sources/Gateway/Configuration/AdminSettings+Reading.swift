@@ -28,11 +28,37 @@ extension AdminSettings {
                     + "admin.token, \(tokenVariable) or \(fileVariable), or listen on 127.0.0.1"
             )
         }
+        let named = readTokens(section.section("tokens"))
         section.refuseOthers()
         return AdminSettings(
             listen: address,
-            token: variables == [fileVariable] ? tokenFromFile(report) : token
+            token: variables == [fileVariable] ? tokenFromFile(report) : token,
+            tokens: named
         )
+    }
+
+    private static func readTokens(_ section: consuming Section) -> [NamedToken] {
+        var tokens: [NamedToken] = []
+        if section.names.count > AdminKeys.namedMax {
+            section.report.add(
+                section.place(of: section.names[AdminKeys.namedMax]),
+                key: section.path,
+                "has \(section.names.count) tokens; give at most \(AdminKeys.namedMax)"
+            )
+        }
+        for name in section.names {
+            var one = section.section(name)
+            if name == AdminKeys.mainName {
+                one.problem("token", "the name \(name) belongs to admin.token; choose another")
+            }
+            let secret = one.value("token", .secret(bytesMin: AdminToken.bytesMin))
+            let role = one.value("role", .choice(["read": AdminRole.read, "full": .full])) ?? .read
+            if !one.has("token") { one.problem("token", "is missing") }
+            one.refuseOthers()
+            if let secret { tokens.append(NamedToken(name: name, secret: secret, role: role)) }
+        }
+        section.refuseOthers()
+        return tokens
     }
 
     private static func tokenFromFile(_ report: ProblemReport) -> Secret? {

@@ -25,6 +25,7 @@ extension GatewayConfiguration {
         compare("admin.listen", \.admin.listen)
         // Without a token of the operator's the generated one goes on.
         compare("admin.token", \.admin.token, isImmediate: new.admin.token != nil)
+        compare("admin.tokens", \.admin.tokens, isImmediate: true)
         compare("data_dir", \.dataDirectory)
         // What the queue says for destinations shows as a change of theirs.
         compare("queue.max_bytes", \.queue.bytesMax, isImmediate: true)
@@ -82,6 +83,7 @@ extension GatewayConfiguration {
         queue = new.queue
         // It belongs to the connection that is open.
         queue.durability = durability
+        admin.tokens = new.admin.tokens
         log.level = new.log.level
         drainTimeout = new.drainTimeout
         let kept = Set(kept(under: new).map(\.credential))

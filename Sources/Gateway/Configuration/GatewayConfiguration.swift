@@ -30,6 +30,8 @@ package struct AdminSettings: Sendable, Equatable {
     package var listen: ListenAddress
     /// Absent, one is made and kept in the data directory.
     package var token: Secret?
+    /// Tokens with a name of their own besides it.
+    package var tokens: [NamedToken] = []
 }
 
 package struct QueueSettings: Sendable, Equatable {

@@ -32,7 +32,8 @@ extension Gateway {
         store.apply(running.queueRules, running.queueBounds)
         devices.routes.replace(RoutingTable(running))
         journal.level = running.log.level
-        if let token = running.admin.token { adminToken.withLock { $0 = AdminToken(token) } }
+        let main = running.admin.token ?? adminSecret
+        adminKeys.withLock { $0 = AdminKeys(main: main, named: running.admin.tokens) }
         tell(before.changes(to: new))
     }
 

@@ -20,7 +20,9 @@ package final class Gateway: Sendable {
     let devices: DeviceHandler.Shared
     let deviceServer: HTTPServer
     let adminServer: HTTPServer
-    let adminToken: Locked<AdminToken>
+    let adminKeys: Locked<AdminKeys>
+    /// As long as the operator gives no other.
+    let adminSecret: Secret
     let credentials: Locked<[String: Credential]>
     let reporter: Reporter
 
@@ -38,8 +40,9 @@ package final class Gateway: Sendable {
         let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
-        let token = Locked(AdminToken(secret))
-        adminToken = token
+        let keys = Locked(AdminKeys(main: secret, named: configuration.admin.tokens))
+        adminSecret = secret
+        adminKeys = keys
         let credentials = Locked(configuration.credentials)
         self.credentials = credentials
 
@@ -82,7 +85,7 @@ package final class Gateway: Sendable {
             settings.limits.connectionsPerAddress = 64
             settings.limits.idleTime = .seconds(10)
             return try HTTPServer(settings) { _ in
-                AdminHandler(.init(token: token, deadLetters: store) { reporter.report })
+                AdminHandler(.init(keys: keys, store: store, journal: journal) { reporter.report })
             }
         }
         deviceServer = try Self.start { () throws(ListenError) in

@@ -18,7 +18,9 @@ final class DecisionTable {
         remove = try connection.prepare("DELETE FROM decisions WHERE name = ?")
         count = try connection.prepare("SELECT count(*) FROM decisions")
         all = try connection.prepare("SELECT * FROM decisions LIMIT \(Decision.settingsMax)")
-        addEntry = try connection.prepare("INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        addEntry = try connection.prepare(
+            "INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        )
         trim = try connection.prepare(
             """
             DELETE FROM audit WHERE id IN
@@ -93,7 +95,9 @@ extension String {
     fileprivate func cut(to bytes: Int) -> String {
         guard utf8.count > bytes else { return self }
         var rest = self[...]
-        while rest.utf8.count > bytes { rest = rest.dropLast(max(1, (rest.utf8.count - bytes) / 4)) }
+        while rest.utf8.count > bytes {
+            rest = rest.dropLast(max(1, (rest.utf8.count - bytes) / 4))
+        }
         return String(rest)
     }
 }

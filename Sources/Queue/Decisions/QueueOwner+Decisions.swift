@@ -13,7 +13,9 @@ struct DecisionWork {
 
 extension QueueOwner {
     func take(_ request: DecisionRequest) {
-        guard decisions.waiting.count < DecisionRequest.waitingMax else { return request.refuse(.full) }
+        guard decisions.waiting.count < DecisionRequest.waitingMax else {
+            return request.refuse(.full)
+        }
         decisions.waiting.append(request)
     }
 

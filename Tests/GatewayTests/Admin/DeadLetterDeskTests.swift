@@ -7,37 +7,18 @@ import Testing
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct DeadLetterDeskTests {
-    private static let authorized: KeyValuePairs = ["authorization": "Bearer \(TryOut.token)"]
+    private static let authorized: KeyValuePairs = [
+        "authorization": "Bearer \(TryOut.token)", "content-type": "application/json",
+    ]
     private static let people: KeyValuePairs = [
         "authorization": "Bearer \(TryOut.token)", "accept": "text/plain",
+        "content-type": "application/json",
     ]
 
     /// A gateway with so many dead letters.
     private func trial(_ count: Int = 3, code: String = "InvalidKey") throws -> TryOut {
         let trial = try TryOut()
-        var logs = EncodedLogs()
-        for index in 0..<count {
-            let time = LogTime(seconds: 1_763_700_000, nanoseconds: 5)
-            logs.append(time: time, fields: [("number", "\(index)"), ("a\"b", "é\n")])
-        }
-        let reason = DeathReason(code: code, message: "no", requestID: "ABC", status: 400)
-        let batch = Batch(
-            stream: StreamKey(
-                destination: "default",
-                logstore: "app",
-                trailer: GroupTrailer(topic: "t", tags: [("env", "test")])
-            ),
-            logs: EncodedLogs(),
-            dead: [.init(logs: logs, reason: reason)]
-        )
-        let done = try WakeUp()
-        let outcome = Locked<AppendOutcome?>(nil)
-        trial.gateway.store.append([batch]) { result in
-            outcome.withLock { $0 = result }
-            done.signal()
-        }
-        while outcome.withLock({ $0 == nil }) { done.wait() }
-        #expect(outcome.withLock { $0 } == .stored)
+        try trial.bury(count, code: code)
         return trial
     }
 

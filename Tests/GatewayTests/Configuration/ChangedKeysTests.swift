@@ -8,6 +8,7 @@ import Testing
     private static let others: [String: String] = [
         "listen": "127.0.0.1:9", "admin.listen": "127.0.0.1:9",
         "admin.token": "0123456789abcdef0123456789abcdef", "data_dir": "/tmp/other",
+        "admin.tokens": "{grafana: {token: 0123456789abcdef0123456789abcdef, role: read}}",
         "drain_timeout": "1s",
         "queue.max_bytes": "1GiB", "queue.max_age": "1d", "queue.overflow": "drop_oldest",
         "queue.fresh_first": "10%", "queue.dead_letter_age": "1d", "queue.max_streams": "5",

@@ -1,0 +1,69 @@
+import Net
+import SLS
+import System
+
+/// Slows down whoever guesses tokens: after a few different wrong ones an address has to wait before its next
+/// try, longer each time.
+///
+/// The same wrong token again is no guess but a script with an old one, and does not make its neighbours wait.
+struct Doorkeeper {
+    static let addressesMax = 1024
+    /// Wrong tokens before the first wait.
+    static let freeGuesses = 5
+    static let longestWait: Duration = .seconds(60)
+    /// An address that was quiet for so long starts anew.
+    static let memory: Duration = .seconds(600)
+
+    private struct Visitor {
+        var guesses = 0
+        var lastGuess: [UInt8] = []
+        var seen: Moment
+        var closedUntil: Moment
+    }
+
+    private var visitors: [Neighbourhood: Visitor] = [:]
+
+    var visitorCount: Int { visitors.count }
+
+    /// How long the address has to wait before its token is looked at; nil when it need not.
+    func wait(of address: Neighbourhood, _ now: Moment) -> Duration? {
+        guard let visitor = visitors[address], visitor.closedUntil > now else { return nil }
+        return visitor.closedUntil - now
+    }
+
+    /// A token was wrong. Returns whether it was one guess too many.
+    mutating func refused(
+        _ token: some Collection<UInt8>,
+        from address: Neighbourhood,
+        _ now: Moment
+    ) -> Bool {
+        var visitor = visitors[address] ?? Visitor(seen: now, closedUntil: now)
+        if now - visitor.seen > Self.memory { visitor.guesses = 0 }
+        visitor.seen = now
+        let digest = Digest.sha256(Array(token))
+        if digest != visitor.lastGuess {
+            visitor.lastGuess = digest
+            visitor.guesses += 1
+        }
+        let excess = visitor.guesses - Self.freeGuesses
+        if excess > 0 {
+            visitor.closedUntil = now + min(Self.longestWait, .seconds(1 << min(excess - 1, 6)))
+        }
+        if visitors[address] == nil, visitors.count >= Self.addressesMax { forgetSome(now) }
+        visitors[address] = visitor
+        return excess > 0
+    }
+
+    mutating func admitted(_ address: Neighbourhood) {
+        visitors[address] = nil
+    }
+
+    /// Those that are done waiting go first, then whoever was quiet the longest: a flood of addresses must not
+    /// free the one that guesses.
+    private mutating func forgetSome(_ now: Moment) {
+        let quiet = visitors.sorted {
+            ($0.value.closedUntil, $0.value.seen) < ($1.value.closedUntil, $1.value.seen)
+        }
+        for (address, _) in quiet.prefix(Self.addressesMax / 4) { visitors[address] = nil }
+    }
+}

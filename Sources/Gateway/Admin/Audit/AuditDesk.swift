@@ -1,0 +1,87 @@
+import HTTP
+import Queue
+import System
+
+/// Answers `GET /admin/audit`: the newest changes first, in pages.
+struct AuditDesk {
+    let decisions: any Decisions
+
+    func list(_ head: RequestHead, _ responder: Responder) {
+        do throws(Refusal) {
+            let (before, limit) = try page(head)
+            let wantsText = head.wantsText
+            decisions.audit(before: before, limit: limit) { result in
+                switch result {
+                case .success(let records):
+                    var response =
+                        wantsText
+                        ? Response(text: records.map(\.line).joined())
+                        : Response(json: Self.document(records))
+                    response.continues(at: records.count == limit ? records.last?.id : nil)
+                    responder.send(response)
+                case .failure(let problem):
+                    let refusal = Refusal(503, "ServerBusy", problem.description)
+                    responder.send(ErrorShape.plain.response(refusal))
+                }
+            }
+        } catch {
+            responder.send(ErrorShape.plain.response(error))
+        }
+    }
+
+    private func page(_ head: RequestHead) throws(Refusal) -> (before: Int64?, limit: Int) {
+        func problem(_ reason: String) -> Refusal { Refusal(400, "ParameterInvalid", reason) }
+        guard let pairs = head.queryPairs else { throw problem("the query cannot be read") }
+        var before: Int64?
+        var limit = 100
+        for (name, value) in pairs {
+            let number = Int64(value).flatMap { $0 > 0 ? $0 : nil }
+            switch name {
+            case "before", "after":
+                // The way on has the same name as that of other lists.
+                guard let number else { throw problem("\(name) cannot be \(clipped(value))") }
+                before = number
+            case "limit":
+                guard let number, number <= 1000 else {
+                    throw problem("limit cannot be \(clipped(value)); it is 1 to 1000")
+                }
+                limit = Int(number)
+            default:
+                throw problem("\(clipped(name)) means nothing here; known here: before, limit")
+            }
+        }
+        return (before, limit)
+    }
+
+    private static func document(_ records: [AuditRecord]) -> String {
+        var json = JSONText()
+        json.object { json in
+            json.array("changes") { json in
+                for record in records {
+                    json.object { json in
+                        json.member("id", record.id)
+                        json.member("time", record.time.rfc3339)
+                        json.member("actor", record.entry.actor)
+                        json.member("address", record.entry.address)
+                        json.member("action", record.entry.action)
+                        json.member("subject", record.entry.subject)
+                        json.member("before", record.entry.before)
+                        json.member("after", record.entry.after)
+                    }
+                }
+            }
+        }
+        return json.text + "\n"
+    }
+}
+
+extension AuditRecord {
+    /// "2026-11-21T17:20:00.000Z  admin@127.0.0.1  rotate credential default: LTAI…9f2c -> LTAI…77aa"
+    fileprivate var line: String {
+        let change =
+            entry.before.isEmpty && entry.after.isEmpty
+            ? "" : ": \(entry.before.isEmpty ? "-" : entry.before) -> \(entry.after)"
+        return "\(time.rfc3339)  \(entry.actor)@\(entry.address)  \(entry.action) \(entry.subject)"
+            + "\(change)\n"
+    }
+}

@@ -1,0 +1,51 @@
+import HTTP
+import Queue
+import System
+
+/// Writes down who changed what: into the database, from where it can be read back, and into the journal.
+struct AuditTrail: Sendable {
+    let decisions: any Decisions
+    let journal: Journal
+
+    /// What a change is told with.
+    func entry(
+        _ holder: AdminHolder,
+        _ head: RequestHead,
+        _ action: String,
+        _ subject: String,
+        before: String = "",
+        after: String = ""
+    ) -> AuditEntry {
+        AuditEntry(
+            actor: holder.name,
+            address: head.peer.host,
+            action: action,
+            subject: subject,
+            before: before,
+            after: after
+        )
+    }
+
+    /// For what is done already: should the line not be kept, the journal still has it.
+    func record(_ entry: AuditEntry) {
+        tell(entry)
+        let journal = journal
+        decisions.decide(Decision([:], entry)) { refusal in
+            guard let refusal else { return }
+            journal.warning(
+                "a change is missing in the audit log",
+                ["action": entry.action, "subject": entry.subject, "reason": refusal.reason ?? "-"]
+            )
+        }
+    }
+
+    func tell(_ entry: AuditEntry) {
+        journal.info(
+            "changed by an operator",
+            [
+                "actor": entry.actor, "address": entry.address, "action": entry.action,
+                "subject": entry.subject, "before": entry.before, "after": entry.after,
+            ]
+        )
+    }
+}
