@@ -10,6 +10,7 @@ final class DeliveryLoop {
         case retired([Outlet])
         case credentialsChanged
         case settings([SLSOutput])
+        case held(Set<String>)
         case stop(Moment)
     }
 
@@ -92,6 +93,8 @@ final class DeliveryLoop {
             case .credentialsChanged:
                 for destination in destinations { destination.credentialsChanged() }
             case .settings(let outputs): reconfigure(outputs)
+            case .held(let names):
+                for (name, destination) in byName { destination.hold(names.contains(name)) }
             case .stop(let deadline): stopping = deadline
             }
         }

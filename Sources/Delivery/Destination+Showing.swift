@@ -33,6 +33,7 @@ extension Destination {
     }
 
     private func state(_ now: Moment) -> DestinationStatus.State {
+        if isHeld { return .held }
         if let problem = access.problem { return .waitingForCredential(reason: problem) }
         if let probing = project.probing {
             return .paused(reason: reason(pause), until: time(of: probing, now))

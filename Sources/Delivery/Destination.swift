@@ -27,6 +27,8 @@ final class Destination {
     var quota: ProjectQuota
     var project: Gate
     var pause: Pause?
+    /// By an operator, until told otherwise.
+    private(set) var isHeld = false
     var places: Places
     var access: CredentialAccess
     var outlets: [String: DeliveryOutlet] = [:]
@@ -87,6 +89,7 @@ final class Destination {
 
     /// When there is something to do that no event tells.
     func nextDeadline(_ now: Moment) -> Moment? {
+        if isHeld { return nil }
         // Without a credential nothing is due before the next look for one.
         if let nextLook = access.nextLook { return nextLook }
         var deadlines = [turns.nextWaking, rereads.next, clockWaits.next]
@@ -98,6 +101,13 @@ final class Destination {
             if opening > now { deadlines.append(opening) }
         }
         return deadlines.compactMap(\.self).min()
+    }
+
+    /// Sends nothing more, or goes on.
+    func hold(_ isHeld: Bool) {
+        guard isHeld != self.isHeld else { return }
+        self.isHeld = isHeld
+        for outlet in outlets.values { touch(outlet) }
     }
 
     /// What became due since the last turn.

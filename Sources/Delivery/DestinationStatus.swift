@@ -11,6 +11,8 @@ package struct DestinationStatus: Sendable {
         /// One request at a time tries whether the destination takes anything: the next one then, or one
         /// is on its way.
         case paused(reason: String, until: WallTime?)
+        /// An operator lets nothing go; what arrives is kept.
+        case held
         case stopped
     }
 

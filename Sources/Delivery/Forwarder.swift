@@ -73,6 +73,11 @@ package final class Forwarder: Sendable {
         mailbox.post(.credentialsChanged)
     }
 
+    /// From now on these destinations send nothing, and all others do.
+    package func hold(_ names: Set<String>) {
+        mailbox.post(.held(names))
+    }
+
     /// Starts no more requests, gives those in flight so long to end, and ends the thread.
     package func stop(within patience: Duration) {
         let worker = worker.withLock { worker in

@@ -1,39 +1,29 @@
-package import HTTP
-package import Queue
-package import System
+import HTTP
+import Queue
+import System
 
 /// Answers operators and their tools.
-package final class AdminHandler: RequestHandler {
-    package struct Shared: Sendable {
-        let keys: Locked<AdminKeys>
-        let deadLetters: any DeadLetters
-        let audit: AuditTrail
-        let report: @Sendable () -> GatewayReport
+final class AdminHandler: RequestHandler {
+    struct Shared: Sendable {
+        let steering: Steering
 
-        package init(
-            keys: Locked<AdminKeys>,
-            store: any DeadLetters & Decisions,
-            journal: Journal,
-            report: @escaping @Sendable () -> GatewayReport
-        ) {
-            self.keys = keys
-            deadLetters = store
-            audit = AuditTrail(decisions: store, journal: journal)
-            self.report = report
-        }
+        var report: GatewayReport { steering.reporter.report }
     }
 
     private let shared: Shared
     private let deadLetters: DeadLetterDesk
+    private let destinations: DestinationDesk
     private var doorkeeper = Doorkeeper()
     private var stamp = Stamp(mint: ReceiptMint())
 
-    package init(_ shared: Shared) {
+    init(_ shared: Shared) {
         self.shared = shared
-        deadLetters = DeadLetterDesk(shared.deadLetters, shared.audit)
+        let steering = shared.steering
+        deadLetters = DeadLetterDesk(steering.store, steering.audit)
+        destinations = DestinationDesk(steering: steering)
     }
 
-    package func admit(_ head: RequestHead) -> Admission {
+    func admit(_ head: RequestHead) -> Admission {
         let route = AdminRoute(path: head.pathText)
         // Before anything else, so that a stranger does not learn which paths there are.
         let holder = holder(of: head)
@@ -62,7 +52,7 @@ package final class AdminHandler: RequestHandler {
         return .accept(bodyBytesMax: bodyBytesMax)
     }
 
-    package func handle(
+    func handle(
         _ head: RequestHead,
         body: UnsafeRawBufferPointer,
         responder: Responder
@@ -76,7 +66,7 @@ package final class AdminHandler: RequestHandler {
         switch route {
         case .health: responder.send(Response(text: "ok\n"))
         case .readiness:
-            let report = shared.report()
+            let report = shared.report
             let status = report.reasonsAgainstTraffic.isEmpty ? 200 : 503
             responder.send(Response(status, json: report.readinessDocument))
         case .metrics:
@@ -84,27 +74,35 @@ package final class AdminHandler: RequestHandler {
                 Response(
                     status: 200,
                     contentType: MetricsPage.contentType,
-                    text: shared.report().metrics
+                    text: shared.report.metrics
                 )
             )
         case .status:
-            let report = shared.report()
+            let report = shared.report
             responder.send(
                 head.wantsText
                     ? Response(text: report.statusText) : Response(json: report.statusDocument)
             )
-        case .audit: AuditDesk(decisions: shared.audit.decisions).list(head, responder)
+        case .audit: AuditDesk(decisions: shared.steering.store).list(head, responder)
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
             guard let holder else { return }
             deadLetters.handle(route, head, body, holder, responder)
+        case .destinations, .destination, .destinationPause, .destinationResume, .destinationFlush:
+            guard let holder else { return }
+            destinations.handle(route, head, body, holder, responder)
+        case .queue: responder.send(Response(json: shared.report.queueDocument))
+        case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
+        case .drain:
+            guard let holder else { return }
+            drain(head, holder, responder)
         }
     }
 
-    package func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+    func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
         ErrorShape.plain.response(Refusal(problem))
     }
 
-    package func stamp(_ fields: inout [UInt8], of response: Response) {
+    func stamp(_ fields: inout [UInt8], of response: Response) {
         fields += Array("cache-control: no-store\r\n".utf8)
         stamp.apply(to: &fields, of: response)
     }
@@ -114,7 +112,7 @@ package final class AdminHandler: RequestHandler {
         guard let range = head.fieldRange("authorization"),
             doorkeeper.wait(of: head.peer.neighbourhood, .now) == nil
         else { return nil }
-        let keys = shared.keys.withLock { $0 }
+        let keys = shared.steering.adminKeys.withLock { $0 }
         guard let holder = keys.holder(of: head.bytes[range]) else { return nil }
         doorkeeper.admitted(head.peer.neighbourhood)
         return holder
@@ -127,7 +125,7 @@ package final class AdminHandler: RequestHandler {
         if doorkeeper.wait(of: address, now) == nil, let range = head.fieldRange("authorization"),
             doorkeeper.refused(head.bytes[range], from: address, now)
         {
-            shared.audit.journal.warning(
+            shared.steering.journal.warning(
                 "somebody tries out admin tokens and has to wait",
                 ["address": head.peer.host]
             )
@@ -139,6 +137,17 @@ package final class AdminHandler: RequestHandler {
         }
         response.closes = true
         return response
+    }
+
+    private func drain(_ head: RequestHead, _ holder: AdminHolder, _ responder: Responder) {
+        let steering = shared.steering
+        let isOn = head.method == .post
+        let entry = steering.audit.entry(holder, head, isOn ? "drain" : "end drain", "gateway")
+        let isTaken = steering.helm.post {
+            steering.drain(isOn, entry)
+            responder.send(Response(json: steering.reporter.report.drainDocument))
+        }
+        if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
     }
 
     private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {

@@ -2,44 +2,77 @@ import HTTP
 
 /// What an operator asks for, by the path alone.
 enum AdminRoute: Equatable {
-    case health, readiness, metrics, status, audit
+    case health, readiness, metrics, status, queue, ledger, audit, drain
+    case destinations
+    /// One of them, by its name.
+    case destination(String)
+    case destinationPause(String), destinationResume(String), destinationFlush(String)
     case deadLetters, deadLetterExport, deadLetterReplay, deadLetterPurge
     /// One of them, by its number.
     case deadLetter(Int64)
 
     init?(path: String) {
-        switch path {
-        case "/healthz": self = .health
-        case "/readyz": self = .readiness
-        case "/metrics": self = .metrics
-        case "/admin/status": self = .status
-        case "/admin/audit": self = .audit
-        case "/admin/dead-letters": self = .deadLetters
-        case "/admin/dead-letters/export": self = .deadLetterExport
-        case "/admin/dead-letters/replay": self = .deadLetterReplay
-        case "/admin/dead-letters/purge": self = .deadLetterPurge
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        switch (parts.first, parts.dropFirst().first, Array(parts.dropFirst(2))) {
+        case ("healthz", nil, _): self = .health
+        case ("readyz", nil, _): self = .readiness
+        case ("metrics", nil, _): self = .metrics
+        case ("admin", "status", []): self = .status
+        case ("admin", "queue", []): self = .queue
+        case ("admin", "ledger", []): self = .ledger
+        case ("admin", "audit", []): self = .audit
+        case ("admin", "drain", []): self = .drain
+        case ("admin", "destinations", let rest): self.init(destination: rest)
+        case ("admin", "dead-letters", let rest): self.init(deadLetter: rest)
+        default: return nil
+        }
+    }
+
+    private init?(destination rest: [Substring]) {
+        guard let first = rest.first else {
+            self = .destinations
+            return
+        }
+        guard let name = percentDecoded(Array(first.utf8)[...]), !name.isEmpty else { return nil }
+        switch rest.dropFirst() {
+        case []: self = .destination(name)
+        case ["pause"]: self = .destinationPause(name)
+        case ["resume"]: self = .destinationResume(name)
+        case ["flush"]: self = .destinationFlush(name)
+        default: return nil
+        }
+    }
+
+    private init?(deadLetter rest: [Substring]) {
+        switch rest {
+        case []: self = .deadLetters
+        case ["export"]: self = .deadLetterExport
+        case ["replay"]: self = .deadLetterReplay
+        case ["purge"]: self = .deadLetterPurge
         default:
-            let start = "/admin/dead-letters/"
-            guard path.hasPrefix(start), let number = Int64(path.dropFirst(start.count)),
-                number > 0
-            else { return nil }
+            guard rest.count == 1, let number = Int64(rest[0]), number > 0 else { return nil }
             self = .deadLetter(number)
         }
     }
 
     /// What a path answers to that is none of these.
     static let hint =
-        "no such path; there are /healthz, /readyz, /metrics, /admin/status, /admin/audit and "
-        + "/admin/dead-letters"
+        "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
+        + "destinations, dead-letters, drain and audit"
 
     /// Without a token: what orchestrators ask.
     var isOpen: Bool { self == .health || self == .readiness }
 
     var methods: [RequestHead.Method] {
         switch self {
-        case .health, .readiness, .metrics, .status, .audit, .deadLetters, .deadLetterExport:
+        case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .destinations,
+            .deadLetters, .deadLetterExport:
             [.get, .head]
-        case .deadLetterReplay, .deadLetterPurge: [.post]
+        case .deadLetterReplay, .deadLetterPurge, .destinationPause, .destinationResume,
+            .destinationFlush:
+            [.post]
+        case .drain: [.post, .delete]
+        case .destination: [.get, .head, .patch, .delete]
         case .deadLetter: [.get, .head, .put]
         }
     }
@@ -48,7 +81,11 @@ enum AdminRoute: Equatable {
 
     /// The largest body that a request of this method may have.
     func bodyBytesMax(_ method: RequestHead.Method) -> Int {
-        method == .put ? 10 << 20 : 0
+        switch method {
+        case .put: 10 << 20
+        case .patch: DecidedSettings.bytesMax
+        default: 0
+        }
     }
 }
 

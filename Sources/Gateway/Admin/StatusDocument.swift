@@ -13,6 +13,7 @@ extension GatewayReport {
             json.member("uptime_seconds", seconds: uptime)
             let reasons = reasonsAgainstTraffic
             json.member("ready", reasons.isEmpty)
+            json.member("draining", isDraining)
             json.array("reasons") { json in reasons.forEach { json.element($0) } }
             json.object("ledger") { $0.ledger(queue.ledger) }
             json.member("ledger_closed", queue.destinations.values.allSatisfy { $0.imbalance == 0 })
@@ -70,7 +71,7 @@ extension JSONText {
         member("discarded", ledger.discarded)
     }
 
-    fileprivate mutating func queue(_ queue: QueueStatus, now: WallTime) {
+    mutating func queue(_ queue: QueueStatus, now: WallTime) {
         member("admission", queue.admission.name)
         member("problem", queue.problem?.description)
         member("bytes", queue.bytes)

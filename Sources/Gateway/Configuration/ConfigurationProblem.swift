@@ -6,6 +6,8 @@ package struct ConfigurationProblem: Error, Hashable, Sendable, CustomStringConv
         case environment(String)
         /// A command line option, with its dashes.
         case option(String)
+        /// What an operator decided while the gateway ran.
+        case decided
         /// What follows from all of it together.
         case whole
     }
@@ -22,7 +24,7 @@ package struct ConfigurationProblem: Error, Hashable, Sendable, CustomStringConv
             case .file(let path, let line): "\(path):\(line): "
             case .environment(let name): "environment: \(name): "
             case .option(let name): "\(name): "
-            case .whole: ""
+            case .decided, .whole: ""
             }
         // An option or variable names the setting itself.
         if case .environment = place { return start + text }

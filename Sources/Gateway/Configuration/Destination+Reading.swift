@@ -32,7 +32,8 @@ extension Destination {
                 section.problem(name, "a name has 1 to 64 letters, digits, '-', '_' and '.'")
             }
             let place = section.place(of: name)
-            let settings = section.section(name)
+            var settings = section.section(name)
+            if let decided = report.inputs.decided[name] { settings.overlay(decided) }
             let isDefault = name == defaultName
             if let destination = read(settings, name: name, isDefault: isDefault, queue: queue) {
                 found.append((destination, place))

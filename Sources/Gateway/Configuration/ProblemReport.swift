@@ -12,7 +12,11 @@ final class ProblemReport {
     }
 
     func add(line: Int, key: String, _ text: String) {
-        add(.file(file, line: line), key: key, text)
+        add(place(line), key: key, text)
+    }
+
+    func place(_ line: Int) -> ConfigurationProblem.Place {
+        line == YAMLNode.decidedLine ? .decided : .file(file, line: line)
     }
 
     func add(_ place: ConfigurationProblem.Place, key: String = "", _ text: String) {

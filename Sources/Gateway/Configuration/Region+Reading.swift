@@ -9,7 +9,7 @@ extension Destination {
         _ signature: SignatureVersion
     ) -> String? {
         let override = Override(variable: isDefault ? "SLUICE_REGION" : nil)
-        let isGiven = section.has("region") || section.report.inputs.override(override) != nil
+        let isGiven = section.has("region") || section.overridden("region", override) != nil
         let given = section.value("region", .name(.region), override)
         for (index, endpoint) in endpoints.enumerated()
         where endpoints[..<index].contains(endpoint) {

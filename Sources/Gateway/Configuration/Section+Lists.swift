@@ -13,7 +13,7 @@ extension Section {
         guard isList(key) else { return value(key, .commaSeparated(kind, counts), override) }
         know(key)
         let fromFile = listFromFile(key, kind, counts)
-        guard report.inputs.override(override) != nil else { return fromFile }
+        guard overridden(key, override) != nil else { return fromFile }
         return overriding(override, .commaSeparated(kind, counts))
     }
 

@@ -6,9 +6,9 @@ struct Section: ~Copyable {
     /// Whether the file has it at all.
     let isInFile: Bool
     private let line: Int
-    private(set) var entries: [String: YAMLNode.Entry] = [:]
+    var entries: [String: YAMLNode.Entry] = [:]
     /// The keys, in the order of the file.
-    private(set) var names: [String] = []
+    var names: [String] = []
     private var known: [String] = []
 
     /// No node, or a null one, reads as a group with nothing in it.
@@ -46,12 +46,12 @@ struct Section: ~Copyable {
 
     /// Where a key stands, or the group when the key is absent.
     func place(of key: String) -> ConfigurationProblem.Place {
-        .file(report.file, line: entries[key]?.line ?? line)
+        report.place(entries[key]?.line ?? line)
     }
 
     /// Where a setting was given; nil when it was nowhere.
     func origin(of key: String, _ override: Override) -> ConfigurationProblem.Place? {
-        report.inputs.override(override)?.place ?? (has(key) ? place(of: key) : nil)
+        overridden(key, override)?.place ?? (has(key) ? place(of: key) : nil)
     }
 
     func problem(_ key: String, _ text: String) {
@@ -66,7 +66,7 @@ struct Section: ~Copyable {
     ) -> Value? {
         know(key)
         let fromFile = entries[key].flatMap { parsed($0.value, key, kind) }
-        return report.inputs.override(override) == nil ? fromFile : overriding(override, kind)
+        return overridden(key, override) == nil ? fromFile : overriding(override, kind)
     }
 
     /// What option or environment say; nil when they are wrong, and that is reported.
@@ -89,7 +89,7 @@ struct Section: ~Copyable {
         _ read: (inout Section, Override) -> Value?
     ) -> Value? {
         let override = Override(variable: variable)
-        guard !has(key), report.inputs.override(override) == nil else {
+        guard !has(key), overridden(key, override) == nil else {
             return read(&self, override)
         }
         know(key)
@@ -135,7 +135,9 @@ struct Section: ~Copyable {
             guard case .scalar(let written, _) = node.content else {
                 throw Mismatch("wants \(kind.wants), got \(node.kindName)")
             }
-            return try kind.parse(try report.substitution.apply(to: written))
+            // Files and variables are the business of whoever writes the file.
+            let text = node.isDecided ? written : try report.substitution.apply(to: written)
+            return try kind.parse(text)
         } catch {
             report.add(line: node.line, key: keyPath(key), error.reason)
             return nil

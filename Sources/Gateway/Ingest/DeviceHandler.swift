@@ -12,6 +12,7 @@ package final class DeviceHandler: RequestHandler {
         package let limits: LimitSettings
         package let mint: ReceiptMint
         package let counters: IngestCounters
+        package let intake = IntakeSwitch()
         /// Whether the queue is told what a request would be recognised by if it came again.
         package let recognizesRepeats: Bool
 
@@ -56,6 +57,7 @@ package final class DeviceHandler: RequestHandler {
                 guard !head.announcesBody else { throw .unwantedBody }
                 return .accept(bodyBytesMax: 0)
             }
+            guard !shared.intake.isOff else { throw .draining }
             let target = try target(of: route, head)
             let outlet = Outlet(destination: target.destination, logstore: target.logstore)
             let admission = shared.queue.admission(for: outlet)

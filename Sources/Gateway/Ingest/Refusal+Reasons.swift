@@ -78,3 +78,11 @@ extension Refusal {
         Refusal(405, "InvalidMethod", "this path answers to \(route.methodNames)")
     }
 }
+
+extension Refusal {
+    static let draining = Refusal(
+        503,
+        "ServerBusy",
+        "the gateway takes no more logs, since it is being drained; keep them and send them again"
+    )
+}

@@ -13,6 +13,7 @@ extension Gateway {
     package func stop(within time: Duration) {
         let deadline = Moment.now + time
         reporter.markStopping()
+        steering.helm.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
         flush()
         deviceServer.stop(within: time / 2)

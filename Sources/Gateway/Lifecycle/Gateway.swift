@@ -20,31 +20,29 @@ package final class Gateway: Sendable {
     let devices: DeviceHandler.Shared
     let deviceServer: HTTPServer
     let adminServer: HTTPServer
-    let adminKeys: Locked<AdminKeys>
-    /// As long as the operator gives no other.
-    let adminSecret: Secret
-    let credentials: Locked<[String: Credential]>
     let reporter: Reporter
+    let steering: Steering
 
+    /// `reading` gives the configuration anew, whenever it is asked.
     package init(
-        _ configuration: GatewayConfiguration,
-        journal: Journal
+        _ described: GatewayConfiguration,
+        journal: Journal,
+        reading: @escaping ConfigurationReading
     ) throws(StartProblem) {
         self.journal = journal
-        let running = Locked(configuration)
-        self.configuration = running
+        var configuration = described
         let store = try Self.start { () throws(QueueError) in
-            try LogStore(configuration.queueConfiguration, journal: journal)
+            try LogStore(described.queueConfiguration, journal: journal)
         }
         self.store = store
+        let decided = try configuration.takeDecided(from: store, reading, journal)
+        store.apply(configuration.queueRules)
+        let running = Locked(configuration)
+        self.configuration = running
         let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
-        let keys = Locked(AdminKeys(main: secret, named: configuration.admin.tokens))
-        adminSecret = secret
-        adminKeys = keys
         let credentials = Locked(configuration.credentials)
-        self.credentials = credentials
 
         let forwarder = try Self.start { () throws(DeliveryError) in
             try Forwarder(
@@ -68,11 +66,32 @@ package final class Gateway: Sendable {
                 configuration: running,
                 store: store,
                 forwarder: forwarder,
-                counters: devices.counters
+                counters: devices.counters,
+                intake: devices.intake
             )
         )
         self.reporter = reporter
-        try Self.start { () throws(SystemError) in try forwarder.start() }
+        let steering = try Self.start { () throws(SystemError) in
+            try Steering(
+                .init(
+                    configuration: running,
+                    decided: decided,
+                    reading: reading,
+                    store: store,
+                    forwarder: forwarder,
+                    devices: devices,
+                    reporter: reporter,
+                    credentials: credentials,
+                    adminSecret: secret,
+                    journal: journal
+                )
+            )
+        }
+        self.steering = steering
+        try Self.start { () throws(SystemError) in
+            try forwarder.start()
+            try steering.helm.start()
+        }
         adminServer = try Self.start { () throws(ListenError) in
             var settings = HTTPServer.Configuration(
                 listen: configuration.admin.listen,
@@ -85,7 +104,7 @@ package final class Gateway: Sendable {
             settings.limits.connectionsPerAddress = 64
             settings.limits.idleTime = .seconds(10)
             return try HTTPServer(settings) { _ in
-                AdminHandler(.init(keys: keys, store: store, journal: journal) { reporter.report })
+                AdminHandler(.init(steering: steering))
             }
         }
         deviceServer = try Self.start { () throws(ListenError) in
@@ -107,6 +126,17 @@ package final class Gateway: Sendable {
     }
 
     package var report: GatewayReport { reporter.report }
+
+    /// Reads the configuration again, on the thread that makes changes.
+    package func reread() {
+        let steering = steering
+        steering.helm.post { steering.reread() }
+    }
+
+    /// See `Steering.reload`; for one thread only.
+    func reload(_ new: GatewayConfiguration) {
+        steering.reload(new)
+    }
 
     /// Logs for a destination that is no longer described would wait unseen.
     private func warnOfStrangers() {

@@ -13,6 +13,7 @@ final class Reporter: Sendable {
         let store: LogStore
         let forwarder: Forwarder
         let counters: IngestCounters
+        let intake: IntakeSwitch
     }
 
     private let parts: Parts
@@ -51,6 +52,7 @@ final class Reporter: Sendable {
             now: .now,
             uptime: .now - start,
             isStopping: stopping.load(ordering: .relaxed),
+            isDraining: parts.intake.isOff,
             listeners: servers.map {
                 .init(
                     name: $0.name,
@@ -84,16 +86,11 @@ extension GatewayReport.Destination {
         queue: QueueStatus.Destination,
         delivery: DestinationStatus
     ) {
-        let logstore =
-            switch destination.logstore {
-            case .named(let name): name
-            case .any: "*"
-            }
         self.init(
             name: destination.name,
             endpoint: delivery.endpoint,
             project: destination.project,
-            logstore: logstore,
+            logstore: destination.logstore.name,
             queue: queue,
             delivery: delivery
         )

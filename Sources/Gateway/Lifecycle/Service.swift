@@ -56,7 +56,12 @@ package struct Service: Sendable {
         let gateway = try Gateway(
             partner?.redirected(configuration) ?? configuration,
             journal: journal
-        )
+        ) { [inputs] decided throws(ConfigurationProblems) in
+            var inputs = inputs
+            inputs.decided = decided
+            let new = try GatewayConfiguration.read(inputs)
+            return partner?.redirected(new) ?? new
+        }
         journal.info(
             "sluice is ready",
             [
@@ -73,7 +78,7 @@ package struct Service: Sendable {
             for signal in inbox.takeAll() {
                 switch signal {
                 case .stop: break wait
-                case .reload: reload(gateway, partner, journal)
+                case .reload: gateway.reread()
                 }
             }
         }
@@ -84,17 +89,5 @@ package struct Service: Sendable {
         )
         gateway.stop(within: patience)
         partner?.stop()
-    }
-
-    private func reload(_ gateway: Gateway, _ partner: SandboxPartner?, _ journal: Journal) {
-        do throws(ConfigurationProblems) {
-            let new = try GatewayConfiguration.read(inputs)
-            gateway.reload(partner?.redirected(new) ?? new)
-        } catch {
-            for problem in error.problems {
-                journal.error("the new configuration is refused", ["problem": problem.description])
-            }
-            journal.error("the gateway goes on with the configuration it has")
-        }
     }
 }

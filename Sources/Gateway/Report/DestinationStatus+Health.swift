@@ -14,6 +14,7 @@ extension DestinationStatus {
     /// What keeps logs from arriving there; nil while all is well, and before the first attempt.
     var trouble: String? {
         if case .waitingForCredential(let reason) = state { return reason }
+        if state == .held { return "paused by an operator; sluice resume \(name) lets it go on" }
         if let standstill { return standstill.reason }
         if let clockTrouble { return clockTrouble }
         guard failuresInARow >= Self.failuresMin, let lastFailure else { return nil }
@@ -24,7 +25,7 @@ extension DestinationStatus {
     var standstill: Standstill? {
         switch state {
         case .paused(let reason, let until): return Standstill(reason: reason, until: until)
-        case .waitingForCredential, .stopped: return nil
+        case .waitingForCredential, .held, .stopped: return nil
         case .running: break
         }
         let standstills = outlets.map(\.standstill)
@@ -37,13 +38,16 @@ extension DestinationStatus {
     var stateName: String {
         switch state {
         case .waitingForCredential: "waiting_for_credential"
+        case .held: "held"
         case .stopped: "stopped"
         case .running, .paused:
             standstill != nil ? "paused" : trouble == nil ? "fine" : "failing"
         }
     }
 
-    static let stateNames = ["fine", "failing", "paused", "waiting_for_credential", "stopped"]
+    static let stateNames = [
+        "fine", "failing", "paused", "held", "waiting_for_credential", "stopped",
+    ]
 }
 
 extension OutletStatus {

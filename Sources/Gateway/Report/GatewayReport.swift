@@ -26,6 +26,7 @@ package struct GatewayReport: Sendable {
     package let now: WallTime
     package let uptime: Duration
     package let isStopping: Bool
+    package let isDraining: Bool
     package let listeners: [Listener]
     package let queue: QueueStatus
     package let destinations: [Destination]

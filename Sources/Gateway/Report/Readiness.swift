@@ -7,6 +7,8 @@ extension GatewayReport {
         var reasons: [String] = []
         if isStopping {
             reasons.append("the gateway is stopping")
+        } else if isDraining {
+            reasons.append("the gateway is being drained")
         } else if let reason = queue.admission.reason {
             reasons.append(queue.problem.map { "\(reason): \($0)" } ?? reason)
         }

@@ -2,14 +2,14 @@
 ///
 /// Scalars stay text: what a text means is decided by the setting that it is for, so that a topic
 /// named `no` is not a boolean.
-struct YAMLNode: Equatable {
-    indirect enum Content: Equatable {
+struct YAMLNode: Equatable, Sendable {
+    indirect enum Content: Equatable, Sendable {
         case scalar(String, isPlain: Bool)
         case sequence([YAMLNode])
         case mapping([Entry])
     }
 
-    struct Entry: Equatable {
+    struct Entry: Equatable, Sendable {
         let key: String
         let line: Int
         let value: YAMLNode

@@ -14,11 +14,42 @@ final class TryOut: Sendable {
     let sandbox: SandboxPartner
     let gateway: Gateway
 
-    init(_ change: (inout GatewayConfiguration) -> Void = { _ in }) throws {
+    init(
+        _ change: @escaping @Sendable (inout GatewayConfiguration) -> Void = { _ in }
+    ) throws {
         sandbox = try SandboxPartner(.silent)
-        gateway = try Gateway(
-            try Self.configuration(sandbox, directory, change),
-            journal: .silent
+        gateway = try Self.gateway(sandbox, directory, change)
+    }
+
+    /// One that reads its configuration anew as the program does, with the same changes.
+    static func gateway(
+        _ sandbox: SandboxPartner,
+        _ directory: TemporaryDirectory,
+        journal: Journal = .silent,
+        _ change: @escaping @Sendable (inout GatewayConfiguration) -> Void = { _ in }
+    ) throws -> Gateway {
+        let inputs = inputs(directory)
+        return try Gateway(
+            try configuration(sandbox, directory, change),
+            journal: journal
+        ) { decided throws(ConfigurationProblems) in
+            var inputs = inputs
+            inputs.decided = decided
+            var read = sandbox.redirected(try .read(inputs))
+            read.destinations[0].transfer.packet.age = .milliseconds(10)
+            change(&read)
+            return read
+        }
+    }
+
+    private static func inputs(_ directory: TemporaryDirectory) -> ConfigurationInputs {
+        ConfigurationInputs(
+            options: [
+                "--listen": "127.0.0.1:0", "--admin-listen": "127.0.0.1:0",
+                "--data-dir": directory.path + "/data",
+            ],
+            environment: ["SLUICE_ADMIN_TOKEN": token],
+            isSandboxed: true
         )
     }
 
@@ -27,18 +58,7 @@ final class TryOut: Sendable {
         _ directory: TemporaryDirectory,
         _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) throws -> GatewayConfiguration {
-        var configuration = sandbox.redirected(
-            try .read(
-                .init(
-                    options: [
-                        "--listen": "127.0.0.1:0", "--admin-listen": "127.0.0.1:0",
-                        "--data-dir": directory.path + "/data",
-                    ],
-                    environment: ["SLUICE_ADMIN_TOKEN": token],
-                    isSandboxed: true
-                )
-            )
-        )
+        var configuration = sandbox.redirected(try .read(inputs(directory)))
         configuration.destinations[0].transfer.packet.age = .milliseconds(10)
         change(&configuration)
         return configuration
@@ -71,4 +91,11 @@ func eventually(_ condition: () -> Bool) -> Bool {
         clock.wait(timeout: .milliseconds(10))
     }
     return condition()
+}
+
+extension Gateway {
+    /// One whose configuration is always the same.
+    convenience init(_ configuration: GatewayConfiguration, journal: Journal) throws(StartProblem) {
+        try self.init(configuration, journal: journal) { _ in configuration }
+    }
 }

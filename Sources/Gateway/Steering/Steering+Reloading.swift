@@ -3,12 +3,13 @@ import Queue
 import SLS
 import System
 
-extension Gateway {
+extension Steering {
     /// Takes over from a new configuration what can change while the gateway runs, and tells of the
     /// rest which keys want a restart. All of it or, when delivery cannot go on with it, nothing.
     ///
-    /// To be called by one thread.
-    package func reload(_ new: GatewayConfiguration) {
+    /// To be called by one thread. Returns why delivery cannot.
+    @discardableResult
+    func reload(_ new: GatewayConfiguration) -> DeliveryError? {
         let before = configuration.withLock { $0 }
         var after = before
         after.apply(new)
@@ -23,7 +24,7 @@ extension Gateway {
                 "the new configuration is refused, the gateway goes on with the one it has",
                 ["problem": error.description]
             )
-            return
+            return error
         }
         let running = after
         configuration.withLock { $0 = running }
@@ -35,6 +36,19 @@ extension Gateway {
         let main = running.admin.token ?? adminSecret
         adminKeys.withLock { $0 = AdminKeys(main: main, named: running.admin.tokens) }
         tell(before.changes(to: new))
+        return nil
+    }
+
+    /// Reads the file again, and goes on with what it says now.
+    func reread() {
+        do throws(ConfigurationProblems) {
+            reload(try reading(decided.withLock { $0.settings }))
+        } catch {
+            for problem in error.problems {
+                journal.error("the new configuration is refused", ["problem": problem.description])
+            }
+            journal.error("the gateway goes on with the configuration it has")
+        }
     }
 
     private func tell(_ changes: [ConfigurationChange]) {

@@ -1,0 +1,60 @@
+import Queue
+import System
+
+extension GatewayReport {
+    /// `/admin/ledger`: where every log is, and whether that adds up.
+    var ledgerDocument: String {
+        var json = JSONText()
+        json.object { json in
+            json.member("closed", queue.destinations.values.allSatisfy { $0.imbalance == 0 })
+            json.object("ledger") { $0.ledger(queue.ledger) }
+            json.object("destinations") { json in
+                for (name, destination) in queue.destinations.sorted(by: { $0.key < $1.key }) {
+                    json.object(name) { json in
+                        json.ledger(destination.ledger)
+                        json.member("imbalance", destination.imbalance)
+                    }
+                }
+            }
+        }
+        return json.text + "\n"
+    }
+
+    /// `/admin/queue`: what waits, how much of what may, and for how long.
+    var queueDocument: String {
+        var json = JSONText()
+        json.object { json in
+            json.object("queue") { $0.queue(queue, now: now) }
+            json.object("destinations") { json in
+                for destination in destinations {
+                    json.object(destination.name) { json in
+                        json.member("queued_logs", destination.queue.ledger.queued)
+                        json.backlog(destination.queue, now: now)
+                        json.array("outlets") { json in
+                            for outlet in destination.outlets {
+                                json.object { json in
+                                    json.member("logstore", outlet.logstore)
+                                    json.member("queued_logs", outlet.queue.queued)
+                                    json.member("packets", outlet.queue.packets)
+                                    json.age("oldest_seconds", of: outlet.queue.oldest, now: now)
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return json.text + "\n"
+    }
+
+    /// How far a drain is.
+    var drainDocument: String {
+        var json = JSONText()
+        json.object { json in
+            json.member("draining", isDraining)
+            json.member("queued", queue.ledger.queued)
+            json.member("dead", queue.ledger.dead)
+        }
+        return json.text + "\n"
+    }
+}

@@ -1,0 +1,116 @@
+/// What an operator decided of a destination while the gateway ran, in the words of the configuration file.
+package struct DecidedSettings: Equatable, Sendable {
+    /// Groups of which single settings are decided; whatever else has an inside, like `tags`, is one value.
+    static let groups: Set<String> = ["packet"]
+    static let bytesMax = 64 << 10
+
+    private(set) var entries: [YAMLNode.Entry] = []
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    init() {}
+
+    /// Reads what `json` wrote.
+    init(json: [UInt8]) throws(YAMLError) {
+        try merge(json)
+    }
+
+    /// Takes over a JSON object (RFC 7396): a member that is null is as the file says again.
+    mutating func merge(_ patch: [UInt8]) throws(YAMLError) {
+        let start = patch.first { $0 != 0x20 && !(0x09...0x0D).contains($0) }
+        guard start == UInt8(ascii: "{"), let node = try YAMLDocument.read(patch),
+            case .mapping(let members) = node.content
+        else { throw YAMLError(line: 1, reason: "wants a JSON object of settings") }
+        for member in members { merge(member.decided) }
+    }
+
+    private mutating func merge(_ member: YAMLNode.Entry) {
+        let index = entries.firstIndex { $0.key == member.key }
+        var new: YAMLNode.Entry? = member.value.isNull ? nil : member
+        if let index, let merged = entries[index].merged(with: member) { new = merged.pruned }
+        switch (index, new) {
+        case (let index?, let new?): entries[index] = new
+        case (let index?, nil): entries.remove(at: index)
+        case (nil, let new?): if let new = new.pruned { entries.append(new) }
+        case (nil, nil): break
+        }
+    }
+
+    /// An object of texts: what a text means is decided by the setting that it is for.
+    var json: String {
+        var json = JSONText()
+        json.object { $0.decided(self) }
+        return json.text
+    }
+}
+
+extension YAMLNode.Entry {
+    /// The same, on no line of any file.
+    fileprivate var decided: YAMLNode.Entry {
+        YAMLNode.Entry(key: key, line: YAMLNode.decidedLine, value: value.decided)
+    }
+
+    /// Of a group that is decided in part, the rest stays as it was; nil where it is not a group.
+    func merged(with patch: YAMLNode.Entry) -> YAMLNode.Entry? {
+        guard DecidedSettings.groups.contains(key), case .mapping(let old) = value.content,
+            case .mapping(let new) = patch.value.content
+        else { return nil }
+        let keys = Set(new.map(\.key))
+        let merged = old.filter { !keys.contains($0.key) } + new
+        return YAMLNode.Entry(
+            key: key,
+            line: line,
+            value: YAMLNode(line: value.line, content: .mapping(merged))
+        )
+    }
+
+    /// Without the members of a group that are null, nil when nothing is left.
+    fileprivate var pruned: YAMLNode.Entry? {
+        guard DecidedSettings.groups.contains(key), case .mapping(let members) = value.content
+        else { return self }
+        let left = members.filter { !$0.value.isNull }
+        guard !left.isEmpty else { return nil }
+        return YAMLNode.Entry(
+            key: key,
+            line: line,
+            value: YAMLNode(line: value.line, content: .mapping(left))
+        )
+    }
+}
+
+extension YAMLNode {
+    /// Of what stands in no file.
+    static let decidedLine = 0
+
+    var isDecided: Bool { line == Self.decidedLine }
+
+    fileprivate var decided: YAMLNode {
+        let content: Content =
+            switch content {
+            case .scalar: content
+            case .sequence(let items): .sequence(items.map(\.decided))
+            case .mapping(let members): .mapping(members.map(\.decided))
+            }
+        return YAMLNode(line: Self.decidedLine, content: content)
+    }
+}
+
+extension JSONText {
+    mutating func decided(_ settings: DecidedSettings) {
+        for entry in settings.entries { member(entry.key, entry.value) }
+    }
+
+    fileprivate mutating func member(_ name: String, _ node: YAMLNode) {
+        switch node.content {
+        case .scalar(let text, _): member(name, text)
+        case .mapping(let members):
+            object(name) { json in
+                for entry in members { json.member(entry.key, entry.value) }
+            }
+        case .sequence(let items):
+            array(name) { json in
+                for case .scalar(let text, _) in items.map(\.content) { json.element(text) }
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Queue
+import System
+
+/// All that operators decided while the gateway ran, as it is stored under names of settings.
+struct Decided: Sendable, Equatable {
+    /// By destination; it beats the file.
+    var settings: [String: DecidedSettings] = [:]
+    /// Destinations that send nothing for now.
+    var held: Set<String> = []
+
+    private static let destinationStart = "destination/"
+    private static let heldStart = "held/"
+
+    static func setting(ofDestination name: String) -> String { destinationStart + name }
+    static func setting(ofHeld name: String) -> String { heldStart + name }
+
+    init() {}
+
+    /// What can be read of what was stored; the rest is named.
+    init(_ stored: [String: [UInt8]], unreadable: inout [String]) {
+        for (name, value) in stored {
+            if name.hasPrefix(Self.heldStart) {
+                held.insert(String(name.dropFirst(Self.heldStart.count)))
+            } else if name.hasPrefix(Self.destinationStart) {
+                let destination = String(name.dropFirst(Self.destinationStart.count))
+                do {
+                    settings[destination] = try DecidedSettings(json: value)
+                } catch {
+                    unreadable.append(name)
+                }
+            }
+        }
+    }
+}
+
+/// Waits for what the queue's thread answers.
+extension Decisions {
+    func recall() throws(QueueError) -> [String: [UInt8]] {
+        let outcome: Outcome<Result<[String: [UInt8]], QueueError>>
+        do throws(SystemError) {
+            outcome = try Outcome()
+        } catch {
+            throw QueueError(.io, "cannot wait for the queue: \(error).")
+        }
+        recall { outcome.bring($0) }
+        return try outcome.wait().get()
+    }
+
+    /// Returns why it was not stored, nil when it was.
+    func store(_ decision: Decision) -> QueueAdmission? {
+        guard let outcome = try? Outcome<QueueAdmission?>() else { return .failing }
+        decide(decision) { outcome.bring($0) }
+        return outcome.wait()
+    }
+}

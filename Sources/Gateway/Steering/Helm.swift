@@ -1,0 +1,82 @@
+import Synchronization
+import System
+
+/// Where changes are made while the gateway runs: one after the other, on a thread of its own, since each may wait
+/// for the disk or for SLS.
+package final class Helm: Sendable {
+    typealias Job = @Sendable () -> Void
+
+    static let waitingMax = 64
+
+    private let inbox: Mailbox<Job>
+    private let wake: WakeUp
+    private let waiting = Atomic<Int>(0)
+    private let isStopping = Atomic<Bool>(false)
+    private let worker = Locked<Worker?>(nil)
+
+    init() throws(SystemError) {
+        let wake = try WakeUp()
+        self.wake = wake
+        let inbox = Mailbox<Job> { wake.signal() }
+        self.inbox = inbox
+    }
+
+    func start() throws(SystemError) {
+        let worker = try Worker("changes") { [self] in
+            while !isStopping.load(ordering: .acquiring) {
+                wake.wait()
+                for job in inbox.takeAll() {
+                    job()
+                    waiting.subtract(1, ordering: .relaxed)
+                }
+            }
+        }
+        self.worker.withLock { $0 = worker }
+    }
+
+    /// False when too many wait already.
+    @discardableResult
+    func post(_ job: @escaping Job) -> Bool {
+        guard waiting.add(1, ordering: .relaxed).oldValue < Self.waitingMax else {
+            waiting.subtract(1, ordering: .relaxed)
+            return false
+        }
+        inbox.post(job)
+        return true
+    }
+
+    /// Ends after the change at hand; those that wait are forgotten, and whoever asked gets no answer but that the
+    /// gateway stopped.
+    func stop() {
+        isStopping.store(true, ordering: .releasing)
+        wake.signal()
+        let worker = worker.withLock { worker in
+            defer { worker = nil }
+            return worker
+        }
+        worker?.join()
+        _ = inbox.takeAll()
+    }
+}
+
+/// A value that another thread brings, for the one that waits for it.
+final class Outcome<Value: Sendable>: Sendable {
+    private let value = Locked<Value?>(nil)
+    private let wake: WakeUp
+
+    init() throws(SystemError) {
+        wake = try WakeUp()
+    }
+
+    func bring(_ value: Value) {
+        self.value.withLock { $0 = value }
+        wake.signal()
+    }
+
+    func wait() -> Value {
+        while true {
+            if let value = value.withLock({ $0 }) { return value }
+            wake.wait()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Delivery
+import Queue
+import SLS
+import System
+
+/// Reads the configuration again, with what was decided of destinations.
+package typealias ConfigurationReading =
+    @Sendable ([String: DecidedSettings]) throws(ConfigurationProblems) -> GatewayConfiguration
+
+/// Changes a gateway while it runs: what the file says anew, and what operators decide.
+final class Steering: Sendable {
+    let configuration: Locked<GatewayConfiguration>
+    let decided: Locked<Decided>
+    let reading: ConfigurationReading
+    let helm: Helm
+
+    let store: LogStore
+    let forwarder: Forwarder
+    let devices: DeviceHandler.Shared
+    let reporter: Reporter
+    let credentials: Locked<[String: Credential]>
+    let adminKeys: Locked<AdminKeys>
+    /// The main token as long as the operator gives no other.
+    let adminSecret: Secret
+    let journal: Journal
+    let audit: AuditTrail
+
+    struct Parts {
+        let configuration: Locked<GatewayConfiguration>
+        let decided: Decided
+        let reading: ConfigurationReading
+        let store: LogStore
+        let forwarder: Forwarder
+        let devices: DeviceHandler.Shared
+        let reporter: Reporter
+        let credentials: Locked<[String: Credential]>
+        let adminSecret: Secret
+        let journal: Journal
+    }
+
+    init(_ parts: Parts) throws(SystemError) {
+        configuration = parts.configuration
+        decided = Locked(parts.decided)
+        reading = parts.reading
+        store = parts.store
+        forwarder = parts.forwarder
+        devices = parts.devices
+        reporter = parts.reporter
+        credentials = parts.credentials
+        adminSecret = parts.adminSecret
+        journal = parts.journal
+        audit = AuditTrail(decisions: parts.store, journal: parts.journal)
+        let named = parts.configuration.withLock(\.admin.tokens)
+        adminKeys = Locked(AdminKeys(main: parts.adminSecret, named: named))
+        helm = try Helm()
+        forwarder.hold(parts.decided.held)
+    }
+}
