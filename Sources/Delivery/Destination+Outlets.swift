@@ -61,7 +61,8 @@ extension Destination {
             status.withLock { _ = $0.byLogstore.removeValue(forKey: outlet.name.logstore) }
             return
         }
-        let count = access.isWaiting || isHeld ? 0 : outlet.leases.demand(upTo: wanted(by: outlet, now))
+        let count =
+            access.isWaiting || isHeld ? 0 : outlet.leases.demand(upTo: wanted(by: outlet, now))
         if count > 0 { surroundings.source.request(count, for: outlet.name) }
         show(outlet, now)
     }

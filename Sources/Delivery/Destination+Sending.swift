@@ -6,7 +6,8 @@ extension Destination {
     /// Starts the next request, if there is one that may go; tells whether it did anything. Outlets take
     /// turns, and each sends its oldest packet.
     func sendNext(_ now: Moment, _ multi: Multi) -> Bool {
-        guard !isHeld, turns.count > 0, places.free(within: project.limit) > 0, project.permits(now),
+        guard !isHeld, turns.count > 0, places.free(within: project.limit) > 0,
+            project.permits(now),
             quota.gate.permits(now)
         else { return false }
         let region = ways.next(now)

@@ -4,6 +4,8 @@ package struct AdminRequest: Sendable, Equatable {
         case get = "GET"
         case post = "POST"
         case put = "PUT"
+        case patch = "PATCH"
+        case delete = "DELETE"
     }
 
     package var method: Method
@@ -41,11 +43,13 @@ package struct AdminRequest: Sendable, Equatable {
     var target: String {
         guard !query.isEmpty else { return path }
         return path + "?"
-            + query.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
+            + query.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }.joined(
+                separator: "&"
+            )
     }
 
     /// RFC 3986 section 2.3: only these need no escape anywhere.
-    private func encoded(_ text: String) -> String {
+    package static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let character = Character(UnicodeScalar(byte))
             let isPlain = character.isASCII && (character.isLetter || character.isNumber)

@@ -17,7 +17,7 @@ package struct OperatorCommand: Sendable {
             do throws(AdminClient.Unreachable) {
                 let answer = try client.ask(request)
                 guard answer.isFine else {
-                    Terminal.complain(complaint(answer))
+                    Terminal.complain(Self.complaint(answer))
                     return ExitCode.failed
                 }
                 let part = document?.part(of: answer.body, isLast: answer.next == nil)
@@ -32,16 +32,24 @@ package struct OperatorCommand: Sendable {
         }
     }
 
-    private func client() -> AdminClient? {
+    /// See `DrainCommand`.
+    package func drain(patience: Duration) -> CInt {
+        guard let access = access() else { return ExitCode.wrong }
+        return DrainCommand(access, patience: patience).run()
+    }
+
+    private func client() -> AdminClient? { access().map { AdminClient($0) } }
+
+    private func access() -> AdminAccess? {
         do throws(ConfigurationProblems) {
-            return AdminClient(try .find(inputs))
+            return try .find(inputs)
         } catch {
             Terminal.complain(error.description)
             return nil
         }
     }
 
-    private func complaint(_ answer: AdminAnswer) -> String {
+    static func complaint(_ answer: AdminAnswer) -> String {
         let text = answer.text.split(separator: "\n").joined(separator: "\n")
         guard answer.status == 401 else { return text.isEmpty ? "HTTP \(answer.status)" : text }
         return "the gateway does not take the token; give its own with SLUICE_ADMIN_TOKEN or "

@@ -3,7 +3,7 @@ import Operator
 
 /// What `sluice` can be told to do.
 enum Command: String, CaseIterable {
-    case serve, check, sandbox, status
+    case serve, check, sandbox, status, destinations, pause, resume, flush, drain
     case deadLetters = "dead-letters"
 
     init(named word: String) throws(UsageError) {
@@ -25,7 +25,9 @@ enum Command: String, CaseIterable {
         ]
         return switch self {
         case .serve, .check: configuration
-        case .status: reach
+        case .status, .destinations: reach
+        case .pause, .resume, .flush: DestinationArguments.all
+        case .drain: DrainArguments.options
         case .deadLetters: DeadLetterArguments.options
         case .sandbox: ["--listen": "ADDRESS", "--storage": "FILE"]
         }
@@ -33,7 +35,12 @@ enum Command: String, CaseIterable {
 
     /// How many words it takes that are no options.
     var wordsMax: Int {
-        self == .deadLetters ? DeadLetterArguments.wordsMax : 0
+        switch self {
+        case .deadLetters: DeadLetterArguments.wordsMax
+        case .destinations: DestinationArguments.wordsMax
+        case .pause, .resume, .flush: 1
+        case .serve, .check, .sandbox, .status, .drain: 0
+        }
     }
 
     func run(_ arguments: Arguments) throws(UsageError) -> CInt {
@@ -44,6 +51,18 @@ enum Command: String, CaseIterable {
             return OperatorCommand(arguments.inputs).run(
                 AdminRequest(.get, "/admin/status", accept: arguments.accept)
             )
+        case .destinations:
+            let request = try DestinationArguments.request(arguments)
+            return OperatorCommand(arguments.inputs).run(request)
+        case .pause, .resume, .flush:
+            let request = try DestinationArguments.request(rawValue, arguments)
+            return OperatorCommand(arguments.inputs).run(request)
+        case .drain:
+            let command = OperatorCommand(arguments.inputs)
+            guard arguments.flags.contains("--end") else {
+                return command.drain(patience: try DrainArguments.patience(arguments))
+            }
+            return command.run(AdminRequest(.delete, "/admin/drain", accept: arguments.accept))
         case .deadLetters:
             return OperatorCommand(arguments.inputs).run(try DeadLetterArguments.request(arguments))
         case .sandbox:

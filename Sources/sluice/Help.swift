@@ -21,6 +21,10 @@ enum Help {
         Talking to a running gateway:
 
           status        how it is doing, and the ledger
+          destinations  list, show, set, reset: settings at run time
+          pause, resume, flush
+                        let a destination send nothing, go on, or send what waits for company
+          drain         take no more logs and send what is there
           dead-letters  logs that SLS does not take: list, show, export, edit, replay, purge
 
         To see it work without an account: sluice serve --sandbox
@@ -32,6 +36,15 @@ enum Help {
         case .check: check
         case .sandbox: sandbox
         case .status: status
+        case .destinations: destinations
+        case .pause:
+            pausing(
+                "pause",
+                "Lets it send nothing until it is resumed, also after a restart; its logs wait."
+            )
+        case .resume: pausing("resume", "Lets it send again.")
+        case .flush: pausing("flush", "Lets everything that waits for company be sent as it is.")
+        case .drain: drain
         case .deadLetters: deadLetters
         }
     }
@@ -136,5 +149,51 @@ enum Help {
         \(token)
 
         Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
+
+    private static let destinations = """
+        Usage: sluice destinations [list]
+               sluice destinations show NAME
+               sluice destinations set NAME KEY=VALUE…    as in the file: topic=night packet.logs=1000
+               sluice destinations set NAME KEY=          as the file says again
+               sluice destinations reset NAME             all of it as the file says again
+
+        What is set takes effect at once, is kept over restarts, and beats the file until it is reset.
+
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
+
+    private static func pausing(_ verb: String, _ sentence: String) -> String {
+        """
+        Usage: sluice \(verb) NAME | --all
+
+        \(sentence)
+
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
+    }
+
+    private static let drain = """
+        Usage: sluice drain [OPTIONS]
+               sluice drain --end
+
+        Lets the gateway refuse new logs and send what is queued, and waits until nothing is left: before a
+        machine goes away, for example. A gateway that starts takes logs again.
+
+          --timeout SECONDS       wait so long at most, 60
+          --end                   let it take logs again
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 nothing is queued, 1 something is, or no gateway answers, 2 wrong usage.
         """
 }

@@ -63,6 +63,36 @@ import Testing
         #expect(Set(numbers).count == 150 && letters.count == 150)
         #expect((document?["sums"] as? [Any])?.count == 1)
         #expect(document?["next"] is NSNull)
+    @Test(
+        "Destinations are changed, paused and resumed, and a gateway drained, from the command line"
+    )
+    func steering() throws {
+        let running = try RunningGateway()
+        let (end, listeners) = (running.operatorEnd, running.listeners)
+        func post() -> Int? {
+            Client(port: listeners.devices)?.send("POST", "/logs/kill", body: #"{"a":1}"#)?.status
+        }
+        let set = try end.run("destinations", "set", "app", "topic=night", "packet.logs=7")
+        #expect(set.output.contains(#"{"topic":"night","packet":{"logs":"7"}}"#), "\(set.errors)")
+        let wrong = try end.run("destinations", "set", "app", "colour=red")
+        #expect(wrong.exitCode == 1 && wrong.errors.contains("colour: unknown key"))
+        #expect(
+            try end.run("destinations", "set", "app", "topic=").output.contains("topic") == false
+        )
+        #expect(try end.run("destinations", "reset", "app").exitCode == 0)
+        #expect(try end.run("pause", "app").output.contains("paused by an operator"))
+        #expect(post() == 200)
+        #expect(try end.ledger()?.delivered == 0)
+        #expect(try end.run("resume", "--all").exitCode == 0)
+        #expect(try waited { try end.ledger()?.delivered == 1 })
+        #expect(post() == 200)
+        let drained = try end.run("drain")
+        #expect(drained.exitCode == 0, "\(drained.errors)")
+        #expect(drained.output.contains("0 queued"))
+        #expect(post() == 503)
+        #expect(try end.run("drain", "--end").exitCode == 0)
+        #expect(post() == 200)
+        withExtendedLifetime(running) {}
     }
 
     @Test("Without a gateway, or with a wrong token, the command says so and what to do")

@@ -141,11 +141,15 @@ final class AdminHandler: RequestHandler {
 
     private func drain(_ head: RequestHead, _ holder: AdminHolder, _ responder: Responder) {
         let steering = shared.steering
+        let wantsText = head.wantsText
+        guard !head.method.isReading else {
+            return responder.send(steering.reporter.report.drainAnswer(wantsText))
+        }
         let isOn = head.method == .post
         let entry = steering.audit.entry(holder, head, isOn ? "drain" : "end drain", "gateway")
         let isTaken = steering.helm.post {
             steering.drain(isOn, entry)
-            responder.send(Response(json: steering.reporter.report.drainDocument))
+            responder.send(steering.reporter.report.drainAnswer(wantsText))
         }
         if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
     }

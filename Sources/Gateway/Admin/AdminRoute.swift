@@ -71,7 +71,7 @@ enum AdminRoute: Equatable {
         case .deadLetterReplay, .deadLetterPurge, .destinationPause, .destinationResume,
             .destinationFlush:
             [.post]
-        case .drain: [.post, .delete]
+        case .drain: [.get, .head, .post, .delete]
         case .destination: [.get, .head, .patch, .delete]
         case .deadLetter: [.get, .head, .put]
         }

@@ -1,3 +1,4 @@
+import HTTP
 import Queue
 import System
 
@@ -47,14 +48,19 @@ extension GatewayReport {
         return json.text + "\n"
     }
 
-    /// How far a drain is.
-    var drainDocument: String {
+    /// `/admin/drain`: how far it is.
+    func drainAnswer(_ wantsText: Bool) -> Response {
+        guard !wantsText else {
+            let state = isDraining ? "draining, no more logs are taken" : "logs are taken"
+            let dead = queue.ledger.dead > 0 ? ", \(queue.ledger.dead) dead letters" : ""
+            return Response(text: "\(state): \(queue.ledger.queued) queued\(dead)\n")
+        }
         var json = JSONText()
         json.object { json in
             json.member("draining", isDraining)
             json.member("queued", queue.ledger.queued)
             json.member("dead", queue.ledger.dead)
         }
-        return json.text + "\n"
+        return Response(json: json.text + "\n")
     }
 }

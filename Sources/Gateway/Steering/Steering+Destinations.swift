@@ -94,27 +94,6 @@ extension Steering {
         }
         return destination
     }
-
-    /// Lets the destination send nothing more, or go on.
-    func hold(_ name: String, _ isHeld: Bool, _ entry: AuditEntry) throws(Refusal) {
-        guard configuration.withLock({ $0.destinations.contains { $0.name == name } }) else {
-            throw .noDestination(name)
-        }
-        let was = decided.withLock { $0.held.contains(name) }
-        guard was != isHeld else { return }
-        var entry = entry
-        entry.before = was ? "paused" : "running"
-        entry.after = isHeld ? "paused" : "running"
-        let key = Decided.setting(ofHeld: name)
-        let decision = isHeld ? Decision([key: [1]], entry) : Decision(resets: [key], entry)
-        if let refusal = store.store(decision) { throw Refusal(notStored: refusal) }
-        let held = decided.withLock { decided in
-            if isHeld { decided.held.insert(name) } else { decided.held.remove(name) }
-            return decided.held
-        }
-        forwarder.hold(held)
-        audit.tell(entry)
-    }
 }
 
 extension GatewayConfiguration {

@@ -10,13 +10,4 @@ extension Steering {
         if isOn { configuration.withLock(\.destinations).forEach { store.flush($0.name) } }
         if isOn != wasOn { audit.record(entry) }
     }
-
-    /// Lets everything that waits in the destination be sent as it is.
-    func flush(_ name: String, _ entry: AuditEntry) throws(Refusal) {
-        guard configuration.withLock({ $0.destinations.contains { $0.name == name } }) else {
-            throw .noDestination(name)
-        }
-        store.flush(name)
-        audit.record(entry)
-    }
 }

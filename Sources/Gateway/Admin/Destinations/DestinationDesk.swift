@@ -14,43 +14,44 @@ struct DestinationDesk {
         _ responder: Responder
     ) {
         switch (route, head.method) {
-        case (.destinations, _): responder.send(Response(json: steering.destinationList()))
+        case (.destinations, _): responder.send(steering.destinationsAnswer(head.wantsText))
         case (.destination(let name), .patch):
             let patch = Array(body)
             let entry = steering.audit.entry(holder, head, "patch", "destination \(name)")
             let version = head.field("if-match")
-            change(name, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(Refusal) in
                 try steering.patch(name, patch, if: version, entry)
             }
         case (.destination(let name), .delete):
             let entry = steering.audit.entry(holder, head, "reset", "destination \(name)")
             let version = head.field("if-match")
-            change(name, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(Refusal) in
                 try steering.reset(name, if: version, entry)
             }
-        case (.destination(let name), _): show(name, responder)
+        case (.destination(let name), _): show(name, head, responder)
         case (.destinationPause(let name), _):
             let entry = steering.audit.entry(holder, head, "pause", "destination \(name)")
-            change(name, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(Refusal) in
                 try steering.hold(name, true, entry)
             }
         case (.destinationResume(let name), _):
             let entry = steering.audit.entry(holder, head, "resume", "destination \(name)")
-            change(name, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(Refusal) in
                 try steering.hold(name, false, entry)
             }
         case (.destinationFlush(let name), _):
             let entry = steering.audit.entry(holder, head, "flush", "destination \(name)")
-            change(name, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(Refusal) in
                 try steering.flush(name, entry)
             }
         default: responder.send(ErrorShape.plain.response(.unknownPath))
         }
     }
 
-    private func show(_ name: String, _ responder: Responder) {
+    private func show(_ name: String, _ head: RequestHead, _ responder: Responder) {
+        let wantsText = head.wantsText
         do throws(Refusal) {
-            responder.send(try steering.destinationAnswer(name))
+            responder.send(try steering.destinationAnswer(name, wantsText))
         } catch {
             responder.send(ErrorShape.plain.response(error))
         }
@@ -59,14 +60,16 @@ struct DestinationDesk {
     /// Makes the change at the helm, and answers with what the destination is then.
     private func change(
         _ name: String,
+        _ head: RequestHead,
         _ responder: Responder,
         _ change: @escaping @Sendable (Steering) throws(Refusal) -> Void
     ) {
         let steering = steering
+        let wantsText = head.wantsText
         let isTaken = steering.helm.post {
             do throws(Refusal) {
                 try change(steering)
-                responder.send(try steering.destinationAnswer(name))
+                responder.send(try steering.destinationAnswer(name, wantsText))
             } catch {
                 responder.send(ErrorShape.plain.response(error))
             }

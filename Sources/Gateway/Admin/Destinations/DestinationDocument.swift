@@ -1,12 +1,17 @@
 import Delivery
 import HTTP
+import Queue
 import SLS
 import System
 
 extension Steering {
+    /// Stands for every destination where one is to be named.
+    static let all = "*"
+
     /// `/admin/destinations`: all of them, each as it would be shown alone.
-    func destinationList() -> String {
+    func destinationsAnswer(_ wantsText: Bool) -> Response {
         let report = reporter.report
+        guard !wantsText else { return Response(text: report.destinations.map(line).joined()) }
         var json = JSONText()
         json.object { json in
             json.array("destinations") { json in
@@ -15,21 +20,38 @@ extension Steering {
                 }
             }
         }
-        return json.text + "\n"
+        return Response(json: json.text + "\n")
     }
 
     /// `/admin/destinations/{name}`, with the version that a change may ask for.
-    func destinationAnswer(_ name: String) throws(Refusal) -> Response {
+    func destinationAnswer(_ name: String, _ wantsText: Bool) throws(Refusal) -> Response {
+        guard name != Self.all else { return destinationsAnswer(wantsText) }
         let report = reporter.report
         guard let destination = report.destinations.first(where: { $0.name == name }),
             let settings = configuration.withLock({ $0.destinations.first { $0.name == name } })
         else { throw .noDestination(name) }
-        var json = JSONText()
-        json.object { member(destination, of: report, &$0) }
-        var response = Response(json: json.text + "\n")
         let decided = decided.withLock { $0.settings[name] } ?? DecidedSettings()
+        var response: Response
+        if wantsText {
+            response = Response(text: line(destination))
+        } else {
+            var json = JSONText()
+            json.object { member(destination, of: report, &$0) }
+            response = Response(json: json.text + "\n")
+        }
         response.fields.append(("etag", settings.version(decided)))
         return response
+    }
+
+    /// "app: fine, 12 logs queued, sends to my-project/app-log at https://…"
+    private func line(_ destination: GatewayReport.Destination) -> String {
+        let isHeld = decided.withLock { $0.held.contains(destination.name) }
+        let decided = decided.withLock { $0.settings[destination.name] }
+        let state = isHeld ? "paused by an operator" : destination.delivery.stateName
+        let beaten = decided.map { "\n  decided at run time: \($0.json)" } ?? ""
+        return
+            "\(destination.name): \(state), \(destination.queue.ledger.queued) logs queued, sends to "
+            + "\(destination.project)/\(destination.logstore) at \(destination.endpoint)\(beaten)\n"
     }
 
     private func member(

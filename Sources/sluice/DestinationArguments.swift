@@ -1,0 +1,82 @@
+import Operator
+import System
+
+/// `sluice destinations …`, `pause`, `resume` and `flush`: what they ask the gateway for.
+enum DestinationArguments {
+    private enum Verb: String, CaseIterable {
+        case list, show, set, reset
+    }
+
+    /// A verb, a name, and settings.
+    static let wordsMax = 40
+    private static let hint = "sluice help destinations"
+    private static let path = "/admin/destinations"
+
+    static let all: KeyValuePairs<String, String?> = [
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--all": nil,
+    ]
+
+    static func request(_ arguments: Arguments) throws(UsageError) -> AdminRequest {
+        let word = arguments.words.first ?? "list"
+        guard let verb = Verb(rawValue: word) else {
+            throw .unknown("verb", word, among: Verb.allCases.map(\.rawValue), hint: hint)
+        }
+        let rest = Array(arguments.words.dropFirst())
+        if verb == .list {
+            guard rest.isEmpty else { throw UsageError("list takes no name", hint: hint) }
+            return AdminRequest(.get, path, accept: arguments.accept)
+        }
+        guard let name = rest.first else {
+            throw UsageError("\(word) wants the name of a destination", hint: hint)
+        }
+        let one = "\(path)/\(AdminRequest.encoded(name))"
+        if verb == .set {
+            let patch = try patch(Array(rest.dropFirst()))
+            return AdminRequest(.patch, one, accept: arguments.accept, body: patch)
+        }
+        guard rest.count == 1 else { throw UsageError("\(word) takes one name", hint: hint) }
+        let method: AdminRequest.Method = verb == .show ? .get : .delete
+        return AdminRequest(method, one, accept: arguments.accept)
+    }
+
+    /// `pause`, `resume` or `flush`, of one destination or of all.
+    static func request(_ verb: String, _ arguments: Arguments) throws(UsageError) -> AdminRequest {
+        let isAll = arguments.flags.contains("--all")
+        guard (arguments.words.count == 1) != isAll else {
+            throw UsageError(
+                "\(verb) wants the name of a destination, or --all",
+                hint: "sluice help \(verb)"
+            )
+        }
+        let name = arguments.words.first.map { AdminRequest.encoded($0) } ?? "*"
+        return AdminRequest(.post, "\(path)/\(name)/\(verb)", accept: arguments.accept)
+    }
+
+    /// `topic=night packet.logs=7 max_bytes=` as `{"topic":"night","packet":{"logs":"7"},"max_bytes":null}`.
+    private static func patch(_ words: [String]) throws(UsageError) -> [UInt8] {
+        guard !words.isEmpty else {
+            throw UsageError(
+                "set wants settings: KEY=VALUE, or KEY= for what the file says",
+                hint: hint
+            )
+        }
+        var members: [String] = []
+        var packet: [String] = []
+        for word in words {
+            let sides = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides.count == 2, !sides[0].isEmpty else {
+                throw UsageError("\(word) is no setting; write KEY=VALUE", hint: hint)
+            }
+            let value = sides[1].isEmpty ? "null" : jsonQuoted(String(sides[1]))
+            let keys = sides[0].split(separator: ".", maxSplits: 1)
+            if keys.count == 2, keys[0] == "packet" {
+                packet.append("\(jsonQuoted(String(keys[1]))):\(value)")
+            } else {
+                members.append("\(jsonQuoted(String(sides[0]))):\(value)")
+            }
+        }
+        if !packet.isEmpty { members.append("\"packet\":{\(packet.joined(separator: ","))}") }
+        return Array("{\(members.joined(separator: ","))}".utf8)
+    }
+}
