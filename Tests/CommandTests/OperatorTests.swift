@@ -63,6 +63,9 @@ import Testing
         #expect(Set(numbers).count == 150 && letters.count == 150)
         #expect((document?["sums"] as? [Any])?.count == 1)
         #expect(document?["next"] is NSNull)
+        withExtendedLifetime(running) {}
+    }
+
     @Test(
         "Destinations are changed, paused and resumed, and a gateway drained, from the command line"
     )

@@ -77,7 +77,7 @@ final class Transfer {
     }
 
     /// Gets ready to post the request.
-    func prepare(_ request: SLSOutput.Request, _ load: Load) {
+    func prepare(_ request: SLSOutput.Request, _ load: Load?) {
         self.load = load
         answer = ReceivedAnswer()
         errorText[0] = 0

@@ -1,0 +1,58 @@
+import SLS
+
+/// What SLS said to a request that was signed with a credential and carried no log.
+package struct CredentialProof: Sendable, Equatable {
+    package enum Verdict: Sendable, Equatable {
+        /// SLS took the signature.
+        case accepted
+        /// SLS knows it and does not want it.
+        case refused
+        /// Nobody could tell: no answer, or one about something else.
+        case undecided
+    }
+
+    package let verdict: Verdict
+    package let destination: String
+    package let endpoint: String
+    package let status: Int?
+    package let code: String?
+    /// In SLS's own words, where it used any, without the credential.
+    package let message: String
+    package let requestID: String?
+    package let remedy: String
+    package let result: ProducerResult
+}
+
+extension CredentialProof {
+    /// `takesAny` is true where the destination has no logstore of its own, so that a missing one says nothing.
+    init(
+        _ judgement: Judgement,
+        _ credential: Credential,
+        of settings: DestinationSettings,
+        at endpoint: Endpoint,
+        takesAny: Bool
+    ) {
+        verdict = Self.verdict(judgement, takesAny: takesAny)
+        destination = settings.name
+        self.endpoint = endpoint.description
+        status = judgement.status
+        code = judgement.code
+        message = credential.redacted(judgement.message)
+        requestID = judgement.requestID
+        remedy = judgement.remedy
+        result = judgement.result
+    }
+
+    /// SLS looks at the signature before anything else, so whatever it says of the rest is good news.
+    private static func verdict(_ judgement: Judgement, takesAny: Bool) -> Verdict {
+        switch judgement.kind {
+        case .unauthorized: .refused
+        case .content, .sequence: .accepted
+        case .notFound:
+            judgement.code?.lowercased().hasPrefix("logstore") == true && takesAny
+                ? .accepted : .undecided
+        case .other: judgement.action == .acknowledge ? .accepted : .undecided
+        case .network, .notSLS, .server, .quota, .suspended, .clock, .request, .queue: .undecided
+        }
+    }
+}
