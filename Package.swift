@@ -62,7 +62,8 @@ let package = Package(
         room(
             "Gateway",
             uses: [
-                "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Sandbox", "CYAML",
+                "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Credentials",
+                "Sandbox", "CYAML",
             ]
         ),
         room("Operator", uses: ["System", "Net", "SLS", "Gateway", "CCurl"]),
@@ -88,7 +89,10 @@ let package = Package(
         tests(of: "Sandbox", uses: ["System", "Logs", "SLS", "HTTP"]),
         tests(
             of: "Gateway",
-            uses: ["System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Sandbox"]
+            uses: [
+                "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Credentials",
+                "Sandbox",
+            ]
         ),
         tests(of: "Operator", uses: ["Net", "Gateway"]),
         // The built program itself, started as a process.

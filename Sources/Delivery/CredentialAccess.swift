@@ -30,17 +30,21 @@ struct CredentialAccess {
     /// Why there is none; nil while there is one, and before the first look.
     var problem: String? { wait?.reason }
 
+    private func absence(_ credentials: CredentialDoor) -> String {
+        credentials.absence(name) ?? "there is no credential of the name '\(name)'"
+    }
+
     mutating func lookNow() {
         wait?.until = Moment(nanoseconds: 0)
     }
 
     mutating func look(
         _ now: Moment,
-        _ credentials: (String) -> Credential?
+        _ credentials: CredentialDoor
     ) -> (Credential?, Change) {
         if let wait, now < wait.until { return (nil, .none) }
-        let credential = credentials(name)
-        let problem = credential.map(\.problem) ?? "there is no credential of the name '\(name)'"
+        let credential = credentials.credential(name)
+        let problem = credential.map(\.problem) ?? absence(credentials)
         guard let problem else {
             defer { wait = nil }
             guard let wait else { return (credential, .none) }

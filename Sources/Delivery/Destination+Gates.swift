@@ -68,7 +68,7 @@ extension Destination {
     /// Whether a refusal says nothing about any gate: it was for another credential.
     private func isExcused(_ judgement: Judgement, _ load: Load) -> Bool {
         guard judgement.kind == .unauthorized else { return false }
-        return surroundings.credentials(settings.credential) != load.credential
+        return surroundings.credentials.credential(settings.credential) != load.credential
     }
 
     private func changed(

@@ -40,6 +40,7 @@ extension Destination {
             judgement = judgement.doubted(for: offset)
         }
         judgement.message = load.credential.redacted(judgement.message)
+        tellVerdict(judgement, on: load.credential)
         let outlet = load.outlet
         var lease = load.lease
         if judgement.isOutcomeUnknown {
@@ -111,7 +112,7 @@ extension Destination {
 
     private func again(_ lease: Lease, _ load: Load, _ judgement: Judgement, _ now: Moment) {
         guard settings.dropUnauthorized, judgement.deniesRights,
-            surroundings.credentials(settings.credential) == load.credential
+            surroundings.credentials.credential(settings.credential) == load.credential
         else { return load.outlet.leases.failed(lease) }
         denied(lease, load, judgement, now)
     }

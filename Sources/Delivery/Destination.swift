@@ -9,7 +9,7 @@ final class Destination {
     /// What all destinations share.
     struct Surroundings: Sendable {
         let source: any PacketSource
-        let credentials: @Sendable (String) -> Credential?
+        let credentials: CredentialDoor
         let journal: Journal
         let now: @Sendable () -> WallTime
     }
@@ -31,6 +31,8 @@ final class Destination {
     private(set) var isHeld = false
     var places: Places
     var access: CredentialAccess
+    /// The credential that SLS refused last.
+    var refused: Credential?
     var outlets: [String: DeliveryOutlet] = [:]
     var turns = Turns()
     /// Packets that could not be read.

@@ -13,13 +13,11 @@ package final class Forwarder: Sendable {
     private let mailbox: Mailbox<DeliveryLoop.Message>
     private let worker = Locked<Worker?>(nil)
 
-    /// `credentials` gives the credential of a name as it is now, or nil while there is none; it is
-    /// asked on the delivery thread before each packet, so it must not wait. `userAgent` is `sluice/`
-    /// and the version; `now` is the clock that requests are signed with.
+    /// `userAgent` is `sluice/` and the version; `now` is the clock that requests are signed with.
     package init(
         _ destinations: [DestinationSettings],
         source: any PacketSource,
-        credentials: @escaping @Sendable (String) -> Credential?,
+        credentials: CredentialDoor,
         journal: Journal,
         userAgent: String = "sluice",
         now: @escaping @Sendable () -> WallTime = { .now }
@@ -36,6 +34,25 @@ package final class Forwarder: Sendable {
         let multi = try Multi(connections: destinations.reduce(0) { $0 + 2 * $1.concurrency })
         self.multi = multi
         mailbox = Mailbox { multi.wake() }
+    }
+
+    /// With credentials of which nobody wants to hear anything.
+    package convenience init(
+        _ destinations: [DestinationSettings],
+        source: any PacketSource,
+        credentials: @escaping @Sendable (String) -> Credential?,
+        journal: Journal,
+        userAgent: String = "sluice",
+        now: @escaping @Sendable () -> WallTime = { .now }
+    ) throws(DeliveryError) {
+        try self.init(
+            destinations,
+            source: source,
+            credentials: CredentialDoor(credentials),
+            journal: journal,
+            userAgent: userAgent,
+            now: now
+        )
     }
 
     deinit { stop(within: .zero) }

@@ -4,6 +4,7 @@ import Operator
 /// What `sluice` can be told to do.
 enum Command: String, CaseIterable {
     case serve, check, sandbox, status, destinations, pause, resume, flush, drain
+    case credentials, rotate
     case deadLetters = "dead-letters"
 
     init(named word: String) throws(UsageError) {
@@ -25,9 +26,10 @@ enum Command: String, CaseIterable {
         ]
         return switch self {
         case .serve, .check: configuration
-        case .status, .destinations: reach
+        case .status, .destinations, .credentials: reach
         case .pause, .resume, .flush: DestinationArguments.all
         case .drain: DrainArguments.options
+        case .rotate: RotateArguments.options
         case .deadLetters: DeadLetterArguments.options
         case .sandbox: ["--listen": "ADDRESS", "--storage": "FILE"]
         }
@@ -38,7 +40,8 @@ enum Command: String, CaseIterable {
         switch self {
         case .deadLetters: DeadLetterArguments.wordsMax
         case .destinations: DestinationArguments.wordsMax
-        case .pause, .resume, .flush: 1
+        case .pause, .resume, .flush, .rotate: 1
+        case .credentials: 2
         case .serve, .check, .sandbox, .status, .drain: 0
         }
     }
@@ -54,6 +57,11 @@ enum Command: String, CaseIterable {
         case .destinations:
             let request = try DestinationArguments.request(arguments)
             return OperatorCommand(arguments.inputs).run(request)
+        case .credentials:
+            let request = try RotateArguments.credentials(arguments)
+            return OperatorCommand(arguments.inputs).run(request)
+        case .rotate:
+            return OperatorCommand(arguments.inputs).run(try RotateArguments.request(arguments))
         case .pause, .resume, .flush:
             let request = try DestinationArguments.request(rawValue, arguments)
             return OperatorCommand(arguments.inputs).run(request)

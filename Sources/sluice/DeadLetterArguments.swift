@@ -1,4 +1,3 @@
-import Glibc
 import Operator
 
 /// `sluice dead-letters …`: what its words and options ask the gateway for.
@@ -52,7 +51,7 @@ enum DeadLetterArguments {
                 "\(path)/\(number)",
                 query: filter,
                 accept: arguments.accept,
-                body: try content(of: file)
+                body: try FileContents.read(file, bytesMax: logBytesMax, hint: hint)
             )
         case .replay, .purge:
             let query = try selection(numbers, filter, arguments, verb)
@@ -99,28 +98,5 @@ enum DeadLetterArguments {
         }
         if !numbers.isEmpty { return filter + [("ids", numbers.joined(separator: ","))] }
         return filter.isEmpty ? [("all", "true")] : filter
-    }
-
-    private static func content(of path: String) throws(UsageError) -> [UInt8] {
-        let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw UsageError(
-                "\(path) cannot be read: \(String(cString: strerror(errno)))",
-                hint: hint
-            )
-        }
-        defer { if descriptor > 0 { close(descriptor) } }
-        var content: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while content.count <= logBytesMax {
-            let count = read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            content += piece.prefix(count)
-        }
-        guard content.count <= logBytesMax else {
-            throw UsageError("\(path) is larger than a log may be", hint: hint)
-        }
-        return content
     }
 }

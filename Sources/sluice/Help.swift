@@ -21,6 +21,8 @@ enum Help {
         Talking to a running gateway:
 
           status        how it is doing, and the ledger
+          rotate        give it a new AccessKey or STS token
+          credentials   list, show, verify, forget
           destinations  list, show, set, reset: settings at run time
           pause, resume, flush
                         let a destination send nothing, go on, or send what waits for company
@@ -36,6 +38,8 @@ enum Help {
         case .check: check
         case .sandbox: sandbox
         case .status: status
+        case .rotate: rotate
+        case .credentials: credentials
         case .destinations: destinations
         case .pause:
             pausing(
@@ -100,14 +104,14 @@ enum Help {
         the environment; without them one is made and printed.
         """
 
-    private static let reach = """
+    static let reach = """
           --config FILE           the gateway's YAML file               SLUICE_CONFIG
           --admin-listen ADDRESS  where its admin listener is           SLUICE_ADMIN_LISTEN
           --data-dir DIR          where it keeps its admin token        SLUICE_DATA_DIR
           --json                  print JSON, for scripts
         """
 
-    private static let token = """
+    static let token = """
         The token is that of SLUICE_ADMIN_TOKEN, of SLUICE_ADMIN_TOKEN_FILE, of the configuration, or the
         one that the gateway keeps in its data directory.
         """
@@ -149,51 +153,5 @@ enum Help {
         \(token)
 
         Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-
-    private static let destinations = """
-        Usage: sluice destinations [list]
-               sluice destinations show NAME
-               sluice destinations set NAME KEY=VALUE…    as in the file: topic=night packet.logs=1000
-               sluice destinations set NAME KEY=          as the file says again
-               sluice destinations reset NAME             all of it as the file says again
-
-        What is set takes effect at once, is kept over restarts, and beats the file until it is reset.
-
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-
-    private static func pausing(_ verb: String, _ sentence: String) -> String {
-        """
-        Usage: sluice \(verb) NAME | --all
-
-        \(sentence)
-
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
-        """
-    }
-
-    private static let drain = """
-        Usage: sluice drain [OPTIONS]
-               sluice drain --end
-
-        Lets the gateway refuse new logs and send what is queued, and waits until nothing is left: before a
-        machine goes away, for example. A gateway that starts takes logs again.
-
-          --timeout SECONDS       wait so long at most, 60
-          --end                   let it take logs again
-        \(reach)
-
-        \(token)
-
-        Exit code: 0 nothing is queued, 1 something is, or no gateway answers, 2 wrong usage.
         """
 }

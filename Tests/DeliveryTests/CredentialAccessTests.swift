@@ -18,7 +18,7 @@ import Testing
     }
 
     func look(_ access: inout CredentialAccess, _ now: Moment, _ given: Credential?) -> Look {
-        let (credential, change) = access.look(now) { _ in given }
+        let (credential, change) = access.look(now, CredentialDoor { _ in given })
         return Look(credential, change)
     }
 

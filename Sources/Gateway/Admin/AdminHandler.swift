@@ -13,6 +13,7 @@ final class AdminHandler: RequestHandler {
     private let shared: Shared
     private let deadLetters: DeadLetterDesk
     private let destinations: DestinationDesk
+    private let credentials: CredentialDesk
     private var doorkeeper = Doorkeeper()
     private var stamp = Stamp(mint: ReceiptMint())
 
@@ -21,6 +22,7 @@ final class AdminHandler: RequestHandler {
         let steering = shared.steering
         deadLetters = DeadLetterDesk(steering.store, steering.audit)
         destinations = DestinationDesk(steering: steering)
+        credentials = CredentialDesk(steering: steering)
     }
 
     func admit(_ head: RequestHead) -> Admission {
@@ -90,6 +92,9 @@ final class AdminHandler: RequestHandler {
         case .destinations, .destination, .destinationPause, .destinationResume, .destinationFlush:
             guard let holder else { return }
             destinations.handle(route, head, body, holder, responder)
+        case .credentials, .credential, .credentialVerify:
+            guard let holder else { return }
+            credentials.handle(route, head, body, holder, responder)
         case .queue: responder.send(Response(json: shared.report.queueDocument))
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
         case .drain:

@@ -3,6 +3,10 @@ import HTTP
 /// What an operator asks for, by the path alone.
 enum AdminRoute: Equatable {
     case health, readiness, metrics, status, queue, ledger, audit, drain
+    case credentials
+    /// One of them, by its name.
+    case credential(String)
+    case credentialVerify(String)
     case destinations
     /// One of them, by its name.
     case destination(String)
@@ -22,6 +26,7 @@ enum AdminRoute: Equatable {
         case ("admin", "ledger", []): self = .ledger
         case ("admin", "audit", []): self = .audit
         case ("admin", "drain", []): self = .drain
+        case ("admin", "credentials", let rest): self.init(credential: rest)
         case ("admin", "destinations", let rest): self.init(destination: rest)
         case ("admin", "dead-letters", let rest): self.init(deadLetter: rest)
         default: return nil
@@ -43,6 +48,19 @@ enum AdminRoute: Equatable {
         }
     }
 
+    private init?(credential rest: [Substring]) {
+        guard let first = rest.first else {
+            self = .credentials
+            return
+        }
+        guard let name = percentDecoded(Array(first.utf8)[...]), !name.isEmpty else { return nil }
+        switch rest.dropFirst() {
+        case []: self = .credential(name)
+        case ["verify"]: self = .credentialVerify(name)
+        default: return nil
+        }
+    }
+
     private init?(deadLetter rest: [Substring]) {
         switch rest {
         case []: self = .deadLetters
@@ -58,19 +76,22 @@ enum AdminRoute: Equatable {
     /// What a path answers to that is none of these.
     static let hint =
         "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
-        + "destinations, dead-letters, drain and audit"
+        + "credentials, destinations, dead-letters, drain and audit"
 
     /// Without a token: what orchestrators ask.
     var isOpen: Bool { self == .health || self == .readiness }
 
     var methods: [RequestHead.Method] {
         switch self {
-        case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .destinations,
+        case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .credentials,
+            .destinations,
             .deadLetters, .deadLetterExport:
             [.get, .head]
         case .deadLetterReplay, .deadLetterPurge, .destinationPause, .destinationResume,
             .destinationFlush:
             [.post]
+        case .credential: [.get, .head, .put, .delete]
+        case .credentialVerify: [.post]
         case .drain: [.get, .head, .post, .delete]
         case .destination: [.get, .head, .patch, .delete]
         case .deadLetter: [.get, .head, .put]
@@ -82,7 +103,7 @@ enum AdminRoute: Equatable {
     /// The largest body that a request of this method may have.
     func bodyBytesMax(_ method: RequestHead.Method) -> Int {
         switch method {
-        case .put: 10 << 20
+        case .put: if case .credential = self { 64 << 10 } else { 10 << 20 }
         case .patch: DecidedSettings.bytesMax
         default: 0
         }

@@ -30,6 +30,9 @@ extension GatewayReport {
                     }
                 }
             }
+            json.array("credentials") { json in
+                for credential in credentials { json.object { $0.credential(credential) } }
+            }
             json.array("listeners") { json in
                 for listener in listeners {
                     json.object { json in

@@ -21,6 +21,10 @@ extension GatewayReport {
             lines += ["", "destination  \(name): no longer in the configuration"]
             lines += ledger.lines
         }
+        if !credentials.isEmpty { lines += [""] }
+        lines += credentials.flatMap {
+            "credential   \($0.line)".split(separator: "\n").map(String.init)
+        }
         return lines.joined(separator: "\n") + "\n"
     }
 

@@ -36,6 +36,7 @@ extension GatewayConfiguration {
         compare("queue.min_free_bytes", \.queue.freeBytesMin, isImmediate: true)
         compare("devices.duplicates", \.devices.duplicates)
         compare("limits", \.limits)
+        compare("credentials.encryption_key", \.encryptionKey)
         compare("log.format", \.log.format)
         compare("log.level", \.log.level, isImmediate: true)
         compare("drain_timeout", \.drainTimeout, isImmediate: true)

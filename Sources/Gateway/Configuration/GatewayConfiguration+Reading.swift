@@ -63,7 +63,9 @@ extension GatewayConfiguration {
             queue: queue,
             devices: devices,
             destinations: destinations.map(\.destination),
-            credentials: credentials,
+            credentials: credentials.sources,
+            encryptionKey: credentials.encryptionKey,
+            environment: report.inputs.environment,
             log: log,
             limits: limits
         )

@@ -1,3 +1,4 @@
+package import Credentials
 package import HTTP
 package import Logs
 package import Net
@@ -14,7 +15,11 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var devices = DeviceSettings()
     package var destinations: [Destination]
     /// By the name that destinations use.
-    package var credentials: [String: Credential]
+    package var credentials: [String: CredentialSource]
+    /// Pushed credentials are stored under it; without it they are kept in memory only.
+    package var encryptionKey: Secret?
+    /// What sources look at that are told to look around.
+    package var environment: [String: String] = [:]
     package var log = LogSettings()
     package var limits = LimitSettings()
     /// How long a stop may take to finish requests and deliver what is queued.

@@ -1,3 +1,4 @@
+import Credentials
 import Net
 import SLS
 import System
@@ -48,15 +49,21 @@ package struct Check: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    /// Enough of an AccessKey's id to recognise it.
+    /// Where the key comes from, and enough of its id to recognise it where it is at hand.
     private static func key(
         of destination: Destination,
         _ configuration: GatewayConfiguration
     ) -> String {
-        guard let credential = configuration.credentials[destination.credential] else {
-            return "none"
+        switch configuration.credentials[destination.credential] {
+        case nil: "none"
+        case .fixed(let credential): shown(credential.accessKeyID)
+        case .environment:
+            shown(configuration.environment["ALIBABA_CLOUD_ACCESS_KEY_ID"] ?? "")
+        case let source?: "from \(source.kind)"
         }
-        let id = credential.accessKeyID
-        return id.count > 8 ? "\(id.prefix(4))…\(id.suffix(4))" : "\(id.prefix(2))…"
+    }
+
+    private static func shown(_ id: String) -> String {
+        id.count > 8 ? "\(id.prefix(4))…\(id.suffix(4))" : "\(id.prefix(2))…"
     }
 }

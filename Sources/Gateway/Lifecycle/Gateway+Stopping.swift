@@ -1,3 +1,4 @@
+import Credentials
 import Delivery
 import HTTP
 import Net
@@ -14,12 +15,14 @@ extension Gateway {
         let deadline = Moment.now + time
         reporter.markStopping()
         steering.helm.stop()
+        steering.vaultHelm.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
         flush()
         deviceServer.stop(within: time / 2)
         flush()
         deliver(until: deadline)
         forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))
+        steering.keeper.stop()
         store.close()
         let left = store.status.ledger.queued
         journal.info(

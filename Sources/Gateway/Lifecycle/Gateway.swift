@@ -1,3 +1,4 @@
+import Credentials
 import Delivery
 import HTTP
 package import Net
@@ -42,18 +43,22 @@ package final class Gateway: Sendable {
         let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
-        let credentials = Locked(configuration.credentials)
+        let (keeper, box) = try Self.keeper(configuration, store, journal)
+        var isRunning = false
+        // Its threads would outlive a start that fails.
+        defer { if !isRunning { keeper.stop() } }
 
         let forwarder = try Self.start { () throws(DeliveryError) in
             try Forwarder(
                 configuration.destinations.map(\.deliverySettings),
                 source: store,
-                credentials: { name in credentials.withLock { $0[name] } },
+                credentials: CredentialDoor(keeper),
                 journal: journal,
                 userAgent: "sluice/\(Version.current)"
             )
         }
         self.forwarder = forwarder
+        keeper.tell(forwarder, journal)
         let devices = DeviceHandler.Shared(
             queue: store,
             routes: RoutingTable(configuration),
@@ -67,7 +72,8 @@ package final class Gateway: Sendable {
                 store: store,
                 forwarder: forwarder,
                 counters: devices.counters,
-                intake: devices.intake
+                intake: devices.intake,
+                keeper: keeper
             )
         )
         self.reporter = reporter
@@ -81,17 +87,15 @@ package final class Gateway: Sendable {
                     forwarder: forwarder,
                     devices: devices,
                     reporter: reporter,
-                    credentials: credentials,
+                    keeper: keeper,
+                    box: box,
                     adminSecret: secret,
                     journal: journal
                 )
             )
         }
         self.steering = steering
-        try Self.start { () throws(SystemError) in
-            try forwarder.start()
-            try steering.helm.start()
-        }
+        try Self.start { () throws(SystemError) in try forwarder.start() }
         adminServer = try Self.start { () throws(ListenError) in
             var settings = HTTPServer.Configuration(
                 listen: configuration.admin.listen,
@@ -118,6 +122,11 @@ package final class Gateway: Sendable {
                 DeviceHandler(devices)
             }
         }
+        try Self.start { () throws(SystemError) in
+            try steering.helm.start()
+            try steering.watchCredentials()
+        }
+        isRunning = true
         deviceAddress = deviceServer.address
         adminAddress = adminServer.address
         reporter.add(deviceServer, as: "devices")
@@ -147,6 +156,24 @@ package final class Gateway: Sendable {
                 ["destination": name, "queued": ledger.queued]
             )
         }
+    }
+
+    private static func keeper(
+        _ configuration: GatewayConfiguration,
+        _ store: LogStore,
+        _ journal: Journal
+    ) throws(StartProblem) -> (CredentialKeeper, SecretBox?) {
+        let box = try start { () throws(SecretBoxProblem) in
+            try configuration.encryptionKey.map { key throws(SecretBoxProblem) in
+                SecretBox(key: try SealingKey(key))
+            }
+        }
+        let keeper = try start { () throws(SystemError) in
+            try CredentialKeeper(Surroundings(environment: configuration.environment))
+        }
+        try start { () throws(KeeperProblem) in try keeper.replace(configuration.credentials) }
+        keeper.takeStored(from: store, box, journal)
+        return (keeper, box)
     }
 
     private static func start<Part, Failure: Error & CustomStringConvertible>(

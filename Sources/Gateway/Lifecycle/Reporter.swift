@@ -1,3 +1,4 @@
+import Credentials
 import Delivery
 import HTTP
 import Net
@@ -14,6 +15,7 @@ final class Reporter: Sendable {
         let forwarder: Forwarder
         let counters: IngestCounters
         let intake: IntakeSwitch
+        let keeper: CredentialKeeper
     }
 
     private let parts: Parts
@@ -72,6 +74,7 @@ final class Reporter: Sendable {
             },
             strangers: queue.destinations.filter { !configured.contains($0.key) }
                 .mapValues(\.ledger),
+            credentials: parts.keeper.status,
             accepted: parts.counters.accepted,
             clocks: parts.counters.clocks,
             refused: parts.counters.refused,

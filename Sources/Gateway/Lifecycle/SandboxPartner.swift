@@ -1,3 +1,4 @@
+import Credentials
 import Net
 import SLS
 import Sandbox
@@ -37,7 +38,7 @@ final class SandboxPartner: Sendable {
     /// The configuration with every destination pointing here; projects, logstores and the rest stay.
     func redirected(_ configuration: GatewayConfiguration) -> GatewayConfiguration {
         var redirected = configuration
-        redirected.credentials[Self.credentialName] = key
+        redirected.credentials[Self.credentialName] = .fixed(key)
         for index in redirected.destinations.indices {
             let region = redirected.destinations[index].region
             // The name has room for the project in front, which curl resolves to loopback by itself.

@@ -18,6 +18,7 @@ extension GatewayReport {
         page.backlogs(destinations)
         page.delivery(destinations, now: now)
         page.logstores(destinations, now: now)
+        page.credentials(credentials)
         page.family("sluice_ready", .gauge, "Whether traffic should be sent here.") {
             $0.add(reasonsAgainstTraffic.isEmpty)
         }

@@ -1,3 +1,4 @@
+package import Credentials
 package import Delivery
 package import HTTP
 package import Queue
@@ -32,6 +33,7 @@ package struct GatewayReport: Sendable {
     package let destinations: [Destination]
     /// Destinations of earlier configurations that still have something in the ledger.
     package let strangers: [String: Ledger]
+    package let credentials: [CredentialStatus]
     package let accepted: [(route: String, counts: IngestCounters.Accepted)]
     package let clocks: IngestCounters.Clocks
     package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]

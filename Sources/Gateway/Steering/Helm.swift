@@ -13,18 +13,22 @@ package final class Helm: Sendable {
     private let waiting = Atomic<Int>(0)
     private let isStopping = Atomic<Bool>(false)
     private let worker = Locked<Worker?>(nil)
+    private let name: String
 
-    init() throws(SystemError) {
+    init(_ name: String) throws(SystemError) {
+        self.name = name
         let wake = try WakeUp()
         self.wake = wake
         let inbox = Mailbox<Job> { wake.signal() }
         self.inbox = inbox
     }
 
-    func start() throws(SystemError) {
-        let worker = try Worker("changes") { [self] in
+    /// `tick` is called between changes, about as often as `pause` says.
+    func start(every pause: Duration? = nil, _ tick: @escaping Job = {}) throws(SystemError) {
+        let worker = try Worker(name) { [self] in
             while !isStopping.load(ordering: .acquiring) {
-                wake.wait()
+                wake.wait(timeout: pause)
+                tick()
                 for job in inbox.takeAll() {
                     job()
                     waiting.subtract(1, ordering: .relaxed)

@@ -1,3 +1,4 @@
+import Credentials
 import Delivery
 import Queue
 import SLS
@@ -15,11 +16,11 @@ extension Steering {
         after.apply(new)
         let changed = after.destinations.filter { !before.destinations.contains($0) }
         // Those that deliver with another credential from now on must find it.
-        credentials.withLock { $0.merge(after.credentials) { _, new in new } }
+        useCredentials(before.credentials.merging(after.credentials) { _, new in new })
         do throws(DeliveryError) {
             try forwarder.reconfigure(changed.map(\.deliverySettings))
         } catch {
-            credentials.withLock { $0 = before.credentials }
+            useCredentials(before.credentials)
             journal.error(
                 "the new configuration is refused, the gateway goes on with the one it has",
                 ["problem": error.description]
@@ -28,7 +29,7 @@ extension Steering {
         }
         let running = after
         configuration.withLock { $0 = running }
-        credentials.withLock { $0 = running.credentials }
+        useCredentials(running.credentials)
         forwarder.credentialsChanged()
         store.apply(running.queueRules, running.queueBounds)
         devices.routes.replace(RoutingTable(running))
@@ -37,6 +38,14 @@ extension Steering {
         adminKeys.withLock { $0 = AdminKeys(main: main, named: running.admin.tokens) }
         tell(before.changes(to: new))
         return nil
+    }
+
+    private func useCredentials(_ sources: [String: CredentialSource]) {
+        do throws(KeeperProblem) {
+            try keeper.replace(sources)
+        } catch {
+            journal.error("credentials stay as they were", ["problem": error.description])
+        }
     }
 
     /// Reads the file again, and goes on with what it says now.

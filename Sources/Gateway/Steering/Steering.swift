@@ -1,3 +1,4 @@
+import Credentials
 import Delivery
 import Queue
 import SLS
@@ -13,12 +14,16 @@ final class Steering: Sendable {
     let decided: Locked<Decided>
     let reading: ConfigurationReading
     let helm: Helm
+    /// For credentials, whose proofs may wait long for SLS.
+    let vaultHelm: Helm
 
     let store: LogStore
     let forwarder: Forwarder
     let devices: DeviceHandler.Shared
     let reporter: Reporter
-    let credentials: Locked<[String: Credential]>
+    let keeper: CredentialKeeper
+    /// Nil where pushed credentials stay in memory.
+    let box: SecretBox?
     let adminKeys: Locked<AdminKeys>
     /// The main token as long as the operator gives no other.
     let adminSecret: Secret
@@ -33,7 +38,8 @@ final class Steering: Sendable {
         let forwarder: Forwarder
         let devices: DeviceHandler.Shared
         let reporter: Reporter
-        let credentials: Locked<[String: Credential]>
+        let keeper: CredentialKeeper
+        let box: SecretBox?
         let adminSecret: Secret
         let journal: Journal
     }
@@ -46,13 +52,15 @@ final class Steering: Sendable {
         forwarder = parts.forwarder
         devices = parts.devices
         reporter = parts.reporter
-        credentials = parts.credentials
+        keeper = parts.keeper
+        box = parts.box
         adminSecret = parts.adminSecret
         journal = parts.journal
         audit = AuditTrail(decisions: parts.store, journal: parts.journal)
         let named = parts.configuration.withLock(\.admin.tokens)
         adminKeys = Locked(AdminKeys(main: parts.adminSecret, named: named))
-        helm = try Helm()
+        helm = try Helm("changes")
+        vaultHelm = try Helm("rotations")
         forwarder.hold(parts.decided.held)
     }
 }

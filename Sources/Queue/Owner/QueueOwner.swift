@@ -97,7 +97,9 @@ final class QueueOwner {
 
     /// There is something to do without anybody asking.
     private var hasMore: Bool {
-        if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || departures.hasMore { return true }
+        if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || departures.hasMore {
+            return true
+        }
         return store.map { $0.needsRoom || $0.isExpiring } ?? false
     }
 

@@ -30,7 +30,7 @@ import Testing
                 project: my-project
             credentials:
               defualt: { from: static, access_key_id: x }
-              other: { from: ecs_role }
+              other: { from: ecs }
             """
         #expect(
             problems(in: text) == """
@@ -50,7 +50,7 @@ import Testing
                 sluice.yaml:20: destinations.web.logstore: is missing
                 sluice.yaml:20: destinations.web.region: signature v4 needs a region, and the endpoint 'https://logs.example.com' does not show one: set region (for example cn-hangzhou), or use signature v1
                 sluice.yaml:23: credentials.defualt.access_key_secret: is missing or empty; a static credential needs it
-                sluice.yaml:24: credentials.other.from: ecs_role is not in this version; use environment or static
+                sluice.yaml:24: credentials.other.from: \"ecs\" is not one of environment, static, file, admin, assume_role, oidc_role, ecs_role, uri, chain
                 """
         )
     }

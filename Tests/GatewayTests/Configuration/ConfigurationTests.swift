@@ -1,3 +1,4 @@
+import Credentials
 import HTTP
 import Net
 import Queue
@@ -51,7 +52,7 @@ import Testing
         #expect(configuration.admin.token?.revealed == String(repeating: "t", count: 32))
         #expect(configuration.queue.bytesMax == 2 << 30)
         #expect(configuration.queue.durability == .normal)
-        #expect(configuration.credentials["default"]?.accessKeyID == "id")
+        #expect(configuration.credentials["default"] == .environment)
         #expect(configuration.log.level == .debug)
         #expect(configuration.log.format == .json)
         #expect(configuration.limits.bodyBytes == 1 << 20)
@@ -159,7 +160,10 @@ import Testing
                 + "access_key_secret: \"${file:\(secret)}\", security_token: sts}}\n",
             [:]
         )
-        let credential = try #require(configuration.credentials["default"])
+        guard case .fixed(let credential) = configuration.credentials["default"] else {
+            Issue.record("it is no static credential")
+            return
+        }
         #expect(credential.accessKeyID == "me")
         #expect(credential.secret.revealed == "hush")
         #expect(credential.securityToken?.revealed == "sts")

@@ -137,12 +137,18 @@ enum KnownKeys {
         for key in known(in: ["destinations", "NAME"]) {
             found.formUnion(leaves(of: ["destinations", "NAME", key]))
         }
-        for key in known(in: ["credentials", "NAME"]) {
-            found.formUnion(leaves(of: ["credentials", "NAME", key]))
+        for from in sources {
+            for key in known(in: ["credentials", "NAME"], from: from) {
+                found.insert("credentials.NAME.\(key)")
+            }
         }
+        found.insert("credentials.encryption_key")
         return found
     }()
 
+    private static let sources = [
+        "static", "file", "admin", "assume_role", "oidc_role", "ecs_role", "uri", "chain",
+    ]
     private static let stranger = String(repeating: "q", count: 60)
 
     private static func leaves(of path: [String]) -> [String] {
@@ -152,9 +158,9 @@ enum KnownKeys {
     }
 
     /// Nothing when there is no such group.
-    private static func known(in path: [String]) -> [String] {
+    private static func known(in path: [String], from source: String? = nil) -> [String] {
         var text = "\(stranger): 1"
-        if path.first == "credentials" { text += ", from: static" }
+        if let source { text += ", from: \(source)" }
         for key in path.reversed() { text = "\(key): {\(text)}" }
         let directory = TemporaryDirectory()
         let file = directory.file("sluice.yaml", "{\(text)}")

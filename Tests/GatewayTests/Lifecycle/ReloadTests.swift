@@ -1,3 +1,4 @@
+import Credentials
 import Delivery
 import Net
 import Queue
@@ -216,7 +217,7 @@ import Testing
         let endpoint = try Endpoint(parsing: "http://localhost:\(sandbox.address.port)")
         func configuration(_ logstore: String) throws -> GatewayConfiguration {
             try TryOut.configuration(partner, directory) {
-                $0.credentials["sandbox"] = key
+                $0.credentials["sandbox"] = .fixed(key)
                 $0.destinations[0].endpoints = [endpoint]
                 $0.destinations[0].logstore = .named(logstore)
             }

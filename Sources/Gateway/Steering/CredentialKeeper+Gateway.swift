@@ -1,0 +1,85 @@
+import Credentials
+import Delivery
+import Queue
+import SLS
+import System
+
+extension CredentialKeeper {
+    /// Changes wake those that wait; what goes wrong is told.
+    func tell(_ forwarder: Forwarder, _ journal: Journal) {
+        whenChanged { [weak forwarder] names in
+            forwarder?.credentialsChanged()
+            for name in names { journal.info("credential changed", ["credential": name]) }
+        }
+        whenFailing { name, problem in
+            journal.warning(
+                "credential cannot be fetched",
+                ["credential": name, "problem": problem.what, "remedy": problem.remedy]
+            )
+        }
+    }
+
+    /// Uses what was pushed in an earlier life.
+    func takeStored(from store: LogStore, _ box: SecretBox?, _ journal: Journal) {
+        let stored = (try? store.recall()) ?? [:]
+        for (setting, sealed) in stored.sorted(by: { $0.key < $1.key }) {
+            guard let name = StoredCredential.name(ofSetting: setting) else { continue }
+            guard let box else {
+                journal.warning(
+                    "a stored credential is left out, because there is no credentials.encryption_key",
+                    ["credential": name]
+                )
+                continue
+            }
+            do {
+                try push(name, try box.open(sealed, name: name))
+            } catch {
+                journal.warning(
+                    "a stored credential is left out",
+                    ["credential": name, "reason": "\(error)"]
+                )
+            }
+        }
+    }
+
+    /// Why there is no credential of the name.
+    func absence(of name: String) -> String? {
+        guard let status = status.first(where: { $0.name == name }) else { return nil }
+        if let left = status.secondsLeft, left <= 0 {
+            return
+                "the credential '\(name)' expired \(-left) s ago; rotate it: sluice rotate \(name)"
+        }
+        if let problem = status.lastProblem {
+            return "credential '\(name)': \(problem.description)"
+        }
+        return status.source == "admin"
+            ? "the credential '\(name)' waits to be pushed: sluice rotate \(name)"
+            : "the credential '\(name)' is being fetched"
+    }
+}
+
+/// Names of settings in which pushed credentials are kept, sealed.
+enum StoredCredential {
+    private static let start = "credential/"
+    private static let nextStart = "credential-next/"
+
+    static func setting(of name: String, isNext: Bool) -> String {
+        (isNext ? nextStart : start) + name
+    }
+
+    static func name(ofSetting setting: String) -> String? {
+        for start in [start, nextStart] where setting.hasPrefix(start) {
+            return String(setting.dropFirst(start.count))
+        }
+        return nil
+    }
+}
+
+extension CredentialDoor {
+    init(_ keeper: CredentialKeeper) {
+        self.init { keeper.credential(named: $0) }
+        absence = { keeper.absence(of: $0) }
+        refused = { keeper.noteRefusal($0, of: $1) }
+        accepted = { keeper.noteSuccess($0) }
+    }
+}

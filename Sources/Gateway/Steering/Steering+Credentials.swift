@@ -1,0 +1,148 @@
+import Credentials
+import Delivery
+import Queue
+import SLS
+import System
+
+// What operators do to credentials. To be called on the thread for it, since a proof waits for SLS.
+extension Steering {
+    /// What became of a rotation.
+    struct Rotation {
+        var proofs: [CredentialProof] = []
+        /// Kept over a restart.
+        var isStored = false
+        /// Why not.
+        var reason: String?
+    }
+
+    /// Puts a credential in the place of the one in use, at once or from its activation on, when SLS takes it. What
+    /// is in flight ends with the old one; what waits goes on at once.
+    func rotate(
+        _ name: String,
+        _ pushed: PushedCredential,
+        isForced: Bool,
+        _ entry: AuditEntry
+    ) throws(Refusal) -> Rotation {
+        guard let before = keeper.status.first(where: { $0.name == name }) else {
+            throw .noCredential(name, keeper.status.map(\.name))
+        }
+        var rotation = Rotation()
+        let now = WallTime.now
+        if pushed.supplied.isExpired(at: now), let expiration = pushed.supplied.expiration {
+            throw Refusal(PushRefusal.expired(ago: now - expiration))
+        }
+        if !isForced {
+            rotation.proofs = try prove(pushed.supplied.credential, as: name)
+            for proof in rotation.proofs where proof.verdict != .accepted { throw Refusal(proof) }
+        }
+        do throws(PushRefusal) {
+            try keeper.push(name, pushed)
+        } catch {
+            throw Refusal(error)
+        }
+        var entry = entry
+        entry.before = before.fingerprint ?? ""
+        entry.after = pushed.supplied.fingerprint + (isForced ? ", unproved" : "")
+        (rotation.isStored, rotation.reason) = keep(name, entry)
+        return rotation
+    }
+
+    /// Lets the source that the configuration describes have the word again.
+    func forgetCredential(_ name: String, _ entry: AuditEntry) throws(Refusal) {
+        guard let before = keeper.status.first(where: { $0.name == name }) else {
+            throw .noCredential(name, keeper.status.map(\.name))
+        }
+        keeper.forget(name)
+        var entry = entry
+        entry.before = before.fingerprint ?? ""
+        entry.after = "as configured: \(before.source)"
+        _ = keep(name, entry)
+    }
+
+    /// Asks SLS whether it takes the credential in use, on behalf of each destination that uses it.
+    func verify(_ name: String) throws(Refusal) -> [CredentialProof] {
+        guard keeper.status.contains(where: { $0.name == name }) else {
+            throw .noCredential(name, keeper.status.map(\.name))
+        }
+        guard let credential = keeper.credential(named: name) else {
+            let reason = keeper.absence(of: name) ?? "there is no credential"
+            throw Refusal(409, "CredentialMissing", reason)
+        }
+        return try prove(credential, as: name)
+    }
+
+    private func prove(_ credential: Credential, as name: String) throws(Refusal)
+        -> [CredentialProof]
+    {
+        if let problem = credential.problem { throw Refusal(PushRefusal.unsendable(problem)) }
+        var proofs: [CredentialProof] = []
+        let users = configuration.withLock { $0.destinations.filter { $0.credential == name } }
+        for destination in users {
+            let prover = CredentialProver(
+                destination.deliverySettings,
+                userAgent: "sluice/\(Version.current)"
+            )
+            let logstore: String? =
+                if case .named(let name) = destination.logstore { name } else { nil }
+            do throws(DeliveryError) {
+                proofs.append(try prover.prove(credential, logstore: logstore))
+            } catch {
+                throw Refusal(503, "ServerBusy", error.description)
+            }
+            // One refusal is enough to know.
+            if proofs.last?.verdict == .refused { break }
+        }
+        return proofs
+    }
+
+    /// Stores what is pushed now, where it may be, and the line of the audit log.
+    private func keep(_ name: String, _ entry: AuditEntry) -> (isStored: Bool, reason: String?) {
+        audit.tell(entry)
+        var settings: [String: [UInt8]] = [:]
+        var resets = Set([false, true].map { StoredCredential.setting(of: name, isNext: $0) })
+        let pushed = keeper.pushed(name)
+        for each in box == nil ? [] : pushed {
+            let isNext = each.activation.map { $0 > WallTime.now } ?? false
+            let setting = StoredCredential.setting(of: name, isNext: isNext)
+            settings[setting] = box?.seal(each, name: name)
+            resets.remove(setting)
+        }
+        if let refusal = store.store(Decision(settings, resets: resets, entry)) {
+            return (false, refusal.reason ?? "the queue cannot be written")
+        }
+        if pushed.isEmpty { return (false, nil) }
+        return box == nil ? (false, "there is no credentials.encryption_key") : (true, nil)
+    }
+}
+
+extension Refusal {
+    static func noCredential(_ name: String, _ known: [String]) -> Refusal {
+        Refusal(
+            404,
+            "CredentialNotExist",
+            PushRefusal.unknownName(clipped(name), known: known).description
+        )
+    }
+
+    init(_ refusal: PushRefusal) {
+        let (status, code) =
+            switch refusal {
+            case .unknownName: (404, "CredentialNotExist")
+            case .expired, .expiresBeforeActivation: (400, "CredentialExpired")
+            default: (400, "CredentialInvalid")
+            }
+        self.init(status, code, refusal.description)
+    }
+
+    init(_ proof: CredentialProof) {
+        let isRefused = proof.verdict == .refused
+        let said = [proof.code, proof.message].compactMap(\.self).joined(separator: ": ")
+        let id = proof.requestID.map { " (request id \($0))" } ?? ""
+        self.init(
+            isRefused ? 422 : 502,
+            isRefused ? "CredentialRefused" : "CredentialUnproved",
+            "\(isRefused ? "SLS refuses it" : "it cannot be proved") for destination \(proof.destination): "
+                + "\(said)\(id); \(proof.remedy); the old one stays in use, ?force=true skips the proof"
+        )
+    }
+}

@@ -1,0 +1,25 @@
+import Glibc
+
+/// Reads what an argument names: a file, or with "-" what comes in.
+enum FileContents {
+    static func read(_ path: String, bytesMax: Int, hint: String) throws(UsageError) -> [UInt8] {
+        let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let reason = String(cString: strerror(errno))
+            throw UsageError("\(path) cannot be read: \(reason)", hint: hint)
+        }
+        defer { if descriptor > 0 { close(descriptor) } }
+        var content: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 << 10)
+        while content.count <= bytesMax {
+            let count = Glibc.read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            content += piece.prefix(count)
+        }
+        guard content.count <= bytesMax else {
+            throw UsageError("\(path) is larger than \(bytesMax) bytes", hint: hint)
+        }
+        return content
+    }
+}

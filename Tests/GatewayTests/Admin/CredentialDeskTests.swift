@@ -1,0 +1,249 @@
+import Credentials
+import Delivery
+import Foundation
+import Net
+import Queue
+import SLS
+import Sandbox
+import System
+import Testing
+
+@testable import Gateway
+
+/// Rotations against a sandbox that knows three keys.
+@Suite(.timeLimit(.minutes(1))) struct CredentialDeskTests {
+    private static let first = Credential(accessKeyID: "firstkeyid", secret: Secret("canary-first"))
+    private static let second = Credential(
+        accessKeyID: "secondkeyid",
+        secret: Secret("canary-second")
+    )
+    private static let sts = Credential(
+        accessKeyID: "STS.thirdkeyid",
+        secret: Secret("canary-third"),
+        securityToken: Secret("canary-token")
+    )
+    private static let path = "/admin/credentials/sandbox"
+    private static let key = String(repeating: "5a", count: 32)
+
+    let directory = TemporaryDirectory()
+    let partner: SandboxPartner
+    let sandbox: SandboxServer
+
+    init() throws {
+        partner = try SandboxPartner(.silent)
+        sandbox = try SandboxServer(
+            SandboxConfiguration(
+                listen: ListenAddress(host: "127.0.0.1", port: 0),
+                keys: [Self.first, Self.second, Self.sts]
+            ),
+            journal: .silent
+        )
+    }
+
+    private func gateway(
+        encryptionKey: String? = nil,
+        _ source: CredentialSource = .fixed(first)
+    ) throws -> Gateway {
+        let endpoint = try Endpoint(parsing: "http://localhost:\(sandbox.address.port)")
+        return try TryOut.gateway(partner, directory) {
+            $0.encryptionKey = encryptionKey.map { Secret($0) }
+            $0.credentials["sandbox"] = source
+            $0.destinations[0].endpoints = [endpoint]
+        }
+    }
+
+    private func ask(
+        _ gateway: Gateway,
+        _ method: String,
+        _ path: String = path,
+        _ body: String = ""
+    ) throws -> Client.Answer {
+        try Client(address: gateway.adminAddress).send(
+            method,
+            path,
+            Array(body.utf8),
+            ["authorization": "Bearer \(TryOut.token)", "content-type": "application/json"]
+        )
+    }
+
+    private func body(_ credential: Credential, _ more: String = "") -> String {
+        let token = credential.securityToken.map { #","SecurityToken":"\#($0.revealed)""# } ?? ""
+        return #"{"AccessKeyId":"\#(credential.accessKeyID)","#
+            + #""AccessKeySecret":"\#(credential.secret.revealed)"\#(token)\#(more)}"#
+    }
+
+    private func post(_ gateway: Gateway) throws -> Int {
+        try Client(address: gateway.deviceAddress).post("/logs/hello", #"{"a":1}"#.utf8).status
+    }
+
+    private func stop(_ gateway: Gateway) {
+        gateway.stop(within: .zero)
+    }
+
+    private func end() {
+        sandbox.stop()
+        partner.stop()
+    }
+
+    @Test(
+        "A credential that SLS takes is used from the next packet on, and shown without its secret"
+    )
+    func rotate() throws {
+        defer { end() }
+        let gateway = try gateway()
+        defer { stop(gateway) }
+        let answer = try ask(gateway, "PUT", Self.path, body(Self.sts))
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.text.contains(#""verdict":"accepted""#))
+        #expect(answer.text.contains(#""stored":false"#))
+        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.sts)
+        #expect(try post(gateway) == 200)
+        #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
+        for path in ["/admin/credentials", Self.path, "/admin/audit", "/admin/status", "/metrics"] {
+            let text = try ask(gateway, "GET", path).text
+            #expect(!text.contains("canary"), "\(path)")
+        }
+        #expect(try ask(gateway, "GET", "/admin/audit").text.contains(#""action":"rotate""#))
+    }
+
+    @Test("A credential that SLS refuses is not used, and its words are told")
+    func refused() throws {
+        defer { end() }
+        let gateway = try gateway()
+        defer { stop(gateway) }
+        let wrong = Credential(accessKeyID: "firstkeyid", secret: Secret("canary-wrong"))
+        let answer = try ask(gateway, "PUT", Self.path, body(wrong))
+        #expect(answer.status == 422, "\(answer.text)")
+        #expect(answer.text.contains("SignatureNotMatch") && answer.text.contains("request id"))
+        #expect(!answer.text.contains("canary"))
+        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+        let forced = try ask(gateway, "PUT", Self.path + "?force=true", body(wrong))
+        #expect(forced.status == 200)
+        #expect(gateway.steering.keeper.credential(named: "sandbox") == wrong)
+    }
+
+    @Test("A destination whose key is refused waits, and goes on at once with a good one")
+    func waking() throws {
+        defer { end() }
+        let gateway = try gateway(
+            .fixed(Credential(accessKeyID: "nobody", secret: Secret("canary-nobody")))
+        )
+        defer { stop(gateway) }
+        #expect(try post(gateway) == 200)
+        #expect(eventually { gateway.steering.keeper.status[0].state == .refused })
+        #expect(
+            try ask(gateway, "POST", Self.path + "/verify").text.contains(#""verdict":"refused""#)
+        )
+        let before = Moment.now
+        #expect(try ask(gateway, "PUT", Self.path, body(Self.second)).status == 200)
+        #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
+        #expect(Moment.now - before < .seconds(10))
+        #expect(eventually { gateway.steering.keeper.status[0].state == .ok })
+    }
+
+    @Test(
+        "With an encryption key a rotation outlives a restart; without one nothing is written down"
+    )
+    func restart() throws {
+        defer { end() }
+        do {
+            let gateway = try gateway(encryptionKey: Self.key)
+            defer { stop(gateway) }
+            let answer = try ask(gateway, "PUT", Self.path, body(Self.second))
+            #expect(answer.text.contains(#""stored":true"#), "\(answer.text)")
+        }
+        do {
+            let gateway = try gateway(encryptionKey: Self.key)
+            defer { stop(gateway) }
+            #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.second)
+            let answer = try ask(gateway, "DELETE")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+        }
+        let gateway = try gateway(encryptionKey: Self.key)
+        defer { stop(gateway) }
+        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+        #expect(try plain(in: directory.path).isEmpty)
+    }
+
+    /// Names of files in which a secret stands.
+    private func plain(in path: String) throws -> [String] {
+        let files = FileManager.default.enumerator(atPath: path)?.allObjects as? [String] ?? []
+        return files.filter { name in
+            let content = FileManager.default.contents(atPath: "\(path)/\(name)") ?? Data()
+            return content.range(of: Data("canary".utf8)) != nil
+        }
+    }
+
+    @Test(
+        "What is no credential is refused with what is wrong",
+        arguments: [
+            (#"{"AccessKeyId":"a"}"#, 400, "AccessKeySecret"),
+            (#"{"AccessKeyId":"a","AccessKeySecret":"b","Colour":"red"}"#, 400, "Colour"),
+            ("[]", 400, "JSON object"),
+            (
+                #"{"AccessKeyId":"a","AccessKeySecret":"b","SecurityToken":"c","Expiration":"2020-01-01T00:00:00Z"}"#,
+                400, "expired"
+            ),
+            (#"{"AccessKeyId":"a b","AccessKeySecret":"b"}"#, 400, "access key id"),
+        ]
+    )
+    func wrong(text: String, status: Int, part: String) throws {
+        defer { end() }
+        let gateway = try gateway()
+        defer { stop(gateway) }
+        let answer = try ask(gateway, "PUT", Self.path, text)
+        #expect(answer.status == status, "\(answer.text)")
+        #expect(answer.text.contains(part), "\(answer.text)")
+        #expect(try ask(gateway, "PUT", "/admin/credentials/other", body(Self.first)).status == 404)
+        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+    }
+
+    @Test("The next credential waits for its time")
+    func next() throws {
+        defer { end() }
+        let gateway = try gateway()
+        defer { stop(gateway) }
+        let answer = try ask(
+            gateway,
+            "PUT",
+            Self.path,
+            body(Self.second, #","Activation":"2100-01-01T00:00:00Z""#)
+        )
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.text.contains(#""next":{"fingerprint""#))
+        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+    }
+
+    @Test("A hundred rotations under load fail no packet, and lose and repeat no log")
+    func hundredRotations() throws {
+        defer { end() }
+        let gateway = try gateway()
+        defer { stop(gateway) }
+        let isOver = Locked(false)
+        let sent = Locked(0)
+        let poster = try Worker("poster") {
+            let client = Client(address: gateway.deviceAddress)
+            while !isOver.withLock({ $0 }) {
+                let number = sent.withLock { sent in
+                    defer { sent += 1 }
+                    return sent
+                }
+                let status = try? client.post("/logs/hello", #"{"number":\#(number)}"#.utf8).status
+                if status != 200 { Issue.record("a post was answered \(status ?? 0)") }
+            }
+        }
+        for number in 0..<100 {
+            let credential = [Self.second, Self.sts, Self.first][number % 3]
+            let status = try ask(gateway, "PUT", Self.path, body(credential)).status
+            #expect(status == 200, "rotation \(number)")
+        }
+        isOver.withLock { $0 = true }
+        poster.join()
+        let count = Int64(sent.withLock { $0 })
+        #expect(eventually { gateway.report.queue.ledger.delivered == count })
+        #expect(gateway.report.destinations[0].delivery.failures.isEmpty)
+        let stats = try Client(address: sandbox.address).get("/stats").text
+        #expect(stats.contains("\(count)"), "\(stats)")
+    }
+}
