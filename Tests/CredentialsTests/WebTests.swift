@@ -1,3 +1,4 @@
+import Glibc
 import SLS
 import System
 import Testing
@@ -67,6 +68,20 @@ import Testing
         let text = "HTTP/1.1 302 X\r\nLocation: \(other.url)/\r\nContent-Length: 0\r\n\r\n"
         #expect(try problem(.raw(text)).words?.status == 302)
         #expect(other.requests.now.isEmpty)
+    }
+
+    @Test("No proxy of the environment is asked")
+    func proxy() async {
+        // In a process of its own: the environment is everybody's.
+        await #expect(processExitsWith: .success) {
+            for name in ["http_proxy", "all_proxy", "ALL_PROXY"] {
+                setenv(name, "http://127.0.0.1:1", 1)
+            }
+            let server = try StandIn { _, _ in .json(200, "{\(Samples.members())}") }
+            let uri = URISource(uri: Secret(server.url))
+            let supplied = try Samples.fetch(.uri(uri), Samples.surroundings())
+            guard supplied.credential == Samples.issued() else { exit(3) }
+        }
     }
 
     @Test("A server with a certificate that nobody knows is not spoken to")

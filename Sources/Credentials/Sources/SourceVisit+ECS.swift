@@ -24,10 +24,7 @@ extension SourceVisit {
             let text = String(decoding: answer.body.bytes, as: UTF8.self)
             name = text.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
         }
-        // It becomes part of a path and must not lead out of its folder.
-        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(isNameByte),
-            !name.hasPrefix(".")
-        else {
+        guard ECSRole.isRoleName(name) else {
             throw SourceProblem(
                 .permanent,
                 "the name of the instance's RAM role is not one",
@@ -110,14 +107,22 @@ extension SourceVisit {
             words: words
         )
     }
+}
 
-    private func isNameByte(_ byte: UInt8) -> Bool {
+extension ECSRole {
+    /// It becomes part of a path and must not lead out of its folder.
+    static func isRoleName(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count) && name.utf8.allSatisfy(isNameByte)
+            && !name.hasPrefix(".")
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
             UInt8(ascii: "."):
-            return true
-        default: return false
+            true
+        default: false
         }
     }
 }

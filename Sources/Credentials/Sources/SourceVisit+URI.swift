@@ -47,7 +47,7 @@ extension SourceVisit {
 
     /// Scheme, host and port: path and query may be a key of their own, and so may what stands before
     /// an @.
-    private static func shownPlace(_ uri: Secret) -> String? {
+    static func shownPlace(_ uri: Secret) -> String? {
         let text = uri.revealed
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
             let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) })
