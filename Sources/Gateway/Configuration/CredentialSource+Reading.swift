@@ -44,6 +44,7 @@ extension CredentialSource {
             // Of an unknown kind no key is known either.
             return nil
         }
+        for problem in source?.problems ?? [] { section.problem(problem.key, problem.what) }
         section.refuseOthers()
         return source
     }
