@@ -29,10 +29,19 @@ extension Credential {
         return nil
     }
 
+    /// Long enough for every message that SLS is known to send.
+    static let redactedBytesMax = 512
+
     /// The text with secret and token blotted out, for texts that a server sent: a proxy may well
-    /// echo what it was asked.
+    /// echo what it was asked. Cut only after that, because half a token is not recognised.
     package func redacted(_ text: String) -> String {
-        [secret, securityToken].compactMap { $0?.revealed }.filter { !$0.isEmpty }
+        let whole = [secret, securityToken].compactMap { $0?.revealed }.filter { !$0.isEmpty }
             .reduce(text) { $0.replacing($1, with: "•••") }
+        var bytes = 0
+        let kept = whole.unicodeScalars.prefix { scalar in
+            bytes += UTF8.width(scalar)
+            return bytes <= Self.redactedBytesMax
+        }
+        return String(kept)
     }
 }

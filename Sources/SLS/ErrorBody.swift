@@ -4,10 +4,8 @@
 /// hold. Anything that is not such an object (a proxy's page) is nil.
 struct ErrorBody: Equatable {
     let code: String
+    /// Whole, as long as the body is: what is cut can hold half a secret, which nobody recognises.
     let message: String
-
-    /// Long enough for every message that SLS is known to send.
-    static let messageBytesMax = 512
 
     init?(parsing body: [UInt8]) {
         var reader = JSONReader(body)
@@ -46,14 +44,13 @@ struct ErrorBody: Equatable {
             }
     }
 
-    /// One line of bounded length, whatever the server wrote.
+    /// One line, whatever the server wrote.
     private static func printable(_ text: String) -> String {
-        var kept = ""
+        var line = ""
         for scalar in text.unicodeScalars {
             let isControl = scalar.properties.generalCategory == .control
-            kept.unicodeScalars.append(isControl ? " " : scalar)
-            if kept.utf8.count >= messageBytesMax { break }
+            line.unicodeScalars.append(isControl ? " " : scalar)
         }
-        return kept
+        return line
     }
 }

@@ -11,6 +11,7 @@ package struct SLSAnswer: Sendable, Equatable {
     /// From an answer of SLS only, so that no captive portal closes a destination.
     package let retryAfter: Duration?
     package let errorCode: String?
+    /// As long as it came: redact the credential, which also bounds it, before showing it.
     package let errorMessage: String?
 
     /// Whether the logs are stored. A 200 from anybody but SLS says nothing.

@@ -53,6 +53,23 @@ import Testing
         #expect(text == "got ••• and •••.")
     }
 
+    @Test("It is cut after that, so that no half of a long token is left")
+    func redactedAndCut() {
+        let token = String(repeating: "sensitive", count: 100)
+        let credential = Credential(
+            accessKeyID: "id",
+            secret: Secret("s-e-c-r-e-t"),
+            securityToken: Secret(token)
+        )
+        for start in [0, 400, 500, 505, 511, 600] {
+            let text = String(repeating: "é", count: start / 2) + token + "end"
+            let redacted = credential.redacted(text)
+            #expect(redacted.utf8.count <= Credential.redactedBytesMax)
+            #expect(redacted.utf8.count >= min(start, Credential.redactedBytesMax - 3))
+            #expect(!redacted.contains("sens"))
+        }
+    }
+
     @Test(
         "A credential that would break a header is a problem, told without its content",
         arguments: ["", "a\n", "a b", "a\r\nx-log-evil: 1", "ключ"]
