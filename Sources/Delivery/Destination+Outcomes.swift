@@ -24,7 +24,7 @@ extension Destination {
             let time = learnTime(from: answer, load)
             settle(Judge.judge(answer, load.attempt(time)), load, body.count, now)
         case .failed(let problem):
-            settle(Judge.judge(problem), load, body.count, now)
+            settle(Judge.judge(problem, isTaken: body.isTaken), load, body.count, now)
         }
     }
 

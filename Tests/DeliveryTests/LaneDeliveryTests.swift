@@ -75,6 +75,37 @@ import Testing
         #expect(rig.status.failures.isEmpty, "nobody saw one")
     }
 
+    @Test("So it does when curl repeats a request by itself and finds nobody there")
+    func repeatedInVain() throws {
+        let source = try MemorySource()
+        let first = Locked<ScriptedServer?>(nil)
+        let server = try ScriptedServer { _, number in
+            guard number > 0 else { return .stored }
+            first.withLock { $0 }?.refuseConnections()
+            return .hangUp
+        }
+        first.withLock { $0 = server }
+        let rig = try Rig(source, server) {
+            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(50))
+        }
+        source.offer(1)
+        #expect(source.state.wait { $0.acknowledged == [1] })
+        source.offer(2, lane: Self.lane)
+        #expect(rig.recorder.lines.wait { $0.contains { $0.contains("CURLE_7") } })
+        // What broke the connection had stored the packet.
+        let back = try ScriptedServer(port: server.port) { request, _ in
+            guard request.head.contains("key=\(Self.lane.key)") else { return .stored }
+            return .answer(400, code: "InvalidSequenceId")
+        }
+        #expect(source.state.wait { $0.acknowledged == [1, 2] })
+        rig.stop()
+        back.stop()
+        first.withLock { $0 = nil }
+        #expect(source.state.now.relaned.isEmpty)
+        #expect(rig.status.unknownOutcomes == 1)
+        #expect(rig.status.storedBefore == 1)
+    }
+
     @Test("So it does for a packet of an earlier life")
     func recovered() throws {
         let source = try MemorySource()

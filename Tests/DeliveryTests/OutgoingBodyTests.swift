@@ -29,10 +29,11 @@ import Testing
     func rewind() {
         var body = OutgoingBody([1, 2, 3])
         body.rewind()
-        #expect(!body.isRepeated)
+        #expect(!body.isRepeated && !body.isTaken)
         _ = take(&body, 2)
+        #expect(!body.isRepeated && body.isTaken)
         body.rewind()
-        #expect(body.isRepeated)
+        #expect(body.isRepeated && body.isTaken)
         #expect(take(&body, 10) == [1, 2, 3])
     }
 }

@@ -10,6 +10,9 @@ struct OutgoingBody {
     /// A part of it was sent more than once.
     private(set) var isRepeated = false
 
+    /// curl has taken something of it, and so may have sent it, whatever became of the request later.
+    var isTaken: Bool { taken > 0 || isRepeated }
+
     init(_ bytes: [UInt8] = []) {
         self.bytes = bytes
     }

@@ -27,7 +27,9 @@ enum Judge {
         )
     }
 
-    static func judge(_ problem: TransportProblem) -> Judgement {
+    /// `isTaken` tells whether curl took something of the body. Then an earlier connection may have carried
+    /// it, though the last one was never made: curl repeats by itself what broke without a word.
+    static func judge(_ problem: TransportProblem, isTaken: Bool = false) -> Judgement {
         Judgement(
             action: .again(problem.scope),
             kind: transport.kind,
@@ -38,7 +40,7 @@ enum Judge {
             requestID: nil,
             remedy: problem.remedy,
             retryAfter: nil,
-            isOutcomeUnknown: !problem.isSurelyUnsent
+            isOutcomeUnknown: isTaken || !problem.isSurelyUnsent
         )
     }
 

@@ -1,7 +1,7 @@
 import CCurl
 
 extension TransportProblem {
-    /// Whether not a byte of the packet can have reached SLS.
+    /// Whether the connection that failed cannot have carried a byte of the packet.
     var isSurelyUnsent: Bool {
         isLocal || Self.beforeRequest.contains(result.rawValue)
     }

@@ -107,6 +107,11 @@ final class ScriptedServer: Sendable {
         for descriptor in descriptors.withLock({ $0 }) { close(descriptor) }
     }
 
+    /// From now on nobody can connect; what is connected stays so.
+    func refuseConnections() {
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
     private func acceptAll() {
         while true {
             let descriptor = accept(listener, nil, nil)
