@@ -73,7 +73,10 @@ import Testing
                 case (last, _): "\(first)"
                 default: "\(first) to \(last)"
                 }
-            return Self.row(answer, "a code that nobody knows", row.rule, row.remedy)
+            let words = row.words.map { "*\($0)*" }.joined(separator: " or ")
+            let meaning =
+                "a code that nobody knows" + (words.isEmpty ? "" : ", with the word \(words)")
+            return Self.row(answer, meaning, row.rule, row.remedy)
         }
     }
 

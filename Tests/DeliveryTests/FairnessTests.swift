@@ -36,6 +36,31 @@ import Testing
         server.stop()
     }
 
+    @Test("A logstore that is refused for a reason nobody knows leaves its project alone")
+    func unknownRefusal() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { request, _ in
+            guard request.logstore == "strange" else { return .stored }
+            return .answer(403, code: "AclRejected", message: "this address may not write here")
+        }
+        let rig = try Rig(source, server)
+        for number in 1...20 as ClosedRange<Int64> { source.offer(number, logstore: "strange") }
+        #expect(
+            rig.recorder.lines.wait {
+                $0.contains { $0.contains("logstore is paused") && $0.contains("AclRejected") }
+            }
+        )
+        for number in 101...300 as ClosedRange<Int64> { source.offer(number, logstore: "fine") }
+        let started = Moment.now
+        #expect(source.state.wait { $0.acknowledged.count == 200 })
+        // A project that takes nothing is asked every ten seconds.
+        #expect(Moment.now - started < .seconds(8))
+        let status = rig.status
+        #expect(status.rate == nil && status.state == .running)
+        rig.forwarder.stop(within: .zero)
+        server.stop()
+    }
+
     @Test("When all that is known of the endpoint is silence, a logstore of good repute is heard")
     func witness() throws {
         let source = try MemorySource()

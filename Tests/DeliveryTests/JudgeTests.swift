@@ -135,7 +135,7 @@ import Testing
             Row(302, "", .pause(.project), .request, .sendDiscardError),
             Row(400, "", .suspect, .request, .sendDiscardError),
             Row(401, "", .pause(.logstore), .unauthorized, .sendUnauthorized),
-            Row(403, "", .slowDown(.quota), .quota, .sendQuotaError),
+            Row(403, "", .pause(.logstore), .other, .sendQuotaError),
             Row(404, "", .pause(.logstore), .notFound, .sendUnauthorized),
             Row(405, "", .suspect, .request, .parametersInvalid),
             Row(409, "", .suspect, .request, .sendDiscardError),
@@ -159,6 +159,21 @@ import Testing
             #expect(judgement.result == row.result)
             #expect(!judgement.remedy.isEmpty)
         }
+    }
+
+    @Test(
+        "A 403 of an unknown code is about a quota when it says so",
+        arguments: [
+            ("NeverHeardOf", "Project write quota exceed: qps", true),
+            ("SomeQuotaIsGone", "m", true), ("LimitExceeded", "m", true),
+            ("NeverHeardOf", "Exceed the limit", true), ("NeverHeardOf", "denied by acl", false),
+        ]
+    )
+    func unknownQuota(code: String, message: String, isQuota: Bool) {
+        let judgement = Judge.judge(Self.answer(403, code, message))
+        #expect(judgement.action == (isQuota ? .slowDown(.quota) : .pause(.logstore)))
+        #expect(judgement.kind == (isQuota ? .quota : .other))
+        #expect(judgement.result == .sendQuotaError)
     }
 
     @Test("A clock that is still wrong after a new signature stops everything that way")

@@ -86,7 +86,15 @@ extension Judge {
         .init(
             403...403,
             Rule(.slowDown(.quota), .quota, .sendQuotaError),
-            "look the code up in the documentation of SLS; it may be a quota to raise"
+            "look the code up in the documentation of SLS; it may be a quota to raise",
+            saying: "quota",
+            "exceed"
+        ),
+        // Whoever refuses one logstore for a reason of its own must not slow down its project.
+        .init(
+            403...403,
+            Rule(.pause(.logstore), .other, .sendQuotaError),
+            "look the code up in the documentation of SLS; it may be a permission or an access rule"
         ),
         .init(
             404...404,

@@ -16,7 +16,7 @@ enum Judge {
             )
         }
         let known = answer.errorCode.flatMap(ErrorCode.known)
-        let byStatus = byStatus.first { $0.statuses.contains(answer.status) }
+        let byStatus = byStatus.first { $0.fits(answer) }
         let rule = answer.errorCode.flatMap(rule(for:)) ?? byStatus?.rule ?? foreign
         return Judgement(
             answer,

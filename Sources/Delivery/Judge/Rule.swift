@@ -1,3 +1,5 @@
+import SLS
+
 /// A row of the judge's table.
 struct Rule: Equatable {
     enum Plan: Equatable {
@@ -38,11 +40,26 @@ extension Rule {
         let rule: Rule
         let statuses: ClosedRange<Int>
         let remedy: String
+        /// One of these has to be in the code or the message; when there are none, any will do.
+        let words: [String]
 
-        init(_ statuses: ClosedRange<Int>, _ rule: Rule, _ remedy: String) {
+        init(
+            _ statuses: ClosedRange<Int>,
+            _ rule: Rule,
+            _ remedy: String,
+            saying words: String...
+        ) {
             self.statuses = statuses
             self.rule = rule
             self.remedy = remedy
+            self.words = words
+        }
+
+        func fits(_ answer: SLSAnswer) -> Bool {
+            guard statuses.contains(answer.status) else { return false }
+            if words.isEmpty { return true }
+            let said = [answer.errorCode, answer.errorMessage].compactMap { $0?.lowercased() }
+            return words.contains { word in said.contains { $0.contains(word) } }
         }
     }
 }
