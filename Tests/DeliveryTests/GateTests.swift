@@ -278,6 +278,27 @@ import Testing
         #expect(bench.waitForOpening() == .seconds(7))
     }
 
+    @Test("No late answer ends the rest that a server asked for, and a new setting does")
+    func retryAfterAndLateAnswers() {
+        for late in [Gate.Verdict.stored, .reached, .failed, .forbidden, .none] {
+            var bench = Bench()
+            let passes = (1...8).map { _ in bench.enter() }
+            #expect(bench.leave(passes[0], .failed, retryAfter: .seconds(5)) == .closed)
+            for pass in passes[1...] {
+                bench.now = bench.now + .milliseconds(100)
+                bench.leave(pass, late)
+            }
+            #expect(!bench.gate.permits(bench.now), "\(late)")
+            #expect(bench.waitForOpening() == .milliseconds(4300), "\(late)")
+            bench.send(.failed)
+            bench.gate.hold(until: bench.now + .seconds(5), bench.now)
+            bench.gate.hastenProbe(to: bench.now)
+            #expect(!bench.gate.permits(bench.now))
+            bench.gate.reopen(bench.now)
+            #expect(bench.gate.permits(bench.now))
+        }
+    }
+
     @Test("New bounds hold at once")
     func bounds() {
         var bench = Bench()

@@ -131,19 +131,18 @@ extension Gate {
     /// Lets nothing through until then, as a server asked for; the first one after is a probe.
     mutating func hold(until moment: Moment, _ now: Moment) {
         if probing == nil { pause(bounds.longestWait, now, random: 0) }
-        probing?.next = min(moment, now + bounds.longestHold)
+        probing?.hold(until: min(moment, now + bounds.longestHold))
     }
 
     /// While probing, the next one need not wait longer than until then.
     mutating func hastenProbe(to moment: Moment) {
-        guard let next = probing?.next, moment < next else { return }
-        probing?.next = moment
+        probing?.hasten(to: moment)
     }
 
     /// Something has changed, as a credential or a setting: worth a probe at once. What comes back from
     /// before says nothing any more.
     mutating func reopen(_ now: Moment) {
-        probing?.begin(now)
+        probing?.beginAnew(now)
         startOver()
     }
 

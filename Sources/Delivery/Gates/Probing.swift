@@ -3,10 +3,12 @@ import System
 /// A gate that lets one at a time through, to see whether things are well again.
 struct Probing: Equatable {
     /// When the next probe may go.
-    var next: Moment
+    private(set) var next: Moment
     var isFlying = false
     private(set) var failures = 0
     private(set) var waits: Backoff
+    /// A server asked to be left alone until then, and nothing that it says later ends that.
+    private var heldUntil: Moment?
 
     /// The first probe comes after a wait, too: what has just refused needs a moment.
     init(_ waits: Backoff, _ now: Moment, random: Double) {
@@ -17,19 +19,39 @@ struct Probing: Equatable {
     mutating func probeFailed(_ now: Moment, random: Double) {
         isFlying = false
         failures += 1
-        next = now + waits.wait(after: failures + 1, random: random)
+        plan(now + waits.wait(after: failures + 1, random: random))
     }
 
     /// The probe said nothing about this scope.
     mutating func probeEnded(_ now: Moment, random: Double) {
         isFlying = false
-        next = now + waits.wait(after: failures + 1, random: random)
+        plan(now + waits.wait(after: failures + 1, random: random))
     }
 
-    /// Something has changed, which is worth a probe at once.
+    /// Something good was heard, which is worth a probe as soon as one may go.
     mutating func begin(_ now: Moment) {
         isFlying = false
         failures = 0
-        next = now
+        plan(now)
+    }
+
+    /// Something has changed here: nobody was asked to wait with that.
+    mutating func beginAnew(_ now: Moment) {
+        heldUntil = nil
+        begin(now)
+    }
+
+    mutating func hold(until moment: Moment) {
+        heldUntil = moment
+        next = moment
+    }
+
+    /// The next one need not wait longer than until then.
+    mutating func hasten(to moment: Moment) {
+        if moment < next { plan(moment) }
+    }
+
+    private mutating func plan(_ moment: Moment) {
+        next = max(moment, heldUntil ?? moment)
     }
 }
