@@ -133,7 +133,8 @@ extension Destination {
             return isolate(lease, of: outlet, DeathReason(judgement))
         }
         guard pass.isProbe else { return outlet.leases.failed(lease) }
-        if !isAlone, outlet.evidence.mayHalve() {
+        // Parts of what SLS may have, under other numbers, would be stored a second time.
+        if !isAlone, !lease.mayBeKnown, outlet.evidence.mayHalve() {
             isolate(lease, of: outlet, DeathReason(judgement))
         } else {
             setAside(lease, of: outlet)

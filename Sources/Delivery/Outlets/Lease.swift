@@ -25,6 +25,9 @@ struct Lease {
         self.packet = packet
     }
 
+    /// SLS may know it by the number that it has in its lane.
+    var mayBeKnown: Bool { packet.lane != nil && (mayBeStored || packet.isRecovered) }
+
     /// Lets go of the content, which the queue gives again when it is asked.
     mutating func dropContent() {
         packet = packet.withoutContent
