@@ -36,7 +36,7 @@ extension Destination {
         _ now: Moment
     ) {
         var judgement = original
-        if let offset = load.region.clock.hostIsWrongBy {
+        if let offset = load.region.clock.hostIsWrong(assuming: settings.clockOffset) {
             judgement = judgement.doubted(for: offset)
         }
         judgement.message = load.credential.redacted(judgement.message)

@@ -20,13 +20,14 @@ extension Destination {
     func publish(_ now: Moment) {
         let state = state(now)
         let clockOffset = region.clock.offset ?? settings.clockOffset
+        let hostIsWrongBy = region.clock.hostIsWrong(assuming: settings.clockOffset)
         status.withLock { status in
             status.state = state
             status.clockOffset = clockOffset
             status.inFlight = places.taken
             status.leased = leased
             status.awaitingClock = clockWaits.count
-            status.hostIsWrongBy = region.clock.hostIsWrongBy
+            status.hostIsWrongBy = hostIsWrongBy
             status.rate = quota.gate.pacing.rate(now)
             status.limit = project.probing == nil ? min(project.limit, places.total) : 1
         }

@@ -55,10 +55,11 @@ struct ServerClock {
         host + (offset ?? start)
     }
 
-    /// The offset when it is known to be so large that logs which got their time from the host may be
-    /// outside of what SLS takes; nil while it is not.
-    var hostIsWrongBy: Duration? {
-        offset.flatMap { abs($0) > Self.tolerance ? $0 : nil }
+    /// The offset when it is known, from SLS or by `start`, to be so large that logs which got their time
+    /// from the host may be outside of what SLS takes; nil while it is not.
+    func hostIsWrong(assuming start: Duration = .zero) -> Duration? {
+        let present = offset ?? start
+        return abs(present) > Self.tolerance ? present : nil
     }
 
     /// Whether SLS may take this time where it refused that one. Not when they are the same by and
