@@ -26,6 +26,9 @@ extension Destination {
         }
         func random() -> Double { .random(in: 0...1) }
         let outlet = load.outlet
+        // What was sent before the last change tells no reason for what is closed now.
+        let isWitness = !isExcused && load.passes.logstore.epoch == outlet.gate.epoch
+        let isProjectWitness = !isExcused && load.passes.project.epoch == project.epoch
         let ofOutlet = outlet.gate.leave(
             load.passes.logstore,
             verdict(.logstore),
@@ -54,11 +57,13 @@ extension Destination {
             of: outlet.name,
             now
         )
+        // Who stays there need not wait for one that went elsewhere.
+        if !ways.leads(to: load.region) { load.region.forget(outlet.name) }
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
         changed(load.region, ofRegion, cause, now)
         changed(load.quota, ofQuota, cause)
-        changedProject(ofProject, cause, isExcused: isExcused, now)
-        changed(outlet, ofOutlet, cause, isExcused: isExcused, now)
+        changedProject(ofProject, cause, isWitness: isProjectWitness, now)
+        changed(outlet, ofOutlet, cause, isWitness: isWitness, now)
         guard let failure, ![ofOutlet, ofProject, ofRegion].contains(.closed), !isExcused else {
             return
         }
@@ -75,7 +80,7 @@ extension Destination {
         _ outlet: DeliveryOutlet,
         _ change: Gate.Change?,
         _ cause: Pause?,
-        isExcused: Bool,
+        isWitness: Bool,
         _ now: Moment
     ) {
         switch change {
@@ -89,17 +94,17 @@ extension Destination {
         case .recovered: outlet.pause = nil
         case nil:
             // Still probing, and by now for another reason: another remedy, another end.
-            guard outlet.gate.probing != nil, let cause, cause.scope == .logstore, !isExcused,
+            guard outlet.gate.probing != nil, let cause, cause.scope == .logstore, isWitness,
                 cause.failure.kind != outlet.pause?.failure.kind
             else { return }
-            changed(outlet, .closed, cause, isExcused: false, now)
+            changed(outlet, .closed, cause, isWitness: true, now)
         }
     }
 
     private func changedProject(
         _ change: Gate.Change?,
         _ cause: Pause?,
-        isExcused: Bool,
+        isWitness: Bool,
         _ now: Moment
     ) {
         switch change {
@@ -111,10 +116,10 @@ extension Destination {
             }
         case .recovered: pause = nil
         case nil:
-            guard project.probing != nil, let cause, cause.scope == .project, !isExcused,
+            guard project.probing != nil, let cause, cause.scope == .project, isWitness,
                 cause.failure.kind != pause?.failure.kind
             else { return }
-            changedProject(.closed, cause, isExcused: false, now)
+            changedProject(.closed, cause, isWitness: true, now)
         }
     }
 

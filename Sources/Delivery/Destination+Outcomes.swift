@@ -47,8 +47,9 @@ extension Destination {
             lease.mayBeStored = true
             status.withLock { $0.unknownOutcomes += 1 }
         }
-        if judgement.action == .suspect { outlet.evidence.suspected() }
-        let isConvicted = outlet.evidence.convicts(lease, now)
+        let isOfNow = load.generation == generation
+        if judgement.action == .suspect, isOfNow { outlet.evidence.suspected() }
+        let isConvicted = isOfNow && outlet.evidence.convicts(lease, now)
         let failure = judgement.action == .acknowledge ? nil : failure(judgement, of: outlet)
         if let failure { count(failure, of: outlet) }
         leave(load, judgement, failure, isConvicted: isConvicted, now)
@@ -57,13 +58,17 @@ extension Destination {
         lease.firstFailure = lease.firstFailure ?? (failure == nil ? nil : now)
         touch(outlet)
         switch judgement.action {
-        case .acknowledge: stored(lease, of: outlet, judgement, bodyBytes, now)
+        case .acknowledge:
+            stored(lease, of: outlet, judgement, bodyBytes, now)
+            // With other settings it says nothing about these.
+            if isOfNow { outlet.evidence.stored(now) }
         case .again, .slowDown, .pause: again(lease, load, judgement, now)
         case .resign:
             lease.resigned += 1
             status.withLock { $0.resigned += 1 }
             outlet.leases.failed(lease)
         case .split: isolate(lease, of: outlet, DeathReason(judgement))
+        case .suspect where !isOfNow: outlet.leases.failed(lease)
         case .suspect:
             lease.suspicions += 1
             if judgement.kind == .clock, lease.packet.logCount == 1 {
@@ -89,7 +94,6 @@ extension Destination {
     ) {
         ended(outlet)
         surroundings.source.acknowledge(lease.packet)
-        outlet.evidence.stored(now)
         outlet.leases.recall()
         let failuresBefore = failuresInARow
         failuresInARow = 0

@@ -71,6 +71,7 @@ extension Destination {
                 logstore: outlet.gate.enter(now, bytes: bytes)
             ),
             started: now,
+            generation: generation,
             signed: signed,
             dated: dated
         )

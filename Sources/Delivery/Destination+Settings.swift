@@ -16,6 +16,8 @@ extension Destination {
         }
         takeQuota(regions.quotas, letGo: oldTotal)
         for region in ways.regions { region.gate.reopen(now) }
+        // What was learned of its pace holds.
+        quota.gate.reopen(now)
         project.widen(to: places.total)
         project.reopen(now)
         pause = nil
@@ -30,6 +32,9 @@ extension Destination {
         // The new ones before the old ones are let go of, so that those in both keep what they know.
         ways = Ways(settings, regions, places: places.total)
         regions.release(old, places: oldTotal)
+        for region in old.regions {
+            for outlet in outlets.values { region.forget(outlet.name) }
+        }
         status.withLock { status in
             status.endpoints = settings.endpoints.map(\.description)
             status.endpoint = settings.endpoint.description

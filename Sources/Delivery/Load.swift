@@ -10,6 +10,8 @@ struct Load {
     let region: Region
     let quota: ProjectQuota
     let passes: Passes
+    /// Which of the destination's settings it was sent with.
+    let generation: Int
     let started: Moment
     /// The host's time when it was signed, and SLS's that it was signed with.
     let signed: WallTime

@@ -87,6 +87,9 @@ struct Ways {
         }
     }
 
+    /// Whether it is one of them.
+    func leads(to region: Region) -> Bool { place(of: region) != nil }
+
     private func place(of region: Region) -> Int? {
         regions.firstIndex { $0 === region }
     }

@@ -77,6 +77,21 @@ import Testing
         rig.stop()
     }
 
+    @Test("So does one whose project has asked for rest")
+    func wakesFromRest() throws {
+        let server = try ScriptedServer { _, number in
+            number == 1
+                ? .answer(403, code: "WriteQuotaExceed", message: "qps", retryAfter: 600) : .stored
+        }
+        let rig = try Rig(source, server)
+        #expect(stored(1))
+        source.offer(2)
+        #expect(rig.recorder.lines.wait { $0.contains { $0.contains("WriteQuotaExceed") } })
+        try rig.forwarder.reconfigure([try Samples.destination(port: server.port)])
+        #expect(source.state.wait { $0.acknowledged.contains(2) })
+        rig.stop()
+    }
+
     @Test("As many requests are in flight as the new concurrency says")
     func concurrency() throws {
         let isSilent = Locked(false)
