@@ -6,26 +6,34 @@ extension Destination {
     /// What happened to the regions, maybe because of other destinations, since the last turn.
     func lookAtRegions(_ now: Moment) {
         if ways.hasRecovered() { reopen(now) { $0.scope == .region } }
-        if let change = ways.leaveClosed(now) { switched(change, now) }
+        if let change = ways.leaveClosed(now) {
+            switched(change, because: ways.regions[change.from].pause?.failure, now)
+        }
     }
 
-    /// Requests go another way. What was paused for want of answers is worth a request there.
-    func switched(_ change: EndpointChoice.Switch, _ now: Moment) {
+    /// Requests go another way. What was paused for want of answers is worth a request there. `failure` is
+    /// the one that led to it.
+    func switched(
+        _ change: EndpointChoice.Switch,
+        because failure: DeliveryFailure?,
+        _ now: Moment
+    ) {
         let isUnheard = { (pause: Pause) in pause.scope == .region || pause.failure.kind == .network
         }
         if let pause, isUnheard(pause) { project.reopen(now) }
         reopen(now, where: isUnheard)
-        tell(change, now)
+        let why = reason(for: change, failure)
+        tell(change, why, now)
         let endpoint = region.way.endpoint.description
-        let reason = change.to == 0 ? nil : reason(for: change)
+        let reason = change.to == 0 ? nil : why
         status.withLock { status in
             status.endpoint = endpoint
             status.endpointReason = reason
         }
     }
 
-    private func reason(for change: EndpointChoice.Switch) -> String {
-        let lastFailure = status.withLock { $0.lastFailure?.summary } ?? "no answer"
+    private func reason(for change: EndpointChoice.Switch, _ failure: DeliveryFailure?) -> String {
+        let lastFailure = failure?.summary ?? "no answer"
         let before = ways.regions[change.from].way.endpoint
         return switch change.reason {
         case .silence(let failures) where failures > 1:
@@ -37,7 +45,7 @@ extension Destination {
         }
     }
 
-    private func tell(_ change: EndpointChoice.Switch, _ now: Moment) {
+    private func tell(_ change: EndpointChoice.Switch, _ reason: String, _ now: Moment) {
         guard let passedOver = ways.notices.happened(now) else { return }
         let (name, journal) = (settings.name, surroundings.journal)
         let endpoint = ways.regions[change.to].way.endpoint.description
@@ -46,7 +54,7 @@ extension Destination {
             journal.warning(
                 "destination uses another endpoint",
                 [
-                    "destination": name, "endpoint": endpoint, "reason": reason(for: change),
+                    "destination": name, "endpoint": endpoint, "reason": reason,
                     "passed_over": passedOver,
                 ]
             )
@@ -54,7 +62,7 @@ extension Destination {
             journal.warning(
                 "destination finds none of its endpoints",
                 [
-                    "destination": name, "reason": reason(for: change),
+                    "destination": name, "reason": reason,
                     "remedy": "check the network of this host, and the project",
                     "passed_over": passedOver,
                 ]

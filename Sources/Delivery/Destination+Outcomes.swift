@@ -54,7 +54,7 @@ extension Destination {
         if let failure { count(failure, of: outlet) }
         leave(load, judgement, failure, isConvicted: isConvicted, now)
         let change = ways.ended(load.region, judgement, after: now - load.started, now)
-        if let change { switched(change, now) }
+        if let change { switched(change, because: failure, now) }
         lease.firstFailure = lease.firstFailure ?? (failure == nil ? nil : now)
         touch(outlet)
         switch judgement.action {

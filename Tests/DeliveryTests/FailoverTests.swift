@@ -46,6 +46,41 @@ import Testing
         return number
     }
 
+    @Test("The reason for another endpoint is the silence of the first, not an answer that it gave")
+    func reason() throws {
+        first.stop()
+        second.stop()
+        let server = try ScriptedServer { request, _ in
+            request.logstore == "b-log" ? .answer(404, code: "LogStoreNotExist") : .hangUp
+        }
+        let patient = Backoff(first: .seconds(3600), longest: .seconds(3600))
+        var b = try Samples.destination(port: server.port, name: "b")
+        b.endpoints.append(try Endpoint(parsing: "http://localhost:\(server.port)"))
+        b.probeWaits = patient
+        var a = try Samples.destination(port: server.port, name: "a")
+        a.probeWaits = patient
+        let forwarder = try Forwarder(
+            [a, b],
+            source: source,
+            credentials: { _ in Samples.credential },
+            journal: recorder.journal
+        )
+        try forwarder.start()
+        source.offer(1, to: "b", logstore: "b-log")
+        #expect(recorder.lines.wait { $0.contains { $0.contains("LogStoreNotExist") } })
+        for logstore in 1...8 {
+            for number in 1...20 {
+                let number = Int64(100 * logstore + number)
+                source.offer(number, to: "a", logstore: "a-\(logstore)")
+            }
+        }
+        #expect(eventually { forwarder.status[1].endpointReason != nil })
+        let reason = forwarder.status[1].endpointReason ?? ""
+        #expect(reason.contains("CURLE_") && !reason.contains("LogStoreNotExist"), "\(reason)")
+        forwarder.stop(within: .zero)
+        server.stop()
+    }
+
     @Test(
         "While the first endpoint fails the next is used, and the first again when it answers",
         arguments: [
