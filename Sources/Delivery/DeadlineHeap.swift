@@ -30,15 +30,6 @@ struct DeadlineHeap<Element> {
         return first.element
     }
 
-    /// Gives those elements an earlier moment for which the function has one.
-    mutating func hasten(_ earlier: (Element) -> Moment?) {
-        let all = entries
-        entries = []
-        for (deadline, element) in all {
-            add(element, at: earlier(element).map { min($0, deadline) } ?? deadline)
-        }
-    }
-
     private mutating func sink() {
         var parent = 0
         while true {

@@ -56,6 +56,7 @@ extension Destination {
         guard let request = request(for: lease, of: outlet, signature, now) else { return }
         // The body is built: the blocks it was made of need no memory any more.
         lease.dropContent()
+        lease.unread = 0
         let bytes = lease.packet.rawBytes
         places.take(isProbe: outlet.gate.probing != nil)
         let load = Load(

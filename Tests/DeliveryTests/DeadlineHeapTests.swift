@@ -22,16 +22,4 @@ import Testing
         #expect(taken == deadlines.sorted())
         #expect(heap.count == 0 && heap.next == nil)
     }
-
-    @Test("Hastening moves the chosen ones forward, never back")
-    func hasten() {
-        var heap = DeadlineHeap<Int>()
-        for number in [5, 10, 20, 30] { heap.add(number, at: moment(number)) }
-        heap.hasten { $0 % 20 == 10 || $0 == 5 ? moment(7) : nil }
-        var taken: [Int] = []
-        while let element = heap.takeDue(moment(7)) { taken.append(element) }
-        #expect(taken[0] == 5)
-        #expect(Set(taken) == [5, 10, 30])
-        #expect(heap.next == moment(20))
-    }
 }
