@@ -71,8 +71,8 @@ extension Destination {
                 project: project.enter(now, bytes: bytes),
                 logstore: outlet.gate.enter(now, bytes: bytes)
             ),
-            started: now,
             generation: generation,
+            started: now,
             signed: signed,
             dated: dated
         )

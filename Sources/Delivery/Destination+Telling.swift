@@ -94,6 +94,7 @@ extension Destination {
                 "destination": settings.name, "logstore": failure.logstore,
                 "endpoint": (region ?? self.region).way.endpoint.description,
                 "kind": failure.kind.rawValue, "result": failure.result.name,
+                "result_number": failure.result.number,
                 "status": failure.status.map { "\($0)" } ?? "none",
                 "code": failure.code ?? "none", "message": failure.message,
                 "request_id": failure.requestID ?? "none", "remedy": failure.remedy,

@@ -41,6 +41,7 @@ import Testing
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains(event) } })
         let line = rig.recorder.lines.now.first { $0.contains(event) } ?? ""
         #expect(line.contains(#""result":"LOG_PRODUCER_SEND_UNAUTHORIZED""#))
+        #expect(line.contains(#""result_number":6"#))
         #expect(line.contains(#""request_id":"5642FC2399248C8F7B0145FD""#))
         #expect(line.contains(#""remedy":""#))
         let asked = rig.server.requests.now.count

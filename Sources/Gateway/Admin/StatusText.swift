@@ -74,6 +74,7 @@ extension GatewayReport.Destination {
             lines += [
                 "  last error \(failure.at.rfc3339) \(failure.logstore): "
                     + printable(failure.summary + id),
+                "  sdk result \(failure.result.name) (\(failure.result.number))",
                 "  remedy     \(failure.remedy)",
             ]
         }
