@@ -50,7 +50,7 @@ package struct OperatorCommand: Sendable {
     }
 
     static func complaint(_ answer: AdminAnswer) -> String {
-        let text = answer.text.split(separator: "\n").joined(separator: "\n")
+        let text = answer.problem ?? answer.text.split(separator: "\n").joined(separator: "\n")
         guard answer.status == 401 else { return text.isEmpty ? "HTTP \(answer.status)" : text }
         return "the gateway does not take the token; give its own with SLUICE_ADMIN_TOKEN or "
             + "SLUICE_ADMIN_TOKEN_FILE, or name its configuration with --config"

@@ -47,7 +47,11 @@ extension Steering {
     private func line(_ destination: GatewayReport.Destination) -> String {
         let isHeld = decided.withLock { $0.held.contains(destination.name) }
         let decided = decided.withLock { $0.settings[destination.name] }
-        let state = isHeld ? "paused by an operator" : destination.delivery.stateName
+        // Delivery hears of it a moment later.
+        let isHeldStill = destination.delivery.state == .held
+        let state =
+            isHeld
+            ? "paused by an operator" : isHeldStill ? "resumed" : destination.delivery.stateName
         let beaten = decided.map { "\n  decided at run time: \($0.json)" } ?? ""
         return
             "\(destination.name): \(state), \(destination.queue.ledger.queued) logs queued, sends to "

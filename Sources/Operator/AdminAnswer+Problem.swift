@@ -1,0 +1,23 @@
+import SLS
+
+extension AdminAnswer {
+    /// What went wrong in the gateway's own words: `{"error":{"code":…,"message":…}}` read for a person.
+    var problem: String? {
+        var json = JSONReader(body)
+        guard json.take("{"), json.string() == "error", json.take(":"), json.take("{") else {
+            return nil
+        }
+        var code: String?
+        var message: String?
+        repeat {
+            guard let name = json.string(), json.take(":") else { return nil }
+            switch name {
+            case "code": code = json.string()
+            case "message": message = json.string()
+            default: guard json.skipValue() else { return nil }
+            }
+        } while json.take(",")
+        guard let message else { return nil }
+        return code.map { "\(message) (\($0))" } ?? message
+    }
+}
