@@ -25,6 +25,16 @@ extension Forwarder {
         }
     }
 
+    /// What `reconfigure` would say of such settings.
+    package func problem(with destinations: [DestinationSettings]) -> DeliveryError? {
+        do throws(DeliveryError) {
+            _ = try Self.outputs(destinations, userAgent: userAgent)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Goes on with other settings of these destinations, from their next request on; those that are not
     /// among them stay as they are. Everything is checked before anything changes. Destinations that
     /// delivery was not started with are refused: they need a restart, as those do that are to go.

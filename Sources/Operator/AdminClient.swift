@@ -75,8 +75,10 @@ package struct AdminClient: Sendable {
             + "\(Int(patience / .seconds(1))) s"
         return request.method == .get
             ? "\(silence); try again when it has less to do"
-            : "\(silence), but it goes on with what it was asked: sluice status shows how many dead "
-                + "letters are left"
+            : "\(silence), but it goes on with what it was asked; see what became of it: "
+                + (request.path.contains("dead-letters")
+                    ? "sluice status shows how many dead letters are left"
+                    : "sluice status, and GET /admin/audit")
     }
 
     private func receive(_ easy: UnsafeMutableRawPointer) -> (CURLcode, AdminAnswer) {

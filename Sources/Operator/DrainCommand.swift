@@ -5,16 +5,18 @@ import System
 package struct DrainCommand: Sendable {
     private let client: AdminClient
     private let patience: Duration
+    private let accept: String
 
-    package init(_ access: AdminAccess, patience: Duration) {
+    package init(_ access: AdminAccess, patience: Duration, accept: String) {
         client = AdminClient(access)
         self.patience = patience
+        self.accept = accept
     }
 
     /// Tells how much is left whenever that changes; 0 when nothing is.
     package func run() -> CInt {
         let deadline = Moment.now + patience
-        var request = AdminRequest(.post, "/admin/drain")
+        var request = AdminRequest(.post, "/admin/drain", accept: accept)
         var said = ""
         do throws(AdminClient.Unreachable) {
             while true {
@@ -26,7 +28,9 @@ package struct DrainCommand: Sendable {
                 let line = answer.text
                 if line != said { Terminal.say(bytes: answer.body) }
                 said = line
-                if line.contains(": 0 queued") { return ExitCode.fine }
+                if line.contains(": 0 queued") || line.contains("\"queued\":0,") {
+                    return ExitCode.fine
+                }
                 guard Moment.now < deadline else {
                     Terminal.complain(
                         "not everything is delivered yet; the gateway goes on, and takes no logs until: "
@@ -34,7 +38,7 @@ package struct DrainCommand: Sendable {
                     )
                     return ExitCode.failed
                 }
-                request = AdminRequest(.get, "/admin/drain")
+                request = AdminRequest(.get, "/admin/drain", accept: accept)
                 pause(.milliseconds(500))
             }
         } catch {

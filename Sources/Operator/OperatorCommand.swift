@@ -33,9 +33,9 @@ package struct OperatorCommand: Sendable {
     }
 
     /// See `DrainCommand`.
-    package func drain(patience: Duration) -> CInt {
+    package func drain(patience: Duration, accept: String) -> CInt {
         guard let access = access() else { return ExitCode.wrong }
-        return DrainCommand(access, patience: patience).run()
+        return DrainCommand(access, patience: patience, accept: accept).run()
     }
 
     private func client() -> AdminClient? { access().map { AdminClient($0) } }

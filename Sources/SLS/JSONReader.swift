@@ -96,6 +96,16 @@ package struct JSONReader {
         return true
     }
 
+    /// A number, true, false or null, as it is written.
+    package mutating func literal() -> String? {
+        skipSpace()
+        let start = position
+        guard skipLiteral() else { return nil }
+        let text = String(decoding: bytes[start..<position], as: UTF8.self)
+        let isNumber = text.first.map { $0.isNumber || $0 == "-" } ?? false
+        return isNumber || ["true", "false", "null"].contains(text) ? text : nil
+    }
+
     /// A number, true, false or null. What exactly it says is nobody's concern here.
     private mutating func skipLiteral() -> Bool {
         let start = position

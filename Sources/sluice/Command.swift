@@ -68,7 +68,10 @@ enum Command: String, CaseIterable {
         case .drain:
             let command = OperatorCommand(arguments.inputs)
             guard arguments.flags.contains("--end") else {
-                return command.drain(patience: try DrainArguments.patience(arguments))
+                return command.drain(
+                    patience: try DrainArguments.patience(arguments),
+                    accept: arguments.accept
+                )
             }
             return command.run(AdminRequest(.delete, "/admin/drain", accept: arguments.accept))
         case .deadLetters:

@@ -62,7 +62,7 @@ enum DestinationArguments {
             )
         }
         var members: [String] = []
-        var packet: [String] = []
+        var groups: [String: [String]] = [:]
         for word in words {
             let sides = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, !sides[0].isEmpty else {
@@ -70,13 +70,17 @@ enum DestinationArguments {
             }
             let value = sides[1].isEmpty ? "null" : jsonQuoted(String(sides[1]))
             let keys = sides[0].split(separator: ".", maxSplits: 1)
-            if keys.count == 2, keys[0] == "packet" {
-                packet.append("\(jsonQuoted(String(keys[1]))):\(value)")
+            if keys.count == 2, ["packet", "tags"].contains(keys[0]) {
+                groups[String(keys[0]), default: []].append(
+                    "\(jsonQuoted(String(keys[1]))):\(value)"
+                )
             } else {
                 members.append("\(jsonQuoted(String(sides[0]))):\(value)")
             }
         }
-        if !packet.isEmpty { members.append("\"packet\":{\(packet.joined(separator: ","))}") }
+        for (name, settings) in groups.sorted(by: { $0.key < $1.key }) {
+            members.append("\(jsonQuoted(name)):{\(settings.joined(separator: ","))}")
+        }
         return Array("{\(members.joined(separator: ","))}".utf8)
     }
 }

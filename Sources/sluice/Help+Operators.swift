@@ -33,6 +33,7 @@ extension Help {
         Usage: sluice destinations [list]
                sluice destinations show NAME
                sluice destinations set NAME KEY=VALUE…    as in the file: topic=night packet.logs=1000
+               sluice destinations set NAME tags.env=prod tags.zone=a    all tags anew
                sluice destinations set NAME KEY=          as the file says again
                sluice destinations reset NAME             all of it as the file says again
 

@@ -68,6 +68,8 @@ import Testing
         _ = try fill(
             """
             DROP TABLE dead;
+            DROP TABLE decisions;
+            DROP TABLE audit;
             ALTER TABLE packets DROP COLUMN lane_key;
             ALTER TABLE packets DROP COLUMN lane_sequence;
             PRAGMA user_version = 2

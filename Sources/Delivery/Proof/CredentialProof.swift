@@ -24,15 +24,13 @@ package struct CredentialProof: Sendable, Equatable {
 }
 
 extension CredentialProof {
-    /// `takesAny` is true where the destination has no logstore of its own, so that a missing one says nothing.
     init(
         _ judgement: Judgement,
         _ credential: Credential,
         of settings: DestinationSettings,
-        at endpoint: Endpoint,
-        takesAny: Bool
+        at endpoint: Endpoint
     ) {
-        verdict = Self.verdict(judgement, takesAny: takesAny)
+        verdict = Self.verdict(judgement)
         destination = settings.name
         self.endpoint = endpoint.description
         status = judgement.status
@@ -44,15 +42,16 @@ extension CredentialProof {
     }
 
     /// SLS looks at the signature before anything else, so whatever it says of the rest is good news.
-    private static func verdict(_ judgement: Judgement, takesAny: Bool) -> Verdict {
+    private static func verdict(_ judgement: Judgement) -> Verdict {
         switch judgement.kind {
         case .unauthorized: .refused
-        case .content, .sequence: .accepted
+        case .content, .sequence, .suspended: .accepted
+        // A 403 with a code that nobody knows counts as a quota, and may mean anything.
+        case .quota: judgement.code.flatMap(ErrorCode.known) == nil ? .undecided : .accepted
         case .notFound:
-            judgement.code?.lowercased().hasPrefix("logstore") == true && takesAny
-                ? .accepted : .undecided
+            judgement.code?.lowercased().hasPrefix("logstore") == true ? .accepted : .undecided
         case .other: judgement.action == .acknowledge ? .accepted : .undecided
-        case .network, .notSLS, .server, .quota, .suspended, .clock, .request, .queue: .undecided
+        case .network, .notSLS, .server, .clock, .request, .queue: .undecided
         }
     }
 }

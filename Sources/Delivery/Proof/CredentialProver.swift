@@ -8,15 +8,22 @@ package struct CredentialProver: Sendable {
     private let settings: DestinationSettings
     private let userAgent: String
     private let now: @Sendable () -> WallTime
+    /// Somebody waits for the answer.
+    private let patience: Duration
+    private let isInterrupted: @Sendable () -> Bool
 
     package init(
         _ settings: DestinationSettings,
         userAgent: String = "sluice",
-        now: @escaping @Sendable () -> WallTime = { .now }
+        patience: Duration = .seconds(30),
+        now: @escaping @Sendable () -> WallTime = { .now },
+        isInterrupted: @escaping @Sendable () -> Bool = { false }
     ) {
         self.settings = settings
         self.userAgent = userAgent
+        self.patience = patience
         self.now = now
+        self.isInterrupted = isInterrupted
     }
 
     /// A source that is empty, and nothing else.
@@ -24,8 +31,7 @@ package struct CredentialProver: Sendable {
     /// Where no logstore is known: whether it exists says nothing.
     private static let anyLogstore = "sluice-proof"
 
-    /// Asks each endpoint until one answers. Waits as long as the settings say, so it is not for a thread that
-    /// others wait for.
+    /// Asks each endpoint until one answers or patience ends, so it is not for a thread that others wait for.
     package func prove(
         _ credential: Credential,
         logstore: String?
@@ -37,15 +43,23 @@ package struct CredentialProver: Sendable {
             throw DeliveryError(description: error.description)
         }
         let multi = try Multi(connections: 1)
+        let deadline = Moment.now + patience
         var proof: CredentialProof?
         for endpoint in settings.endpoints {
-            let judgement = ask(credential, logstore ?? Self.anyLogstore, endpoint, output, multi)
+            guard proof == nil || (Moment.now < deadline && !isInterrupted()) else { break }
+            let judgement = ask(
+                credential,
+                logstore ?? Self.anyLogstore,
+                endpoint,
+                output,
+                multi,
+                deadline
+            )
             let last = CredentialProof(
                 judgement,
                 credential,
                 of: settings,
-                at: endpoint,
-                takesAny: logstore == nil
+                at: endpoint
             )
             proof = last
             guard last.requestID == nil else { break }
@@ -60,14 +74,15 @@ package struct CredentialProver: Sendable {
         _ logstore: String,
         _ endpoint: Endpoint,
         _ output: SLSOutput,
-        _ multi: Multi
+        _ multi: Multi,
+        _ deadline: Moment
     ) -> Judgement {
         var time = now() + settings.clockOffset
         var tries = 0
         while true {
             let request = request(credential, logstore, endpoint, output, at: time)
             tries += 1
-            switch send(request, multi) {
+            switch send(request, multi, deadline) {
             case .failed(let problem): return Judge.judge(problem)
             case .answered(let answer):
                 let judgement = Judge.judge(answer)
@@ -103,15 +118,27 @@ package struct CredentialProver: Sendable {
         return SLSOutput.Request(url: url, headers: headers, body: Self.emptyGroup)
     }
 
-    private func send(_ request: SLSOutput.Request, _ multi: Multi) -> Transfer.Outcome {
+    private func send(
+        _ request: SLSOutput.Request,
+        _ multi: Multi,
+        _ deadline: Moment
+    ) -> Transfer.Outcome {
         let transfer = Transfer(settings)
         transfer.prepare(request, nil)
         multi.add(transfer)
         var outcome: Transfer.Outcome?
-        while outcome == nil {
+        while true {
             multi.perform { transfer, result in outcome = transfer.outcome(result) }
-            if outcome == nil { multi.wait(.seconds(1)) }
+            if let outcome { return outcome }
+            guard Moment.now < deadline, !isInterrupted() else {
+                transfer.leaveQuickly()
+                multi.remove(transfer)
+                let detail = "no answer came for as long as the proof waits"
+                return .failed(
+                    TransportProblem(CURLE_OPERATION_TIMEDOUT, detail: detail, proxyStatus: 0)
+                )
+            }
+            multi.wait(.milliseconds(200))
         }
-        return outcome ?? .failed(TransportProblem(CURLE_OK, detail: ""))
     }
 }

@@ -7,6 +7,8 @@ package struct ConfigurationInputs: Sendable {
     package var environment: [String: String]
     /// A sandbox takes the place of SLS: keys and endpoints are not needed.
     package var isSandboxed: Bool
+    /// The file as it was at some time; absent, it is read.
+    var content: [UInt8]?
     /// What operators decided of destinations while the gateway ran, by name. It beats everything else.
     var decided: [String: DecidedSettings] = [:]
 

@@ -17,11 +17,8 @@ package struct DecidedSettings: Equatable, Sendable {
 
     /// Takes over a JSON object (RFC 7396): a member that is null is as the file says again.
     mutating func merge(_ patch: [UInt8]) throws(YAMLError) {
-        let start = patch.first { $0 != 0x20 && !(0x09...0x0D).contains($0) }
-        guard start == UInt8(ascii: "{"), let node = try YAMLDocument.read(patch),
-            case .mapping(let members) = node.content
-        else { throw YAMLError(line: 1, reason: "wants a JSON object of settings") }
-        for member in members { merge(member.decided) }
+        guard case .mapping(let members) = try YAMLNode(json: patch).content else { return }
+        for member in members { merge(member) }
     }
 
     private mutating func merge(_ member: YAMLNode.Entry) {
@@ -45,11 +42,6 @@ package struct DecidedSettings: Equatable, Sendable {
 }
 
 extension YAMLNode.Entry {
-    /// The same, on no line of any file.
-    fileprivate var decided: YAMLNode.Entry {
-        YAMLNode.Entry(key: key, line: YAMLNode.decidedLine, value: value.decided)
-    }
-
     /// Of a group that is decided in part, the rest stays as it was; nil where it is not a group.
     func merged(with patch: YAMLNode.Entry) -> YAMLNode.Entry? {
         guard DecidedSettings.groups.contains(key), case .mapping(let old) = value.content,
@@ -64,12 +56,11 @@ extension YAMLNode.Entry {
         )
     }
 
-    /// Without the members of a group that are null, nil when nothing is left.
+    /// Without the members that are null; nil when nothing is left of a group.
     fileprivate var pruned: YAMLNode.Entry? {
-        guard DecidedSettings.groups.contains(key), case .mapping(let members) = value.content
-        else { return self }
+        guard case .mapping(let members) = value.content else { return self }
         let left = members.filter { !$0.value.isNull }
-        guard !left.isEmpty else { return nil }
+        guard !left.isEmpty || !DecidedSettings.groups.contains(key) else { return nil }
         return YAMLNode.Entry(
             key: key,
             line: line,
@@ -83,16 +74,6 @@ extension YAMLNode {
     static let decidedLine = 0
 
     var isDecided: Bool { line == Self.decidedLine }
-
-    fileprivate var decided: YAMLNode {
-        let content: Content =
-            switch content {
-            case .scalar: content
-            case .sequence(let items): .sequence(items.map(\.decided))
-            case .mapping(let members): .mapping(members.map(\.decided))
-            }
-        return YAMLNode(line: Self.decidedLine, content: content)
-    }
 }
 
 extension JSONText {

@@ -28,7 +28,11 @@ extension GatewayConfiguration {
     static func document(_ report: ProblemReport) -> YAMLNode? {
         guard let path = report.inputs.path else { return nil }
         do {
-            return try YAMLDocument.read(try fileContent(path, bytesMax: YAMLLimits().bytes))
+            let content =
+                if let kept = report.inputs.content { kept } else {
+                    try fileContent(path, bytesMax: YAMLLimits().bytes)
+                }
+            return try YAMLDocument.read(content)
         } catch let error as YAMLError {
             report.add(line: error.line, key: "", error.reason)
         } catch let error as FileProblem {
@@ -65,7 +69,7 @@ extension GatewayConfiguration {
             destinations: destinations.map(\.destination),
             credentials: credentials.sources,
             encryptionKey: credentials.encryptionKey,
-            environment: report.inputs.environment,
+            environment: HiddenEnvironment(report.inputs.environment),
             log: log,
             limits: limits
         )

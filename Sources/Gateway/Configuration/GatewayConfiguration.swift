@@ -19,7 +19,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     /// Pushed credentials are stored under it; without it they are kept in memory only.
     package var encryptionKey: Secret?
     /// What sources look at that are told to look around.
-    package var environment: [String: String] = [:]
+    package var environment = HiddenEnvironment()
     package var log = LogSettings()
     package var limits = LimitSettings()
     /// How long a stop may take to finish requests and deliver what is queued.

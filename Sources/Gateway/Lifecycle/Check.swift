@@ -58,7 +58,7 @@ package struct Check: Sendable {
         case nil: "none"
         case .fixed(let credential): shown(credential.accessKeyID)
         case .environment:
-            shown(configuration.environment["ALIBABA_CLOUD_ACCESS_KEY_ID"] ?? "")
+            shown(configuration.environment.variables["ALIBABA_CLOUD_ACCESS_KEY_ID"] ?? "")
         case let source?: "from \(source.kind)"
         }
     }

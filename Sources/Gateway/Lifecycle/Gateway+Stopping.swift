@@ -43,7 +43,9 @@ extension Gateway {
     }
 
     private func deliver(until deadline: Moment) {
-        let names = destinationNames
+        // What an operator paused does not leave, however long one waits.
+        let held = steering.decided.withLock(\.held)
+        let names = destinationNames.filter { !held.contains($0) }
         while Moment.now < deadline {
             let status = store.status
             guard names.contains(where: { status.destinations[$0]?.ledger.queued ?? 0 > 0 })

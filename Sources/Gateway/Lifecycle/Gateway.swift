@@ -139,7 +139,9 @@ package final class Gateway: Sendable {
     /// Reads the configuration again, on the thread that makes changes.
     package func reread() {
         let steering = steering
-        steering.helm.post { steering.reread() }
+        if !steering.helm.post({ steering.reread() }) {
+            journal.warning("the configuration is not read again, because too many changes wait")
+        }
     }
 
     /// See `Steering.reload`; for one thread only.
@@ -169,7 +171,7 @@ package final class Gateway: Sendable {
             }
         }
         let keeper = try start { () throws(SystemError) in
-            try CredentialKeeper(Surroundings(environment: configuration.environment))
+            try CredentialKeeper(Surroundings(environment: configuration.environment.variables))
         }
         try start { () throws(KeeperProblem) in try keeper.replace(configuration.credentials) }
         keeper.takeStored(from: store, box, journal)

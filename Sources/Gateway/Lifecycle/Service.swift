@@ -53,13 +53,12 @@ package struct Service: Sendable {
             throw StartProblem("cannot listen to signals: \(error)")
         }
         let partner = inputs.isSandboxed ? try SandboxPartner(journal) : nil
+        let reader = ConfigurationReader(inputs)
         let gateway = try Gateway(
             partner?.redirected(configuration) ?? configuration,
             journal: journal
-        ) { [inputs] decided throws(ConfigurationProblems) in
-            var inputs = inputs
-            inputs.decided = decided
-            let new = try GatewayConfiguration.read(inputs)
+        ) { decided, anew throws(ConfigurationProblems) in
+            let new = try reader.read(decided, anew: anew)
             return partner?.redirected(new) ?? new
         }
         journal.info(

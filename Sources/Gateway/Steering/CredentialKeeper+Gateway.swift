@@ -21,8 +21,16 @@ extension CredentialKeeper {
 
     /// Uses what was pushed in an earlier life.
     func takeStored(from store: LogStore, _ box: SecretBox?, _ journal: Journal) {
-        let stored = (try? store.recall()) ?? [:]
-        for (setting, sealed) in stored.sorted(by: { $0.key < $1.key }) {
+        let stored: [String: [UInt8]]
+        do throws(QueueError) {
+            stored = try store.recall()
+        } catch {
+            return journal.error("stored credentials cannot be read", ["reason": error.description])
+        }
+        // The one in use before the next one, which may have taken its place meanwhile.
+        let inUse = stored.filter { !StoredCredential.isNext($0.key) }
+        let next = stored.filter { StoredCredential.isNext($0.key) }
+        for (setting, sealed) in Array(inUse) + Array(next) {
             guard let name = StoredCredential.name(ofSetting: setting) else { continue }
             guard let box else {
                 journal.warning(
@@ -46,15 +54,27 @@ extension CredentialKeeper {
     func absence(of name: String) -> String? {
         guard let status = status.first(where: { $0.name == name }) else { return nil }
         if let left = status.secondsLeft, left <= 0 {
-            return
-                "the credential '\(name)' expired \(-left) s ago; rotate it: sluice rotate \(name)"
+            return "the credential '\(name)' expired \(-left) s ago; \(status.remedy)"
         }
         if let problem = status.lastProblem {
             return "credential '\(name)': \(problem.description)"
         }
         return status.source == "admin"
-            ? "the credential '\(name)' waits to be pushed: sluice rotate \(name)"
+            ? "the credential '\(name)' waits to be pushed; \(status.remedy)"
             : "the credential '\(name)' is being fetched"
+    }
+}
+
+extension CredentialStatus {
+    /// What helps. A pushed credential would outrank a source that renews itself, so that one is looked after
+    /// first.
+    var remedy: String {
+        let renewsItself = !["environment", "static", "admin"].contains(source)
+        if renewsItself, !isPushed {
+            return lastProblem?.remedy
+                ?? "see the last problem of its source: sluice credentials show \(name)"
+        }
+        return "rotate it: sluice rotate \(name) --file FILE"
     }
 }
 
@@ -66,6 +86,8 @@ enum StoredCredential {
     static func setting(of name: String, isNext: Bool) -> String {
         (isNext ? nextStart : start) + name
     }
+
+    static func isNext(_ setting: String) -> Bool { setting.hasPrefix(nextStart) }
 
     static func name(ofSetting setting: String) -> String? {
         for start in [start, nextStart] where setting.hasPrefix(start) {

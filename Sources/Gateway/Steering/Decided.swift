@@ -5,6 +5,8 @@ import System
 struct Decided: Sendable, Equatable {
     /// By destination; it beats the file.
     var settings: [String: DecidedSettings] = [:]
+    /// Stored, and not in force, because it does not go with the configuration any more.
+    var leftOut: [String: DecidedSettings] = [:]
     /// Destinations that send nothing for now.
     var held: Set<String> = []
 

@@ -27,19 +27,32 @@ extension GatewayConfiguration {
                 "settings are decided for a destination that is not in the configuration",
                 ["destination": name]
             )
-            decided.settings[name] = nil
+            decided.leftOut[name] = decided.settings.removeValue(forKey: name)
         }
-        do throws(ConfigurationProblems) {
-            destinations = try reading(decided.settings).destinations
+        var accepted: [String: DecidedSettings] = [:]
+        for (name, settings) in decided.settings.sorted(by: { $0.key < $1.key }) {
+            decided.settings[name] = nil
+            do throws(ConfigurationProblems) {
+                let read = try reading(accepted.merging([name: settings]) { $1 }, false)
+                accepted[name] = settings
+                destinations = read.destinations
+                credentials = read.credentials
+            } catch {
+                decided.leftOut[name] = settings
+                for problem in error.problems {
+                    journal.error(
+                        "decided settings are left out; reset them, or decide anew",
+                        ["destination": name, "problem": problem.description]
+                    )
+                }
+            }
+        }
+        decided.settings = accepted
+        if !accepted.isEmpty {
             journal.info(
                 "decided settings beat the configuration",
-                ["destinations": decided.settings.keys.sorted().joined(separator: ", ")]
+                ["destinations": accepted.keys.sorted().joined(separator: ", ")]
             )
-        } catch {
-            for problem in error.problems {
-                journal.error("decided settings are left out", ["problem": problem.description])
-            }
-            decided.settings = [:]
         }
         return decided
     }

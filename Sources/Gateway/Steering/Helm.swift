@@ -26,10 +26,10 @@ package final class Helm: Sendable {
     /// `tick` is called between changes, about as often as `pause` says.
     func start(every pause: Duration? = nil, _ tick: @escaping Job = {}) throws(SystemError) {
         let worker = try Worker(name) { [self] in
-            while !isStopping.load(ordering: .acquiring) {
+            while !isEnding {
                 wake.wait(timeout: pause)
                 tick()
-                for job in inbox.takeAll() {
+                for job in inbox.takeAll() where !isEnding {
                     job()
                     waiting.subtract(1, ordering: .relaxed)
                 }
@@ -38,10 +38,12 @@ package final class Helm: Sendable {
         self.worker.withLock { $0 = worker }
     }
 
-    /// False when too many wait already.
-    @discardableResult
+    /// The change at hand has to come to its end.
+    var isEnding: Bool { isStopping.load(ordering: .acquiring) }
+
+    /// False when too many wait already, or the gateway stops.
     func post(_ job: @escaping Job) -> Bool {
-        guard waiting.add(1, ordering: .relaxed).oldValue < Self.waitingMax else {
+        guard !isEnding, waiting.add(1, ordering: .relaxed).oldValue < Self.waitingMax else {
             waiting.subtract(1, ordering: .relaxed)
             return false
         }

@@ -28,7 +28,7 @@ extension Steering {
                     "credential": status.name, "source": status.source,
                     "fingerprint": status.fingerprint ?? "none",
                     "seconds_left": status.secondsLeft.map { "\($0)" } ?? "none",
-                    "remedy": "rotate it: sluice rotate \(status.name)",
+                    "remedy": status.remedy,
                 ]
             )
         case .ok where before == .expiring || before == .expired || before == .refused:

@@ -9,6 +9,7 @@ extension Steering {
     /// What became of a rotation.
     struct Rotation {
         var proofs: [CredentialProof] = []
+        var isProved: Bool { proofs.contains { $0.verdict == .accepted } }
         /// Kept over a restart.
         var isStored = false
         /// Why not.
@@ -33,7 +34,7 @@ extension Steering {
         }
         if !isForced {
             rotation.proofs = try prove(pushed.supplied.credential, as: name)
-            for proof in rotation.proofs where proof.verdict != .accepted { throw Refusal(proof) }
+            try judge(rotation.proofs, before)
         }
         do throws(PushRefusal) {
             try keeper.push(name, pushed)
@@ -42,21 +43,45 @@ extension Steering {
         }
         var entry = entry
         entry.before = before.fingerprint ?? ""
-        entry.after = pushed.supplied.fingerprint + (isForced ? ", unproved" : "")
+        entry.after = pushed.supplied.fingerprint + (rotation.isProved ? "" : ", unproved")
         (rotation.isStored, rotation.reason) = keep(name, entry)
         return rotation
     }
 
-    /// Lets the source that the configuration describes have the word again.
+    /// One destination that takes it is enough, since others may be away; where the one in use is good for nothing
+    /// any more, so is the doubt.
+    private func judge(
+        _ proofs: [CredentialProof],
+        _ before: CredentialStatus
+    ) throws(Refusal) {
+        if let refused = proofs.first(where: { $0.verdict == .refused }) { throw Refusal(refused) }
+        let isUsable = ![.expired, .missing, .refused].contains(before.state)
+        guard isUsable, let doubtful = proofs.first,
+            proofs.allSatisfy({ $0.verdict == .undecided })
+        else { return }
+        throw Refusal(doubtful)
+    }
+
+    /// Lets the source that the configuration describes have the word again, also of a name that it does not
+    /// describe any more.
     func forgetCredential(_ name: String, _ entry: AuditEntry) throws(Refusal) {
-        guard let before = keeper.status.first(where: { $0.name == name }) else {
-            throw .noCredential(name, keeper.status.map(\.name))
+        let before = keeper.status.first { $0.name == name }
+        let settings = [false, true].map { StoredCredential.setting(of: name, isNext: $0) }
+        if before == nil {
+            let stored = (try? store.recall()) ?? [:]
+            guard settings.contains(where: { stored[$0] != nil }) else {
+                throw .noCredential(name, keeper.status.map(\.name))
+            }
+        }
+        var entry = entry
+        entry.before = before?.fingerprint ?? ""
+        entry.after = before.map { "as configured: \($0.source)" } ?? ""
+        // What is stored would come back with a restart, so that goes first.
+        if let refusal = store.store(Decision(resets: Set(settings), entry)) {
+            throw Refusal(notStored: refusal)
         }
         keeper.forget(name)
-        var entry = entry
-        entry.before = before.fingerprint ?? ""
-        entry.after = "as configured: \(before.source)"
-        _ = keep(name, entry)
+        audit.tell(entry)
     }
 
     /// Asks SLS whether it takes the credential in use, on behalf of each destination that uses it.
@@ -80,7 +105,8 @@ extension Steering {
         for destination in users {
             let prover = CredentialProver(
                 destination.deliverySettings,
-                userAgent: "sluice/\(Version.current)"
+                userAgent: "sluice/\(Version.current)",
+                isInterrupted: { [vaultHelm] in vaultHelm.isEnding }
             )
             let logstore: String? =
                 if case .named(let name) = destination.logstore { name } else { nil }
@@ -108,7 +134,9 @@ extension Steering {
             resets.remove(setting)
         }
         if let refusal = store.store(Decision(settings, resets: resets, entry)) {
-            return (false, refusal.reason ?? "the queue cannot be written")
+            let reason = refusal.reason ?? "the queue cannot be written"
+            audit.missing(entry, reason)
+            return (false, "\(reason); an older one that is stored comes back with a restart")
         }
         if pushed.isEmpty { return (false, nil) }
         return box == nil ? (false, "there is no credentials.encryption_key") : (true, nil)

@@ -54,7 +54,19 @@ extension Steering {
             )
         }
         var next = running
-        next.replace(try candidate(name, settings))
+        let candidate = try candidate(name, settings)
+        guard running.credentials[candidate.credential] != nil else {
+            throw Refusal(
+                400,
+                "ParameterInvalid",
+                "destinations.\(name).credential: the gateway has no credential "
+                    + "\(clipped(candidate.credential)); describe it in the configuration and send SIGHUP"
+            )
+        }
+        if let problem = forwarder.problem(with: [candidate.deliverySettings]) {
+            throw Refusal(400, "ParameterInvalid", problem.description)
+        }
+        next.replace(candidate)
         var entry = entry
         entry.before = before.json
         entry.after = settings.json
@@ -63,15 +75,11 @@ extension Steering {
             settings.isEmpty
             ? Decision(resets: [key], entry) : Decision([key: Array(settings.json.utf8)], entry)
         if let refusal = store.store(decision) { throw Refusal(notStored: refusal) }
-        if let problem = reload(next) {
-            _ = store.store(
-                before.isEmpty
-                    ? Decision(resets: [key], entry)
-                    : Decision([key: Array(before.json.utf8)], entry)
-            )
-            throw Refusal(400, "ParameterInvalid", problem.description)
+        reload(next)
+        decided.withLock { decided in
+            decided.settings[name] = settings.isEmpty ? nil : settings
+            decided.leftOut[name] = nil
         }
-        decided.withLock { $0.settings[name] = settings.isEmpty ? nil : settings }
         audit.tell(entry)
     }
 
@@ -84,7 +92,7 @@ extension Steering {
         all[name] = settings
         let read: GatewayConfiguration
         do throws(ConfigurationProblems) {
-            read = try reading(all)
+            read = try reading(all, false)
         } catch {
             let problems = error.problems.map(\.description).joined(separator: "; ")
             throw Refusal(400, "ParameterInvalid", problems)

@@ -51,7 +51,7 @@ extension Steering {
     /// Reads the file again, and goes on with what it says now.
     func reread() {
         do throws(ConfigurationProblems) {
-            reload(try reading(decided.withLock { $0.settings }))
+            reload(try reading(decided.withLock { $0.settings }, true))
         } catch {
             for problem in error.problems {
                 journal.error("the new configuration is refused", ["problem": problem.description])

@@ -4,9 +4,12 @@ import Queue
 import SLS
 import System
 
-/// Reads the configuration again, with what was decided of destinations.
+/// Reads the configuration with what was decided of destinations: the file as it is now, or as it was when that was
+/// asked for last.
 package typealias ConfigurationReading =
-    @Sendable ([String: DecidedSettings]) throws(ConfigurationProblems) -> GatewayConfiguration
+    @Sendable (
+        _ decided: [String: DecidedSettings], _ anew: Bool
+    ) throws(ConfigurationProblems) -> GatewayConfiguration
 
 /// Changes a gateway while it runs: what the file says anew, and what operators decide.
 final class Steering: Sendable {

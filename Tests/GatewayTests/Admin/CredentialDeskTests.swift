@@ -131,9 +131,8 @@ import Testing
         defer { stop(gateway) }
         #expect(try post(gateway) == 200)
         #expect(eventually { gateway.steering.keeper.status[0].state == .refused })
-        #expect(
-            try ask(gateway, "POST", Self.path + "/verify").text.contains(#""verdict":"refused""#)
-        )
+        let verdict = try ask(gateway, "POST", Self.path + "/verify")
+        #expect(verdict.status == 422 && verdict.text.contains(#""verdict":"refused""#))
         let before = Moment.now
         #expect(try ask(gateway, "PUT", Self.path, body(Self.second)).status == 200)
         #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
@@ -213,6 +212,40 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.text.contains(#""next":{"fingerprint""#))
         #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+    }
+
+    @Test("After a restart the next credential is in use whose time came meanwhile")
+    func activatedRestart() throws {
+        defer { end() }
+        let soon = (WallTime.now + .seconds(2)).rfc3339
+        do {
+            let gateway = try gateway(encryptionKey: Self.key)
+            defer { stop(gateway) }
+            #expect(try ask(gateway, "PUT", Self.path, body(Self.sts)).status == 200)
+            let next = body(Self.second, #","Activation":"\#(soon)""#)
+            #expect(try ask(gateway, "PUT", Self.path, next).status == 200)
+            #expect(
+                eventually { gateway.steering.keeper.credential(named: "sandbox") == Self.second }
+            )
+        }
+        let gateway = try gateway(encryptionKey: Self.key)
+        defer { stop(gateway) }
+        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.second)
+    }
+
+    @Test("What was pushed for a name that is gone can be forgotten")
+    func gone() throws {
+        defer { end() }
+        do {
+            let gateway = try gateway(encryptionKey: Self.key)
+            defer { stop(gateway) }
+            #expect(try ask(gateway, "PUT", Self.path, body(Self.second)).status == 200)
+        }
+        let gateway = try TryOut.gateway(partner, directory) { $0.credentials["other"] = .admin }
+        defer { stop(gateway) }
+        #expect(try ask(gateway, "DELETE").status == 200)
+        #expect(try ask(gateway, "DELETE", "/admin/credentials/nobody").status == 404)
+        #expect(try gateway.store.recall().isEmpty)
     }
 
     @Test("A hundred rotations under load fail no packet, and lose and repeat no log")

@@ -127,6 +127,92 @@ import Testing
         #expect(answer.status == (body.contains("topic") ? 200 : 400), "\(body): \(answer.text)")
     }
 
+    @Test("What null takes away is gone, also after it was stored and read again")
+    func nulls() throws {
+        var settings = DecidedSettings()
+        try settings.merge(Array(#"{"tags":{"env":"prod","zone":null},"packet":{"logs":7}}"#.utf8))
+        #expect(settings.json == #"{"tags":{"env":"prod"},"packet":{"logs":"7"}}"#)
+        #expect(try DecidedSettings(json: Array(settings.json.utf8)).json == settings.json)
+        try settings.merge(Array(#"{"packet":{"logs":null},"tags":null}"#.utf8))
+        #expect(settings.isEmpty)
+    }
+
+    @Test("A body is read as JSON and as nothing else")
+    func json() throws {
+        let trial = try TryOut()
+        let rocket = try ask(trial, "PATCH", Self.path, #"{"topic":"\ud83d\ude80"}"#)
+        #expect(try self.settings(rocket)["topic"] as? String == "🚀")
+        for body in ["{topic: a}", "{\"topic\":*a}", "{\"topic\":'a'}", "{\"topic\":\"a\",}"] {
+            #expect(try ask(trial, "PATCH", Self.path, body).status == 400, "\(body)")
+        }
+    }
+
+    @Test("A credential that the running gateway lacks is not decided for")
+    func strangeCredential() throws {
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        let configuration = try TryOut.configuration(sandbox, directory)
+        let gateway = try Gateway(configuration, journal: .silent) { _, _ in
+            var read = configuration
+            read.destinations[0].credential = "new"
+            return read
+        }
+        defer { gateway.stop(within: .zero) }
+        let answer = try Client(address: gateway.adminAddress).send(
+            "PATCH",
+            Self.path,
+            Array(#"{"credential":"new"}"#.utf8),
+            ["authorization": "Bearer \(TryOut.token)", "content-type": "application/json"]
+        )
+        #expect(answer.status == 400 && answer.text.contains("no credential new"), "\(answer.text)")
+    }
+
+    @Test("What does not go with the file any more is left out and shown, and the rest holds")
+    func leftOut() throws {
+        let directory = TemporaryDirectory()
+        let sandbox = try SandboxPartner(.silent)
+        defer { sandbox.stop() }
+        var decided = DecidedSettings()
+        try decided.merge(Array(#"{"topic":"kept"}"#.utf8))
+        let isBroken = Locked(false)
+        func gateway() throws -> Gateway {
+            let configuration = try TryOut.configuration(sandbox, directory)
+            return try Gateway(configuration, journal: .silent) {
+                decided,
+                _ throws(ConfigurationProblems) in
+                guard isBroken.withLock({ $0 }), !decided.isEmpty else {
+                    var read = configuration
+                    if !decided.isEmpty { read.destinations[0].labels.topic = "kept" }
+                    return read
+                }
+                throw ConfigurationProblems(
+                    problems: [.init(place: .decided, key: "topic", text: "is wrong")]
+                )
+            }
+        }
+        do {
+            let gateway = try gateway()
+            defer { gateway.stop(within: .zero) }
+            let answer = try Client(address: gateway.adminAddress).send(
+                "PATCH",
+                Self.path,
+                Array(#"{"topic":"kept"}"#.utf8),
+                ["authorization": "Bearer \(TryOut.token)", "content-type": "application/json"]
+            )
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        isBroken.withLock { $0 = true }
+        let again = try gateway()
+        defer { again.stop(within: .zero) }
+        #expect(again.configuration.withLock { $0.destinations[0].labels.topic } == "")
+        let shown = try Client(address: again.adminAddress).get(
+            Self.path,
+            ["authorization": "Bearer \(TryOut.token)"]
+        )
+        #expect(shown.text.contains(#""decided_and_left_out":{"topic":"kept"}"#), "\(shown.text)")
+    }
+
     @Test("Variables and files of the gateway's machine are out of reach")
     func substitution() throws {
         let trial = try TryOut()

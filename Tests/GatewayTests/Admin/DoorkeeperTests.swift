@@ -47,6 +47,21 @@ import Testing
         #expect(door.wait(of: script, start) == nil)
     }
 
+    @Test("Scripts with old tokens in turn make nobody wait, also after somebody guessed")
+    func oldTokens() throws {
+        var door = Doorkeeper()
+        let machine = try address("127.0.0.1")
+        for round in 0..<1000 {
+            let isClosed = door.refused(guess(round % 4), from: machine, start)
+            #expect(!isClosed)
+        }
+        for number in 10..<13 { _ = door.refused(guess(number), from: machine, start) }
+        let later = start + .seconds(10)
+        #expect(door.wait(of: machine, later) == nil)
+        let isClosed = door.refused(guess(1), from: machine, later)
+        #expect(!isClosed && door.wait(of: machine, later) == nil)
+    }
+
     @Test("The right token, and ten quiet minutes, make good what was wrong before")
     func forgiven() throws {
         var door = Doorkeeper()

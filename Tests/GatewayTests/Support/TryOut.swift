@@ -32,7 +32,7 @@ final class TryOut: Sendable {
         return try Gateway(
             try configuration(sandbox, directory, change),
             journal: journal
-        ) { decided throws(ConfigurationProblems) in
+        ) { decided, _ throws(ConfigurationProblems) in
             var inputs = inputs
             inputs.decided = decided
             var read = sandbox.redirected(try .read(inputs))
@@ -96,6 +96,6 @@ func eventually(_ condition: () -> Bool) -> Bool {
 extension Gateway {
     /// One whose configuration is always the same.
     convenience init(_ configuration: GatewayConfiguration, journal: Journal) throws(StartProblem) {
-        try self.init(configuration, journal: journal) { _ in configuration }
+        try self.init(configuration, journal: journal) { _, _ in configuration }
     }
 }

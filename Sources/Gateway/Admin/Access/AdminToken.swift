@@ -6,10 +6,10 @@ import System
 package struct AdminToken: Sendable, Equatable {
     package static let bytesMin = 32
 
-    private let bytes: [UInt8]
+    private let secret: Secret
 
     package init(_ secret: Secret) {
-        bytes = Array(secret.revealed.utf8)
+        self.secret = secret
     }
 
     /// Whether an `Authorization` value carries this token. The time it takes says nothing about how
@@ -20,10 +20,12 @@ package struct AdminToken: Sendable, Equatable {
             zip(authorization, scheme).allSatisfy({ $0 | 0x20 == $1 })
         else { return false }
         let given = authorization.dropFirst(scheme.count)
-        var difference: UInt8 = given.count == bytes.count ? 0 : 1
-        for (offset, byte) in given.enumerated() {
-            difference |= byte ^ bytes[offset % bytes.count]
+        return secret.withBytes { bytes in
+            var difference: UInt8 = given.count == bytes.count ? 0 : 1
+            for (offset, byte) in given.enumerated() {
+                difference |= byte ^ bytes[offset % bytes.count]
+            }
+            return difference == 0
         }
-        return difference == 0
     }
 }

@@ -5,18 +5,20 @@ import System
 /// Slows down whoever guesses tokens: after a few different wrong ones an address has to wait before its next
 /// try, longer each time.
 ///
-/// The same wrong token again is no guess but a script with an old one, and does not make its neighbours wait.
+/// A wrong token that was shown before is no guess but a script with an old one, and makes nobody wait.
 struct Doorkeeper {
     static let addressesMax = 1024
     /// Wrong tokens before the first wait.
     static let freeGuesses = 5
+    /// Wrong tokens of an address that are remembered.
+    static let guessesKept = 16
     static let longestWait: Duration = .seconds(60)
     /// An address that was quiet for so long starts anew.
     static let memory: Duration = .seconds(600)
 
     private struct Visitor {
         var guesses = 0
-        var lastGuess: [UInt8] = []
+        var known: [[UInt8]] = []
         var seen: Moment
         var closedUntil: Moment
     }
@@ -41,17 +43,18 @@ struct Doorkeeper {
         if now - visitor.seen > Self.memory { visitor.guesses = 0 }
         visitor.seen = now
         let digest = Digest.sha256(Array(token))
-        if digest != visitor.lastGuess {
-            visitor.lastGuess = digest
+        let isNew = !visitor.known.contains(digest)
+        if isNew {
+            visitor.known = visitor.known.suffix(Self.guessesKept - 1) + [digest]
             visitor.guesses += 1
         }
         let excess = visitor.guesses - Self.freeGuesses
-        if excess > 0 {
+        if isNew, excess > 0 {
             visitor.closedUntil = now + min(Self.longestWait, .seconds(1 << min(excess - 1, 6)))
         }
         if visitors[address] == nil, visitors.count >= Self.addressesMax { forgetSome(now) }
         visitors[address] = visitor
-        return excess > 0
+        return isNew && excess > 0
     }
 
     mutating func admitted(_ address: Neighbourhood) {

@@ -29,14 +29,16 @@ struct AuditTrail: Sendable {
     /// For what is done already: should the line not be kept, the journal still has it.
     func record(_ entry: AuditEntry) {
         tell(entry)
-        let journal = journal
-        decisions.decide(Decision([:], entry)) { refusal in
-            guard let refusal else { return }
-            journal.warning(
-                "a change is missing in the audit log",
-                ["action": entry.action, "subject": entry.subject, "reason": refusal.reason ?? "-"]
-            )
+        decisions.decide(Decision([:], entry)) { [self] refusal in
+            if let refusal { missing(entry, refusal.reason ?? "-") }
         }
+    }
+
+    func missing(_ entry: AuditEntry, _ reason: String) {
+        journal.warning(
+            "a change is missing in the audit log",
+            ["action": entry.action, "subject": entry.subject, "reason": reason]
+        )
     }
 
     func tell(_ entry: AuditEntry) {

@@ -26,7 +26,7 @@ struct CredentialDesk {
                 let entry = steering.audit.entry(holder, head, "forget", "credential \(name)")
                 change(responder) { steering throws(Refusal) in
                     try steering.forgetCredential(name, entry)
-                    return try CredentialDocument.answer(name, steering, wantsText)
+                    return CredentialDocument.forgotten(name, steering, wantsText)
                 }
             case (.credential(let name), _):
                 responder.send(try CredentialDocument.answer(name, steering, wantsText))
@@ -61,7 +61,9 @@ struct CredentialDesk {
             throw Refusal(error)
         }
         let entry = steering.audit.entry(holder, head, "rotate", "credential \(name)")
-        change(responder) { steering throws(Refusal) in
+        // Forced, it asks nobody, and must not wait for others' proofs.
+        change(responder, at: isForced ? steering.helm : steering.vaultHelm) {
+            steering throws(Refusal) in
             let rotation = try steering.rotate(name, pushed, isForced: isForced, entry)
             return try CredentialDocument.answer(name, steering, wantsText, after: rotation)
         }
@@ -85,10 +87,11 @@ struct CredentialDesk {
 
     private func change(
         _ responder: Responder,
+        at helm: Helm? = nil,
         _ change: @escaping @Sendable (Steering) throws(Refusal) -> Response
     ) {
         let steering = steering
-        let isTaken = steering.vaultHelm.post {
+        let isTaken = (helm ?? steering.vaultHelm).post {
             do throws(Refusal) {
                 responder.send(try change(steering))
             } catch {

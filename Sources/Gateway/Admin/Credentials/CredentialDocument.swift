@@ -27,13 +27,17 @@ enum CredentialDocument {
             throw .noCredential(name, all.map(\.name))
         }
         guard !wantsText else {
-            let note = rotation?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
+            var note = rotation?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
+            if rotation?.isProved == false {
+                note += "  not proved: nobody was asked who could tell\n"
+            }
             return Response(text: status.line + note)
         }
         var json = JSONText()
         json.object { json in
             json.credential(status)
             guard let rotation else { return }
+            json.member("proved", rotation.isProved)
             json.member("stored", rotation.isStored)
             json.member("not_stored_because", rotation.reason)
             json.proofs(rotation.proofs)
@@ -41,7 +45,29 @@ enum CredentialDocument {
         return Response(json: json.text + "\n")
     }
 
+    /// As the source has it again; nothing but its name where it has none.
+    static func forgotten(_ name: String, _ steering: Steering, _ wantsText: Bool) -> Response {
+        if let answer = try? answer(name, steering, wantsText) { return answer }
+        guard !wantsText else { return Response(text: "\(name): forgotten\n") }
+        var json = JSONText()
+        json.object { $0.member("name", name) }
+        return Response(json: json.text + "\n")
+    }
+
+    /// 422 where SLS refuses it and 502 where nobody could tell, so that a script sees it too.
     static func answer(_ name: String, proofs: [CredentialProof], _ wantsText: Bool) -> Response {
+        let isRefused = proofs.contains { $0.verdict == .refused }
+        let isTaken = proofs.isEmpty || proofs.contains { $0.verdict == .accepted }
+        var response = document(name, proofs: proofs, wantsText)
+        response.status = isRefused ? 422 : isTaken ? 200 : 502
+        return response
+    }
+
+    private static func document(
+        _ name: String,
+        proofs: [CredentialProof],
+        _ wantsText: Bool
+    ) -> Response {
         guard !wantsText else {
             guard !proofs.isEmpty else {
                 return Response(

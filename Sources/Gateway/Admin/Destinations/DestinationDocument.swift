@@ -70,6 +70,8 @@ extension Steering {
         json.object("settings") { json in settings.map { json.settings($0) } }
         // Beats the file until it is reset.
         json.object("decided") { $0.decided(decided) }
+        let leftOut = self.decided.withLock { $0.leftOut[destination.name] }
+        if let leftOut { json.object("decided_and_left_out") { $0.decided(leftOut) } }
         json.object("status") { $0.destination(destination, now: report.now) }
     }
 }

@@ -1,0 +1,27 @@
+import System
+
+/// Reads the configuration again and again, with the file as it was when it was last asked for anew: a file that
+/// somebody is editing concerns nobody before SIGHUP.
+struct ConfigurationReader: Sendable {
+    private let inputs: ConfigurationInputs
+    private let content = Locked<[UInt8]?>(nil)
+
+    init(_ inputs: ConfigurationInputs) {
+        self.inputs = inputs
+    }
+
+    func read(
+        _ decided: [String: DecidedSettings],
+        anew: Bool
+    ) throws(ConfigurationProblems) -> GatewayConfiguration {
+        var inputs = inputs
+        inputs.decided = decided
+        // A file that cannot be read tells so when the configuration is read from it.
+        let fresh = inputs.path.flatMap { try? fileContent($0, bytesMax: YAMLLimits().bytes) }
+        inputs.content = anew ? fresh : content.withLock { $0 } ?? fresh
+        let read = try GatewayConfiguration.read(inputs)
+        let used = inputs.content
+        content.withLock { $0 = used }
+        return read
+    }
+}
