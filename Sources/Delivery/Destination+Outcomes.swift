@@ -67,7 +67,10 @@ extension Destination {
             lease.resigned += 1
             status.withLock { $0.resigned += 1 }
             outlet.leases.failed(lease)
-        case .split: isolate(lease, of: outlet, DeathReason(judgement))
+        case .split:
+            let (clock, host) = (load.region.clock, surroundings.now())
+            let time = clock.time(at: host, assuming: settings.clockOffset)
+            isolate(lease, of: outlet, DeathReason(judgement, at: time))
         case .suspect where !isOfNow: outlet.leases.failed(lease)
         case .suspect:
             lease.suspicions += 1
@@ -143,16 +146,5 @@ extension Destination {
         } else {
             setAside(lease, of: outlet)
         }
-    }
-}
-
-extension DeathReason {
-    init(_ judgement: Judgement) {
-        self.init(
-            code: judgement.code ?? "HTTP \(judgement.status ?? 0)",
-            message: judgement.message,
-            requestID: judgement.requestID,
-            status: judgement.status
-        )
     }
 }

@@ -1,3 +1,4 @@
+import Queue
 import SLS
 import Sandbox
 import System
@@ -47,7 +48,9 @@ import Testing
             }
         )
         #expect(source.state.now.dead.isEmpty)
-        #expect(source.state.now.isolated.count <= 2 * Evidence.halvingsMax)
+        let isolated = source.state.now.isolated
+        #expect(isolated.count <= 2 * Evidence.halvingsMax)
+        #expect(isolated.allSatisfy { $0.reason.serverTime == nil }, "nothing is late for it")
 
         try sandbox.wellAgain()
         #expect(source.state.wait { $0.unsettled.isEmpty })
@@ -90,6 +93,21 @@ import Testing
         forwarder.stop(within: .seconds(5))
         let values = try sandbox.values()
         #expect(values.count == 12 + 28 * 8 && Set(values).count == values.count)
+        sandbox.stop()
+    }
+
+    @Test("With a refused packet the queue gets SLS's time, by which its logs are late or not")
+    func serverTime() throws {
+        try sandbox.fail(#"{"clock_offset_s":600}"#)
+        let forwarder = try forwarder()
+        let almostOld = TestSandbox.time + .seconds(300 - 7 * 86_400)
+        source.offer(1, logs: [Self.log("old for SLS", almostOld)])
+        #expect(source.state.wait { $0.isolated.count == 1 })
+        forwarder.stop(within: .seconds(5))
+        let reason = try #require(source.state.now.isolated.first?.reason)
+        #expect(reason.code == "PostBodyInvalid")
+        let ahead = try #require(reason.serverTime) - TestSandbox.time
+        #expect(ahead > .seconds(597) && ahead < .seconds(603))
         sandbox.stop()
     }
 

@@ -86,6 +86,7 @@ extension LogStore {
 /// Takes packets as SLS does: refuses a whole one for a log in it that it does not take.
 final class FakeSLS {
     let store: LogStore
+    private let reason: DeathReason
     private let consumer: Consumer
     private let refuses: (LogEntry) -> Bool
     private var asked = 0
@@ -101,8 +102,13 @@ final class FakeSLS {
         status: 400
     )
 
-    init(_ store: LogStore, refuses: @escaping (LogEntry) -> Bool) {
+    init(
+        _ store: LogStore,
+        because reason: DeathReason = FakeSLS.reason,
+        refuses: @escaping (LogEntry) -> Bool
+    ) {
         self.store = store
+        self.reason = reason
         self.refuses = refuses
         consumer = Consumer(store)
     }
@@ -126,7 +132,7 @@ final class FakeSLS {
         #expect(logs.count == packet.logCount)
         if logs.contains(where: refuses) {
             refusals += 1
-            store.isolate(packet, because: Self.reason)
+            store.isolate(packet, because: reason)
         } else {
             stored += logs
             store.acknowledge(packet)

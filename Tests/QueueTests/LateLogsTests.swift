@@ -92,6 +92,28 @@ import Testing
         #expect(store.status.ledger.delivered == 44 && store.status.ledger.isClosed)
     }
 
+    @Test("What is late is told by SLS's clock, where the answer tells its time")
+    func serverTime() throws {
+        let store = try open(.rewrite)
+        defer { store.close() }
+        let (later, almostOld) = (now + 600, now - 7 * 86_400 + 300)
+        var logs = timed([0], at: now)
+        let one = timed([1], at: almostOld)
+        logs.bytes += one.bytes
+        logs.count += 1
+        _ = store.store(Batch(stream: .named("a"), logs: logs))
+        let reason = DeathReason(
+            code: "PostBodyInvalid",
+            message: "a log is bad",
+            serverTime: WallTime(seconds: Int64(later))
+        )
+        let sls = FakeSLS(store, because: reason) { $0.time.seconds == almostOld }
+        try sls.run()
+        #expect(sls.requests == 2)
+        #expect(sls.stored.map(\.time.seconds) == [now, later])
+        #expect(store.status.ledger.delivered == 2 && store.status.ledger.dead == 0)
+    }
+
     @Test("A packet of late logs alone leaves no packet when they are dropped")
     func nothingLeft() throws {
         let store = try open(.drop)

@@ -13,7 +13,7 @@ extension OpenStore {
         room: Int
     ) throws(SQLiteError) -> IsolationOutcome? {
         let stream = packet.stream
-        let sieve = TimeSieve(stream.destination.rules.lateLogs, now: now())
+        let sieve = TimeSieve(stream.destination.rules.lateLogs, now: reason.serverTime ?? now())
         // A host that does not know the time cannot call others late.
         guard reason.mayBeTime, knowsTime, rows.contains(where: { sieve.holdsBack($0.logs) }) else {
             return nil
