@@ -18,6 +18,7 @@ package struct QueueStatus: Sendable, Equatable {
 
     package struct Destination: Sendable, Equatable {
         package var ledger = Ledger()
+        package var volumes = Volumes()
         /// When the oldest log that is still here was accepted. Looked at once a second.
         package var oldest: WallTime?
         /// Packets that delivery may still be given.

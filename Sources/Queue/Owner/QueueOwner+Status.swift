@@ -14,6 +14,8 @@ struct QueueCounts {
     var ledgerImbalances = 0
     /// Logs that an overflow dropped, by destination.
     var dropped: [String: Int] = [:]
+    /// By destination.
+    var volumes: [String: Volumes] = [:]
     var repeated = 0
     var forgottenEarly = 0
     var relanes = 0
@@ -65,12 +67,20 @@ extension QueueOwner {
         }
     }
 
+    /// What is new of it is true by now, so it is counted where it outlives the store.
+    private func volumes(of destination: QueuedDestination) -> Volumes {
+        counts.volumes[destination.name, default: Volumes()] += destination.volumes
+        destination.volumes = Volumes()
+        return counts.volumes[destination.name] ?? Volumes()
+    }
+
     private func destinations(_ admissions: Admissions) -> [String: QueueStatus.Destination] {
         guard let store else { return [:] }
         return store.destinations.mapValues { destination in
             let name = destination.name
             var shown = QueueStatus.Destination()
             shown.ledger = destination.ledger
+            shown.volumes = volumes(of: destination)
             shown.oldest = destination.ledger.queued > 0 ? survey[name]?.oldest : nil
             shown.outlets = survey[name]?.outlets ?? [:]
             shown.demand = demand.totals[name] ?? 0

@@ -17,6 +17,7 @@ extension OpenStore {
             ledger.delivered += logs
             ledger.queued -= logs
         }
+        stream.destination.volumes.delivered += packet.record.raw
         try prove(stream.outlet)
         try rest(stream)
     }

@@ -88,5 +88,6 @@ extension OpenStore {
             ledger.accepted += Int64(logs)
             ledger.queued += Int64(logs)
         }
+        stream.destination.volumes.accepted += raw.count
     }
 }

@@ -32,6 +32,8 @@ extension OpenStore {
         )
         count(destination, letters: 1, cost: record.cost)
         destination.change { $0.dead += 1 }
+        destination.volumes.dead += record.raw
+        destination.volumes.died += 1
     }
 
     /// Each entry of the logs. Returns how many there were.
@@ -70,6 +72,7 @@ extension OpenStore {
             ledger.accepted += Int64(dead + batch.dropped)
             ledger.discarded += Int64(batch.dropped)
         }
+        destination.volumes.accepted += batch.dead.reduce(0) { $0 + $1.logs.bytes.count }
     }
 
     /// Takes a dead letter out. Where it is counted from now on is the caller's to change. False when it is

@@ -78,9 +78,10 @@ extension OpenStore {
             )
         }
         let logs = gone.reduce(0) { $0 + $1.logs }
+        let raw = gone.reduce(0) { $0 + $1.raw }
         stream.waitingRows -= gone.count
         stream.waitingLogs -= logs
-        stream.waitingRaw -= gone.reduce(0) { $0 + $1.raw }
+        stream.waitingRaw -= raw
         for row in gone { recent.remove(row.id) }
         weighWaiting(
             stream.destination,
@@ -91,6 +92,7 @@ extension OpenStore {
             ledger.expired += Int64(logs)
             ledger.queued -= Int64(logs)
         }
+        stream.destination.volumes.expired += raw
         // What a flush was for is gone.
         if stream.waitingRows == 0 { stream.flushThrough = 0 }
         try rest(stream)

@@ -31,6 +31,7 @@ extension OpenStore {
             guard try exhume(letter) else { continue }
             let name = letter.record.stream.destination
             destination(name).change { $0.expired += 1 }
+            destination(name).volumes.expired += letter.raw
             expired[name, default: 0] += 1
         }
         return expired

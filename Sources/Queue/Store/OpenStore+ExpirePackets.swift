@@ -41,6 +41,7 @@ extension OpenStore {
             ledger.expired += Int64(logs)
             ledger.queued -= Int64(logs)
         }
+        stream.destination.volumes.expired += old.reduce(0) { $0 + $1.raw }
         try enterPiece(rest, of: stream)
         try self.rest(stream)
         return logs

@@ -22,6 +22,7 @@ extension OpenStore {
             guard try exhume(letter) else { continue }
             let name = letter.record.stream.destination
             destination(name).change { $0.discarded += 1 }
+            destination(name).volumes.discarded += letter.raw
             step.moved(name, to: \.discarded)
         }
         return step
@@ -51,6 +52,7 @@ extension OpenStore {
             let name = letter.record.stream.destination
             // It is accepted once: its row will be counted as accepted and as queued.
             destination(name).change { $0.accepted -= 1 }
+            destination(name).volumes.accepted -= letter.raw
             step.moved(name, to: \.queued)
         }
         return step

@@ -33,6 +33,7 @@ extension OpenStore {
             ledger.discarded += Int64(lost)
             ledger.queued -= Int64(lost)
         }
+        packet.stream.destination.volumes.discarded += max(0, packet.record.raw - remainder.raw)
         try enterPiece(remainder, of: packet.stream)
         try rest(packet.stream)
         return lost

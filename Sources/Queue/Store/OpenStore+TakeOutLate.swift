@@ -69,6 +69,10 @@ extension OpenStore {
             ledger.queued -= Int64(sifted.dropped + sifted.dead.count)
             ledger.discarded += Int64(sifted.dropped)
         }
+        // Where logs are dropped none is rewritten, so what is missing are those.
+        guard sifted.dropped > 0 else { return }
+        let left = sifted.dead.reduce(sifted.kept.bytes.count) { $0 + $1.bytes.count }
+        stream.destination.volumes.discarded += row.logs.bytes.count - left
     }
 
     private func leastBound(_ stream: QueuedStream) -> Int {

@@ -38,6 +38,7 @@ extension OpenStore {
             ledger.discarded += logs
             ledger.queued -= logs
         }
+        stream.destination.volumes.discarded += packet.record.raw
         try rest(stream)
         return packet.record.logs
     }

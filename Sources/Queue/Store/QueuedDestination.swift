@@ -6,6 +6,9 @@ final class QueuedDestination {
     /// The ledger's row on disk is behind.
     var isLedgerStale = false
 
+    /// What came and left since this was last looked at.
+    var volumes = Volumes()
+
     /// By logstore: those of which a stream is known.
     var outlets: [String: QueuedOutlet] = [:]
     /// Sealed and not acknowledged.

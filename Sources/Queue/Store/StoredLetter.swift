@@ -19,6 +19,9 @@ struct StoredLetter {
     /// What it takes in memory, read and opened.
     var bytes: Int { cost + (isIntact ? record.raw : 0) }
 
+    /// The log's bytes before compression, as far as that is known.
+    var raw: Int { isIntact ? record.raw : record.payload.count }
+
     var log: EncodedLogs? { isIntact ? record.log : nil }
 
     var letter: DeadLetter {
