@@ -86,6 +86,7 @@ extension Destination {
         switch change {
         case .closed:
             outlet.pause = cause
+            countPause(cause)
             // The silence of a region is told once, and not for each logstore.
             guard let cause, cause.scope == .logstore || region.pause == nil else { return }
             if let notice = outlet.notices.failed(cause.failure.kind, now) {
@@ -110,6 +111,7 @@ extension Destination {
         switch change {
         case .closed:
             pause = cause
+            countPause(cause)
             guard let cause else { return }
             if let notice = notices.failed(cause.failure.kind, now) {
                 tell(cause.failure, "destination is paused", notice: notice)
@@ -127,6 +129,7 @@ extension Destination {
     private func changed(_ quota: ProjectQuota, _ change: Gate.Change?, _ cause: Pause?) {
         guard let change else { return }
         quota.pause = change == .closed ? cause : nil
+        if change == .closed { countPause(cause) }
     }
 
     private func changed(
@@ -138,6 +141,7 @@ extension Destination {
         switch change {
         case .closed:
             region.pause = cause
+            countPause(cause)
             guard let cause else { return }
             if let notice = region.notices.failed(cause.failure.kind, now) {
                 tell(cause.failure, "endpoint is paused", notice: notice, of: region)

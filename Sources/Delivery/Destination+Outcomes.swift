@@ -20,7 +20,10 @@ extension Destination {
         switch outcome {
         case .answered(let answer):
             let latency = now - transfer.started
-            status.withLock { $0.latency.record(latency) }
+            status.withLock { status in
+                status.latency.record(latency)
+                status.answers[answer.countedAs, default: 0] += 1
+            }
             let time = learnTime(from: answer, load)
             settle(Judge.judge(answer, load.attempt(time)), load, body.count, now)
         case .failed(let problem):
@@ -101,6 +104,7 @@ extension Destination {
         let failuresBefore = failuresInARow
         failuresInARow = 0
         let time = surroundings.now()
+        let wait = max(.zero, time - lease.packet.oldest)
         outlet.status.sentPackets += 1
         outlet.status.sentLogs += lease.packet.logCount
         outlet.status.lastSuccess = time
@@ -109,6 +113,7 @@ extension Destination {
             status.sentLogs += lease.packet.logCount
             status.sentRawBytes += lease.packet.rawBytes
             status.sentWireBytes += bodyBytes
+            status.waits.record(wait)
             // A refused sequence number: an attempt whose outcome was unknown had stored it.
             if judgement.code != nil { status.storedBefore += 1 }
             status.failuresInARow = 0

@@ -76,6 +76,7 @@ extension Destination {
             signed: signed,
             dated: dated
         )
+        if lease.firstFailure != nil { status.withLock { $0.retries += 1 } }
         ways.started(region, now)
         let transfer =
             idle.popLast()

@@ -8,6 +8,7 @@ extension Destination {
         let (credential, change) = access.look(now, surroundings.credentials)
         switch change {
         case .lost(let reason):
+            countPause(.credential)
             surroundings.journal.warning(
                 "destination waits for its credential",
                 ["destination": settings.name, "credential": settings.credential, "reason": reason]
@@ -47,6 +48,15 @@ extension Destination {
             status.failuresInARow = inARow
             status.lastFailure = failure
         }
+    }
+
+    func countPause(_ reason: PauseReason) {
+        status.withLock { $0.pauses[reason, default: 0] += 1 }
+    }
+
+    /// A gate closed.
+    func countPause(_ cause: Pause?) {
+        if let cause { countPause(.failure(cause.failure.kind)) }
     }
 
     /// A failure that closed no gate.

@@ -109,6 +109,7 @@ final class Destination {
     func hold(_ isHeld: Bool) {
         guard isHeld != self.isHeld else { return }
         self.isHeld = isHeld
+        if isHeld { countPause(.held) }
         for outlet in outlets.values { touch(outlet) }
     }
 

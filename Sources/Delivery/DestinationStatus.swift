@@ -92,6 +92,13 @@ package struct DestinationStatus: Sendable {
     package internal(set) var lastSuccess: WallTime?
     /// Of requests that were answered, whatever the answer.
     package internal(set) var latency = LatencyHistogram()
+    /// From the acceptance of a packet's oldest log until it was stored.
+    package internal(set) var waits = LatencyHistogram(bounds: LatencyHistogram.ofWaits)
+    /// Answers, by what `SLSAnswer.countedAs` calls them.
+    package internal(set) var answers: [String: Int] = [:]
+    /// Requests with packets that had failed before.
+    package internal(set) var retries = 0
+    package internal(set) var pauses: [PauseReason: Int] = [:]
 
     /// As many as the queue allows the destination logstores.
     var byLogstore: [String: OutletStatus] = [:]

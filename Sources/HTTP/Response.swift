@@ -7,6 +7,8 @@ package struct Response: Sendable {
     package var body: [UInt8]
     /// Close the connection after this answer.
     package var closes: Bool
+    /// What its handler counts it under; the server makes nothing of it.
+    package var label = 0
     /// For servers that fail on request, to test clients.
     package var breaks: Break?
 

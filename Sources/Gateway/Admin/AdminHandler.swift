@@ -26,6 +26,12 @@ final class AdminHandler: RequestHandler {
     }
 
     func admit(_ head: RequestHead) -> Admission {
+        let admission = judge(head)
+        guard case .refuse(let response) = admission else { return admission }
+        return .refuse(response.labelled(AdminRoute.label(ofPath: head.pathText)))
+    }
+
+    private func judge(_ head: RequestHead) -> Admission {
         let route = AdminRoute(path: head.pathText)
         // Before anything else, so that a stranger does not learn which paths there are.
         let holder = holder(of: head)
@@ -57,8 +63,10 @@ final class AdminHandler: RequestHandler {
     func handle(
         _ head: RequestHead,
         body: UnsafeRawBufferPointer,
-        responder: Responder
+        responder unlabelled: Responder
     ) {
+        let label = AdminRoute.label(ofPath: head.pathText)
+        let responder = Responder { unlabelled.send($0.labelled(label)) }
         guard let route = AdminRoute(path: head.pathText) else {
             return responder.send(refused(404, "PathNotExist", AdminRoute.hint))
         }
@@ -104,11 +112,13 @@ final class AdminHandler: RequestHandler {
     }
 
     func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
-        ErrorShape.plain.response(Refusal(problem))
+        let label = head.map { AdminRoute.label(ofPath: $0.pathText) } ?? 0
+        return ErrorShape.plain.response(Refusal(problem)).labelled(label)
     }
 
     func stamp(_ fields: inout [UInt8], of response: Response) {
         fields += Array("cache-control: no-store\r\n".utf8)
+        shared.steering.reporter.operators.answers.count(response)
         stamp.apply(to: &fields, of: response)
     }
 

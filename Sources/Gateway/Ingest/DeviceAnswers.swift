@@ -25,7 +25,9 @@ struct DeviceAnswers: Sendable {
             case .track, .serverTime: .sls
             case .logs, .health, .server, .unknown: isSLSPath ? .sls : .plain
             }
-        return shape.response(refusal, fields: fields)
+        var response = shape.response(refusal, fields: fields)
+        response.label = route.label
+        return response
     }
 
     func accepted(_ route: DeviceRoute, receipt: [UInt8], count: Int) -> Response {
@@ -34,6 +36,7 @@ struct DeviceAnswers: Sendable {
             status: 200,
             fields: [("x-log-requestid", receipt), Self.openToPages]
         )
+        response.label = route.label
         if case .logs = route {
             response.fields.append(("content-type", "application/json"))
             response.body = Array("{\"receipt\":\"\(receipt)\",\"count\":\(count)}\n".utf8)
@@ -42,7 +45,7 @@ struct DeviceAnswers: Sendable {
     }
 
     func preflight(_ route: DeviceRoute) -> Response {
-        Response(
+        var response = Response(
             status: 204,
             fields: [
                 ("allow", route.methodNames),
@@ -56,5 +59,15 @@ struct DeviceAnswers: Sendable {
                 ("access-control-max-age", "86400"),
             ]
         )
+        response.label = route.label
+        return response
+    }
+
+    func plain(_ route: DeviceRoute, text: String? = nil) -> Response {
+        var response =
+            text.map { Response(status: 200, contentType: "text/plain", text: $0) }
+            ?? Response(status: 200)
+        response.label = route.label
+        return response
     }
 }

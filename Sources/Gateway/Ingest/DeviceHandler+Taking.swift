@@ -14,6 +14,7 @@ extension DeviceHandler {
         _ body: UnsafeRawBufferPointer,
         _ responder: Responder
     ) throws(Refusal) {
+        let start = Moment.now
         let target = try admittedTarget(of: route, head)
         let key = shared.recognizesRepeats ? try head.idempotencyKey : nil
         defer { reader.forget() }
@@ -25,7 +26,7 @@ extension DeviceHandler {
         let doomed = taken.logs.faulty.reduce(0) { $0 + $1.logs.count }
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
         guard figures.logs > 0 else {
-            counters.countAccepted(route, figures)
+            counters.countAccepted(route, figures, since: start)
             return responder.send(answers.accepted(route, receipt: receipt, count: 0))
         }
         let identity = taken.identity.map {
@@ -34,10 +35,10 @@ extension DeviceHandler {
         shared.queue.append([try taken.batch(target)], identity: identity) { outcome in
             switch outcome {
             case .stored:
-                counters.countAccepted(route, figures)
+                counters.countAccepted(route, figures, since: start)
                 responder.send(answers.accepted(route, receipt: receipt, count: figures.logs))
             case .repeated(let receipt, let count):
-                counters.countRepeated(route)
+                counters.countRepeated(route, since: start)
                 responder.send(answers.accepted(route, receipt: receipt, count: count))
             case .refused(let admission):
                 responder.send(answers.refused(Refusal(admission), route))

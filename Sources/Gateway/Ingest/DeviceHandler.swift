@@ -84,10 +84,10 @@ package final class DeviceHandler: RequestHandler {
                 responder.send(refused(error, route, head))
             }
         case .health:
-            responder.send(Response(status: 200, contentType: "text/plain", text: "ok\n"))
+            responder.send(answers.plain(route, text: "ok\n"))
         case .serverTime:
             // What is asked for is in the stamp.
-            responder.send(Response(status: 200))
+            responder.send(answers.plain(route))
         case .server, .unknown:
             responder.send(refused(.unknownPath, route, head))
         }
@@ -104,6 +104,7 @@ package final class DeviceHandler: RequestHandler {
     }
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {
+        shared.counters.answers.count(response)
         stamp.apply(to: &fields, of: response)
     }
 }

@@ -11,6 +11,8 @@ package final class IngestCounters: Sendable {
         package var bodyBytes = 0
         /// Requests that were stored before, and answered again.
         package var repeated = 0
+        /// From a complete request to its 2xx.
+        package var acknowledgements = DurationCounter.Counts()
     }
 
     /// What devices' own clocks gave to do.
@@ -46,13 +48,15 @@ package final class IngestCounters: Sendable {
         let logs = Atomic<Int>(0)
         let bodyBytes = Atomic<Int>(0)
         let repeated = Atomic<Int>(0)
+        let acknowledgements = DurationCounter()
 
         var counts: Accepted {
             Accepted(
                 requests: requests.load(ordering: .relaxed),
                 logs: logs.load(ordering: .relaxed),
                 bodyBytes: bodyBytes.load(ordering: .relaxed),
-                repeated: repeated.load(ordering: .relaxed)
+                repeated: repeated.load(ordering: .relaxed),
+                acknowledgements: acknowledgements.counts
             )
         }
     }
@@ -62,19 +66,24 @@ package final class IngestCounters: Sendable {
     private let corrected = Atomic<Int>(0)
     private let unusableClocks = Atomic<Int>(0)
     private let refusals = Locked<[RefusalKind: Int]>([:])
+    /// Of device listeners, by `DeviceRoute.labels`.
+    package let answers = AnswerCounters(labels: DeviceRoute.labels)
 
     package init() {}
 
-    func countAccepted(_ route: DeviceRoute, _ figures: Figures) {
+    func countAccepted(_ route: DeviceRoute, _ figures: Figures, since start: Moment) {
         guard let counter = counter(route) else { return }
         counter.requests.add(1, ordering: .relaxed)
         counter.logs.add(figures.logs, ordering: .relaxed)
         counter.bodyBytes.add(figures.bodyBytes, ordering: .relaxed)
         if figures.isCorrected { corrected.add(1, ordering: .relaxed) }
+        counter.acknowledgements.count(since: start)
     }
 
-    func countRepeated(_ route: DeviceRoute) {
-        counter(route)?.repeated.add(1, ordering: .relaxed)
+    func countRepeated(_ route: DeviceRoute, since start: Moment) {
+        guard let counter = counter(route) else { return }
+        counter.repeated.add(1, ordering: .relaxed)
+        counter.acknowledgements.count(since: start)
     }
 
     func countUnusableClock() {

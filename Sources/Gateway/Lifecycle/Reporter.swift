@@ -18,6 +18,7 @@ final class Reporter: Sendable {
         let keeper: CredentialKeeper
     }
 
+    let operators = OperatorCounters()
     private let parts: Parts
     private let start = Moment.now
     private let servers = Locked<[(name: String, server: HTTPServer)]>([])
@@ -78,6 +79,10 @@ final class Reporter: Sendable {
             accepted: parts.counters.accepted,
             clocks: parts.counters.clocks,
             refused: parts.counters.refused,
+            answers: [
+                ("devices", parts.counters.answers.all), ("admin", operators.answers.all),
+            ],
+            changes: operators.changed,
             process: .now
         )
     }

@@ -1,13 +1,15 @@
-import HTTP
 import Queue
 import System
 
 extension GatewayReport {
     /// `/metrics`.
-    var metrics: String {
+    var metrics: String { metricsPage.text }
+
+    var metricsPage: MetricsPage {
         var page = MetricsPage()
         page.build()
         page.listeners(listeners)
+        page.requests(answers)
         page.ingest(accepted, refused)
         page.clocks(clocks)
         page.queue(queue, now: now)
@@ -15,6 +17,7 @@ extension GatewayReport {
             destinations.map { ($0.name, $0.queue.ledger) }
                 + strangers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         )
+        page.volumes(destinations)
         page.backlogs(destinations)
         page.delivery(destinations, now: now)
         page.logstores(destinations, now: now)
@@ -22,8 +25,9 @@ extension GatewayReport {
         page.family("sluice_ready", .gauge, "Whether traffic should be sent here.") {
             $0.add(reasonsAgainstTraffic.isEmpty)
         }
+        page.changes(changes)
         page.process(process, started: now, uptime: uptime)
-        return page.text
+        return page
     }
 }
 
@@ -31,75 +35,6 @@ extension MetricsPage {
     fileprivate mutating func build() {
         family("sluice_build_info", .gauge, "The version that runs; always 1.") {
             $0.add(1, ["version": Version.current])
-        }
-    }
-
-    fileprivate mutating func ingest(
-        _ accepted: [(route: String, counts: IngestCounters.Accepted)],
-        _ refused: [(kind: IngestCounters.RefusalKind, count: Int)]
-    ) {
-        family("sluice_ingest_requests_total", .counter, "Requests whose logs were stored.") {
-            for (route, counts) in accepted { $0.add(counts.requests, ["route": route]) }
-        }
-        family("sluice_ingest_logs_total", .counter, "Logs that were stored.") {
-            for (route, counts) in accepted { $0.add(counts.logs, ["route": route]) }
-        }
-        family("sluice_ingest_body_bytes_total", .counter, "Bodies of stored logs, inflated.") {
-            for (route, counts) in accepted { $0.add(counts.bodyBytes, ["route": route]) }
-        }
-        family(
-            "sluice_ingest_repeated_total",
-            .counter,
-            "Requests that were stored before, and answered as the first time."
-        ) {
-            for (route, counts) in accepted { $0.add(counts.repeated, ["route": route]) }
-        }
-        family("sluice_ingest_refused_total", .counter, "Requests that were refused, by reason.") {
-            for (kind, count) in refused {
-                $0.add(
-                    count,
-                    ["route": kind.route, "status": "\(kind.status)", "code": kind.code]
-                )
-            }
-        }
-    }
-
-    fileprivate mutating func clocks(_ clocks: IngestCounters.Clocks) {
-        family(
-            "sluice_ingest_clock_corrected_total",
-            .counter,
-            "Requests of which times were corrected by the skew of their device's clock."
-        ) { $0.add(clocks.corrected) }
-        family(
-            "sluice_ingest_clock_unusable_total",
-            .counter,
-            "Requests whose x-log-client-time cannot be read, or is years away."
-        ) { $0.add(clocks.unusable) }
-    }
-
-    fileprivate mutating func ledgers(_ ledgers: [(name: String, ledger: Ledger)]) {
-        let accounts: KeyValuePairs<String, (String, KeyPath<Ledger, Int64>)> = [
-            "accepted": ("Logs accepted since the queue exists.", \.accepted),
-            "delivered": ("Logs stored at the destination.", \.delivered),
-            "expired": (
-                "Logs that waited or lay dead too long, or made room for others.", \.expired
-            ),
-            "discarded": (
-                "Logs that an operator, or what one configured, threw away.", \.discarded
-            ),
-        ]
-        for (account, (help, path)) in accounts {
-            family("sluice_logs_\(account)_total", .counter, help) {
-                for (name, ledger) in ledgers {
-                    $0.add(ledger[keyPath: path], ["destination": name])
-                }
-            }
-        }
-        family("sluice_logs_queued", .gauge, "Logs that wait for delivery.") {
-            for (name, ledger) in ledgers { $0.add(ledger.queued, ["destination": name]) }
-        }
-        family("sluice_logs_dead", .gauge, "Logs that cannot be delivered as they are.") {
-            for (name, ledger) in ledgers { $0.add(ledger.dead, ["destination": name]) }
         }
     }
 

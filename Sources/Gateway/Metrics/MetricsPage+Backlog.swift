@@ -14,14 +14,16 @@ extension MetricsPage {
             }
         }
         let gauges: KeyValuePairs<String, (String, KeyPath<QueueStatus.Destination, Int>)> = [
-            "sluice_destination_bytes": ("Queued, with the rows' own cost.", \.bytes),
+            "sluice_destination_bytes": (
+                "Queued for a destination, with the rows' own cost.", \.bytes
+            ),
             "sluice_destination_packets": ("Packets sealed and not yet delivered.", \.packets),
             "sluice_destination_lanes": (
                 "Lanes of each logstore; 0 delivers at least once.", \.lanes
             ),
             "sluice_destination_logstores": ("Logstores that have logs in the queue.", \.logstores),
             "sluice_destination_max_logstores": (
-                "Where batches for others are refused.", \.logstoresMax
+                "Logstores that may have logs; batches for others are refused.", \.logstoresMax
             ),
         ]
         for (name, (help, path)) in gauges {
@@ -31,7 +33,11 @@ extension MetricsPage {
                 }
             }
         }
-        family("sluice_destination_max_bytes", .gauge, "Its bound, where it has one of its own.") {
+        family(
+            "sluice_destination_max_bytes",
+            .gauge,
+            "Where a destination's batches are refused, if it has a bound."
+        ) {
             for each in destinations {
                 if let bytes = each.queue.bytesMax { $0.add(bytes, ["destination": each.name]) }
             }
@@ -43,7 +49,11 @@ extension MetricsPage {
         ) {
             for each in destinations { $0.add(each.queue.dropped, ["destination": each.name]) }
         }
-        family("sluice_destination_dead_bytes", .gauge, "What dead letters take of those bytes.") {
+        family(
+            "sluice_destination_dead_bytes",
+            .gauge,
+            "What dead letters take of a destination's bytes."
+        ) {
             for each in destinations { $0.add(each.queue.deadBytes, ["destination": each.name]) }
         }
         family(

@@ -6,7 +6,7 @@ extension MetricsPage {
     mutating func delivery(_ destinations: [GatewayReport.Destination], now: WallTime) {
         let gauges: KeyValuePairs<String, (String, KeyPath<DestinationStatus, Int>)> = [
             "sluice_delivery_in_flight": ("Requests to the destination under way.", \.inFlight),
-            "sluice_delivery_limit": ("Requests that may be under way.", \.limit),
+            "sluice_delivery_limit": ("Requests that may be under way to it.", \.limit),
             "sluice_delivery_leased_packets": (
                 "Packets that delivery has from the queue, those under way included.", \.leased
             ),
@@ -22,10 +22,12 @@ extension MetricsPage {
         }
         let counters: KeyValuePairs<String, (String, KeyPath<DestinationStatus, Int>)> = [
             "sluice_delivery_packets_total": ("Packets stored at the destination.", \.sentPackets),
-            "sluice_delivery_logs_total": ("Logs in those packets.", \.sentLogs),
-            "sluice_delivery_raw_bytes_total": ("Those logs before compression.", \.sentRawBytes),
+            "sluice_delivery_logs_total": ("Logs in packets stored there.", \.sentLogs),
+            "sluice_delivery_raw_bytes_total": (
+                "Bytes of delivered logs, before compression.", \.sentRawBytes
+            ),
             "sluice_delivery_wire_bytes_total": (
-                "Those packets as they were sent.", \.sentWireBytes
+                "Bytes of delivered packets, as they were sent.", \.sentWireBytes
             ),
             "sluice_delivery_isolated_packets_total": (
                 "Packets given back to have a log taken out that SLS refuses.", \.isolated.packets
@@ -49,23 +51,16 @@ extension MetricsPage {
             "sluice_delivery_resigned_total": (
                 "Requests signed anew for SLS's clock.", \.resigned
             ),
+            "sluice_delivery_retries_total": (
+                "Requests with packets that had failed before.", \.retries
+            ),
         ]
         for (name, (help, path)) in counters {
             family(name, .counter, help) { $0.add(destinations, path) }
         }
         failures(destinations)
         states(destinations)
-        family("sluice_delivery_seconds", .histogram, "How long answered requests took.") {
-            for each in destinations {
-                let latency = each.delivery.latency
-                $0.add(
-                    bounds: LatencyHistogram.bounds,
-                    counts: latency.counts,
-                    sum: latency.sum,
-                    ("destination", each.name)
-                )
-            }
-        }
+        answers(destinations)
         family("sluice_queue_oldest_seconds", .gauge, "Age of the oldest log in the queue.") {
             for each in destinations {
                 let age = each.queue.oldest.map { now - $0 }
@@ -88,7 +83,7 @@ extension MetricsPage {
         family(
             "sluice_delivery_results_total",
             .counter,
-            "The same attempts, by what SLS's SDKs would report."
+            "Attempts that failed, by what SLS's SDKs would report."
         ) {
             for each in destinations {
                 for result in ProducerResult.allCases where each.delivery.results[result] != nil {

@@ -16,10 +16,14 @@ extension MetricsPage {
         family("sluice_logstore_queued_logs", .gauge, "Logs of a logstore in the queue.") {
             for place in places { $0.add(place.outlet.queue.queued, place.labels) }
         }
-        family("sluice_logstore_lanes_in_use", .gauge, "Its packets that have a lane.") {
+        family("sluice_logstore_lanes_in_use", .gauge, "Packets of a logstore that have a lane.") {
             for place in places { $0.add(place.outlet.queue.lanesInUse, place.labels) }
         }
-        family("sluice_logstore_oldest_seconds", .gauge, "Age of the oldest of them.") {
+        family(
+            "sluice_logstore_oldest_seconds",
+            .gauge,
+            "Age of a logstore's oldest log in the queue."
+        ) {
             for place in places {
                 let age = place.outlet.queue.oldest.map { now - $0 }
                 $0.add(seconds: age ?? .zero, place.labels)
@@ -27,7 +31,7 @@ extension MetricsPage {
         }
         let gauges: KeyValuePairs<String, (String, KeyPath<OutletStatus, Int>)> = [
             "sluice_logstore_in_flight": ("Requests to a logstore under way.", \.inFlight),
-            "sluice_logstore_limit": ("Requests that may be under way.", \.limit),
+            "sluice_logstore_limit": ("Requests that may be under way to it.", \.limit),
             "sluice_logstore_waiting_packets": ("Packets that no request carries now.", \.waiting),
         ]
         for (name, (help, path)) in gauges {
@@ -35,7 +39,7 @@ extension MetricsPage {
         }
         let counters: KeyValuePairs<String, (String, KeyPath<OutletStatus, Int>)> = [
             "sluice_logstore_packets_total": ("Packets stored in a logstore.", \.sentPackets),
-            "sluice_logstore_logs_total": ("Logs in those packets.", \.sentLogs),
+            "sluice_logstore_logs_total": ("Logs in packets stored there.", \.sentLogs),
         ]
         for (name, (help, path)) in counters {
             family(name, .counter, help) { $0.add(places, path) }

@@ -36,8 +36,12 @@ extension MetricsPage {
             ),
             "sluice_queue_failures_total": ("Transactions that failed.", \.failures),
             "sluice_queue_salvages_total": ("Damaged databases moved aside.", \.salvages),
-            "sluice_queue_salvaged_logs_total": ("Logs saved from those.", \.salvagedLogs),
-            "sluice_queue_lost_logs_total": ("Logs that could not be saved.", \.lostLogs),
+            "sluice_queue_salvaged_logs_total": (
+                "Logs saved from damaged databases.", \.salvagedLogs
+            ),
+            "sluice_queue_lost_logs_total": (
+                "Logs that could not be saved from damage.", \.lostLogs
+            ),
             "sluice_queue_repeated_requests_total": (
                 "Requests that were stored before, and were not again.", \.repeats.repeated
             ),

@@ -5,10 +5,20 @@ struct MetricsPage {
         case counter, gauge, histogram
     }
 
+    /// What the page says of a metric before its samples; also of one that has none now.
+    struct Family: Equatable {
+        let name: String
+        let kind: Kind
+        let help: String
+        /// Names, as the first sample has them; nil without samples.
+        let labels: [String]?
+    }
+
     /// The samples of one family.
     struct Samples {
         fileprivate let name: String
         fileprivate var text = ""
+        fileprivate var labels: [String]?
 
         mutating func add(
             _ value: some FixedWidthInteger,
@@ -50,6 +60,7 @@ struct MetricsPage {
             _ labels: KeyValuePairs<String, String>,
             suffix: String = ""
         ) {
+            if self.labels == nil { self.labels = labels.map(\.key).filter { $0 != "le" } }
             text += name + suffix
             if !labels.isEmpty {
                 let pairs = labels.map { "\($0.key)=\"\(escapedLabel($0.value))\"" }
@@ -62,6 +73,7 @@ struct MetricsPage {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private(set) var text = ""
+    private(set) var families: [Family] = []
 
     /// Writes a family; one without samples leaves no trace.
     mutating func family(
@@ -72,6 +84,7 @@ struct MetricsPage {
     ) {
         var family = Samples(name: name)
         samples(&family)
+        families.append(Family(name: name, kind: kind, help: help, labels: family.labels))
         guard !family.text.isEmpty else { return }
         text += "# HELP \(name) \(escapedHelp(help))\n# TYPE \(name) \(kind.rawValue)\n"
         text += family.text

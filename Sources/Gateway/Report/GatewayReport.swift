@@ -37,5 +37,9 @@ package struct GatewayReport: Sendable {
     package let accepted: [(route: String, counts: IngestCounters.Accepted)]
     package let clocks: IngestCounters.Clocks
     package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]
+    /// By listener.
+    package let answers: [(listener: String, counts: [AnswerCounters.Count])]
+    /// Of operators.
+    package let changes: [(action: String, count: Int)]
     package let process: ProcessFigures
 }

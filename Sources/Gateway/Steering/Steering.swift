@@ -59,7 +59,11 @@ final class Steering: Sendable {
         box = parts.box
         adminSecret = parts.adminSecret
         journal = parts.journal
-        audit = AuditTrail(decisions: parts.store, journal: parts.journal)
+        audit = AuditTrail(
+            decisions: parts.store,
+            journal: parts.journal,
+            counters: parts.reporter.operators
+        )
         let named = parts.configuration.withLock(\.admin.tokens)
         adminKeys = Locked(AdminKeys(main: parts.adminSecret, named: named))
         helm = try Helm("changes")

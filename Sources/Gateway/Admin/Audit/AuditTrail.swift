@@ -6,6 +6,7 @@ import System
 struct AuditTrail: Sendable {
     let decisions: any Decisions
     let journal: Journal
+    let counters: OperatorCounters
 
     /// What a change is told with.
     func entry(
@@ -42,6 +43,7 @@ struct AuditTrail: Sendable {
     }
 
     func tell(_ entry: AuditEntry) {
+        counters.countChange(entry)
         journal.info(
             "changed by an operator",
             [

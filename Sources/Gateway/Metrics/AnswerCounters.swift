@@ -1,0 +1,53 @@
+import HTTP
+
+/// Answers by route and status. Both are few and known before, so that each pair has its place, and what a request
+/// costs is one addition.
+package final class AnswerCounters: Sendable {
+    package struct Count: Sendable, Equatable {
+        package let route: String
+        package let status: String
+        package let answers: Int
+    }
+
+    /// Those that this program gives; any other would be counted as "other".
+    static let statuses = [
+        200, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414, 415,
+        416, 417, 422,
+        428, 429, 431, 500, 501, 502, 503, 504, 505, 507,
+    ]
+    private static let names = statuses.map { "\($0)" } + ["other"]
+    /// Where the counts of a status are, by the status.
+    private static let places: [UInt8] = (0..<600).map { status in
+        UInt8(statuses.firstIndex(of: status) ?? statuses.count)
+    }
+
+    private let labels: [String]
+    private let counts: CounterList
+
+    /// `Response.label` counts through the labels; the first is for whatever has none.
+    init(labels: [String]) {
+        self.labels = labels
+        counts = CounterList(count: labels.count * Self.names.count)
+    }
+
+    func count(_ response: Response) {
+        let isKnown = Self.places.indices.contains(response.status)
+        let place = isKnown ? Int(Self.places[response.status]) : Self.statuses.count
+        let label = labels.indices.contains(response.label) ? response.label : 0
+        counts.add(1, at: label * Self.names.count + place)
+    }
+
+    /// What alerts look at is shown before it is there the first time: an increase can only be seen from 0 on.
+    private static let shownAlways: Set = ["200", "401", "429", "500", "503"]
+
+    /// Of each route what alerts look at, and what else it answered.
+    package var all: [Count] {
+        labels.enumerated().flatMap { label, route in
+            Self.names.enumerated().compactMap { place, status in
+                let answers = counts[label * Self.names.count + place]
+                guard answers > 0 || Self.shownAlways.contains(status) else { return nil }
+                return Count(route: route, status: status, answers: answers)
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Synchronization
+import System
+
+/// How long something took, counted from any thread without a lock in the buckets that Prometheus shows.
+package final class DurationCounter: Sendable {
+    /// What was counted so far. The parts may differ by what is being counted just now.
+    package struct Counts: Sendable, Equatable {
+        /// Not summed up; the last is what took longer than every bound.
+        package var buckets = [Int](repeating: 0, count: bounds.count + 1)
+        package var sum = Duration.zero
+
+        package init() {}
+    }
+
+    /// Upper bounds in seconds.
+    package static let bounds: [Double] = [
+        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+    ]
+    private static let limits = bounds.map { Int64($0 * 1e9) }
+
+    private let buckets = CounterList(count: bounds.count + 1)
+    private let nanoseconds = Atomic<Int64>(0)
+
+    func count(since start: Moment) {
+        count(nanoseconds: Moment.now.nanoseconds - start.nanoseconds)
+    }
+
+    func count(nanoseconds taken: Int64) {
+        var bucket = 0
+        while bucket < Self.limits.count, taken > Self.limits[bucket] { bucket += 1 }
+        buckets.add(1, at: bucket)
+        nanoseconds.add(taken, ordering: .relaxed)
+    }
+
+    var counts: Counts {
+        var counts = Counts()
+        for index in 0..<buckets.count { counts.buckets[index] = buckets[index] }
+        counts.sum = .nanoseconds(nanoseconds.load(ordering: .relaxed))
+        return counts
+    }
+}

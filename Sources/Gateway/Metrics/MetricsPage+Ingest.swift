@@ -1,0 +1,66 @@
+extension MetricsPage {
+    /// What devices sent.
+    mutating func ingest(
+        _ accepted: [(route: String, counts: IngestCounters.Accepted)],
+        _ refused: [(kind: IngestCounters.RefusalKind, count: Int)]
+    ) {
+        family("sluice_ingest_requests_total", .counter, "Requests whose logs were stored.") {
+            for (route, counts) in accepted { $0.add(counts.requests, ["route": route]) }
+        }
+        family("sluice_ingest_logs_total", .counter, "Logs that were stored.") {
+            for (route, counts) in accepted { $0.add(counts.logs, ["route": route]) }
+        }
+        family("sluice_ingest_body_bytes_total", .counter, "Bodies of stored logs, inflated.") {
+            for (route, counts) in accepted { $0.add(counts.bodyBytes, ["route": route]) }
+        }
+        family(
+            "sluice_ingest_repeated_total",
+            .counter,
+            "Requests that were stored before, and answered as the first time."
+        ) {
+            for (route, counts) in accepted { $0.add(counts.repeated, ["route": route]) }
+        }
+        acknowledgements(accepted)
+        family("sluice_ingest_refused_total", .counter, "Requests that were refused, by reason.") {
+            for (kind, count) in refused {
+                $0.add(
+                    count,
+                    ["route": kind.route, "status": "\(kind.status)", "code": kind.code]
+                )
+            }
+        }
+    }
+
+    private mutating func acknowledgements(
+        _ accepted: [(route: String, counts: IngestCounters.Accepted)]
+    ) {
+        family(
+            "sluice_ingest_ack_seconds",
+            .histogram,
+            "From a complete request until its logs are on disk and its 2xx is on its way."
+        ) {
+            for (route, counts) in accepted {
+                let times = counts.acknowledgements
+                $0.add(
+                    bounds: DurationCounter.bounds,
+                    counts: times.buckets,
+                    sum: times.sum,
+                    ("route", route)
+                )
+            }
+        }
+    }
+
+    mutating func clocks(_ clocks: IngestCounters.Clocks) {
+        family(
+            "sluice_ingest_clock_corrected_total",
+            .counter,
+            "Requests of which times were corrected by the skew of their device's clock."
+        ) { $0.add(clocks.corrected) }
+        family(
+            "sluice_ingest_clock_unusable_total",
+            .counter,
+            "Requests whose x-log-client-time cannot be read, or is years away."
+        ) { $0.add(clocks.unusable) }
+    }
+}
