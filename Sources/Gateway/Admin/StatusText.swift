@@ -49,7 +49,7 @@ extension Ledger {
 }
 
 extension GatewayReport.Destination {
-    fileprivate func lines(_ now: WallTime) -> [String] {
+    func lines(_ now: WallTime) -> [String] {
         var lines = ["  sends to   \(project)/\(logstore) at \(endpoint)"]
         if let reason = delivery.endpointReason { lines.append("             because \(reason)") }
         lines += queue.ledger.lines

@@ -136,6 +136,18 @@ import Testing
         }
     }
 
+    @Test("For people it tells the last error, what SLS's SDKs call it, and the remedy")
+    func text() throws {
+        let lines = try destination { $0.lastFailure = failure("a") }.lines(now)
+        #expect(
+            lines.suffix(3) == [
+                "  last error 1970-01-12T13:46:39.000Z a: 401 Unauthorized: denied (request id 5F00)",
+                "  sdk result LOG_PRODUCER_SEND_UNAUTHORIZED (6)",
+                "  remedy     check the policy",
+            ]
+        )
+    }
+
     @Test("A logstore to which nothing was sent yet is idle")
     func idle() throws {
         var json = JSONText()
