@@ -146,11 +146,4 @@ extension Judge {
         "check the endpoint, and what stands between here and SLS (proxy, load balancer)"
 
     static let transport = Rule(.again(.region), .network, .sendNetworkError)
-
-    private static let ruleByCode = Dictionary(
-        byCode.flatMap { row in row.codes.map { ($0, row.rule) } },
-        uniquingKeysWith: { first, _ in first }
-    )
-
-    static func rule(for code: String) -> Rule? { ruleByCode[code] }
 }

@@ -44,6 +44,13 @@ enum Judge {
         )
     }
 
+    private static let ruleByCode = Dictionary(
+        byCode.flatMap { row in row.codes.map { ($0, row.rule) } },
+        uniquingKeysWith: { first, _ in first }
+    )
+
+    private static func rule(for code: String) -> Rule? { ruleByCode[code] }
+
     private static func action(
         of rule: Rule,
         _ answer: SLSAnswer,
