@@ -10,6 +10,13 @@ extension QueuedDestination {
 
     /// The only logstores that logs may come for now; nil where any may.
     var onlyLogstores: Set<String>? {
+        if let known = knownOnlyLogstores { return known }
+        let found = findOnlyLogstores()
+        knownOnlyLogstores = .some(found)
+        return found
+    }
+
+    private func findOnlyLogstores() -> Set<String>? {
         if busyLogstores.count >= rules.logstoresMax { return busyLogstores }
         guard busyLogstores.count >= unprovenMax, unprovenCount >= unprovenMax else { return nil }
         return busyLogstores.union(provenLogstores)
@@ -27,7 +34,7 @@ extension OpenStore {
     /// A logstore took a packet. Remembered, so that a start does not forget who exists.
     func prove(_ outlet: QueuedOutlet) throws(SQLiteError) {
         let destination = outlet.destination
-        // No more than can have places at a time, since devices name them.
+        // Devices name them, so they are bounded. None is forgotten: it exists.
         guard destination.rules.logstore == nil,
             destination.provenLogstores.count < Self.provenMax,
             destination.provenLogstores.insert(outlet.name.logstore).inserted
