@@ -95,6 +95,25 @@ import Testing
         #expect(store.status.bytes == 0)
     }
 
+    @Test("Logs that came under the new name keep it when any name may come again")
+    func thenAny() throws {
+        let first = try open("typo")
+        _ = first.store(batch(0..<5, "typo"))
+        first.apply(["app": rules("right")])
+        _ = first.store(batch(5..<10, "typo"), batch(10..<15, "right"))
+        #expect(first.status.streams == 2)
+        first.close()
+
+        let store = try open(nil)
+        defer { store.close() }
+        store.flush("app")
+        let consumer = Consumer(store)
+        let old = try consumer.packets(1, of: .named("typo")).flatMap(store.contents)
+        #expect(old == Array(0..<5))
+        let new = try consumer.packets(1, of: .named("right")).flatMap(store.contents)
+        #expect(new == Array(5..<15))
+    }
+
     @Test("A packet that is stored all the same counts once")
     func storedMeanwhile() throws {
         let store = try open("typo")

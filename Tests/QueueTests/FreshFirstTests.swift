@@ -139,6 +139,28 @@ import Testing
         #expect((left + rest).sorted() == Array(0..<500))
     }
 
+    @Test("However many generations a stream has, it takes turns with others as one")
+    func oneTurn() throws {
+        let store = try open(20)
+        defer { store.close() }
+        let consumer = Consumer(store)
+        _ = try begin(store, consumer, backlog: 100)
+        for round in 1...4 {
+            fill(store, round * 100..<round * 100 + 100)
+            _ = consumer.packets(5, of: outlet)
+            clock.advance(100)
+            _ = consumer.packets(1, of: outlet)
+        }
+        #expect(store.status.streams == 5)
+        fill(store, 1000..<1100, stream: "b")
+        clock.advance(100)
+        let topics = consumer.packets(20, of: outlet).map(\.stream.trailer.topic)
+        #expect((9...10).contains(topics.count { $0 == "b" }))
+        // What stood aside is not forgotten.
+        _ = consumer.packets(5 * 10 + 10 - 1 - 24 - 20, of: outlet)
+        #expect(store.status.rows == 60)
+    }
+
     @Test("A crash in the middle changes neither what is there nor the share", arguments: 0..<6)
     func crash(after packets: Int) throws {
         let first = try open(50)

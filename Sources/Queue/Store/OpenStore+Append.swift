@@ -29,6 +29,8 @@ extension OpenStore {
         try database.add(record)
         let new = QueuedStream(record, outlet(key.outlet))
         enter(new)
+        // Before one that was renamed, which may have nothing any more.
+        if let before = new.earlier, before.isEmpty { try forget(before) }
         return new
     }
 

@@ -95,6 +95,7 @@ extension OpenStore {
         stream.destination.volumes.expired += raw
         // What a flush was for is gone.
         if stream.waitingRows == 0 { stream.flushThrough = 0 }
+        scheduleNext(after: stream, now())
         try rest(stream)
         return logs
     }

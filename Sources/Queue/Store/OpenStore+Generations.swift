@@ -14,7 +14,9 @@ extension OpenStore {
 
     /// The stream that takes batches of the key; nil when that is to be a new one.
     func taker(of key: StreamKey, _ time: WallTime) -> QueuedStream? {
-        guard let newest = streams[key], !isOver(newest, time) else { return nil }
+        guard let newest = streams[key], !newest.isRenamed, !isOver(newest, time) else {
+            return nil
+        }
         return newest
     }
 
@@ -40,17 +42,19 @@ extension OpenStore {
         if stream.earlier != nil { earlierStreams += 1 }
     }
 
-    /// Which stream gives the next packet when this one's turn has come: the backlog of a key leaves in order.
-    func eldest(of stream: QueuedStream, _ time: WallTime) -> QueuedStream {
-        guard earlierStreams > 0, let newest = streams[stream.key],
-            !stream.outlet.isFresh(stream, time)
-        else { return stream }
-        var eldest = stream
+    /// Of a key's generations only the eldest in which something waits stands in the line of the backlog: the key
+    /// has one turn, however many it has, and leaves in order. When nothing waits in one any more, the next takes
+    /// its place.
+    func scheduleNext(after stream: QueuedStream, _ time: WallTime) {
+        guard earlierStreams > 0, stream.waitingRows == 0, let newest = streams[stream.key] else {
+            return
+        }
+        var eldest: QueuedStream?
         for generation in sequence(first: newest, next: \.earlier)
         where generation.waitingRows > 0 {
             eldest = generation
         }
-        return eldest
+        if let eldest { eldest.outlet.schedule(eldest, time) }
     }
 
     /// Nothing is in it, and its record goes.

@@ -29,7 +29,7 @@ extension OpenStore {
     }
 
     private func nextPiece(of outlet: QueuedOutlet) -> SealedPacket? {
-        let piece = nextSealed { outlet.pieces.popFirst() }
+        let piece = nextSealed { outlet.nextPiece() }
         if piece != nil { outlet.gavePiece = true }
         return piece
     }
@@ -50,13 +50,11 @@ extension OpenStore {
         _ time: WallTime
     ) throws(SQLiteError) -> SealedPacket? {
         if let packet = nextSealed({ outlet.sealedBefore.popFirst() }) { return packet }
-        guard outlet.hasFreeLane, let ripe = outlet.nextRipe(time) else { return nil }
-        let stream = eldest(of: ripe, time)
+        guard outlet.hasFreeLane, let stream = outlet.nextRipe(time) else { return nil }
         let packet = try seal(stream, time)
         packets[packet.number]?.wasHandedOver = true
         outlet.lastSealed = time
         outlet.schedule(stream, time)
-        if ripe !== stream { outlet.schedule(ripe, time) }
         return packet
     }
 

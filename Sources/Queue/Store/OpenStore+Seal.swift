@@ -26,6 +26,7 @@ extension OpenStore {
         stream.waitingLogs -= cut.logs
         stream.waitingRaw -= cut.raw
         if let next { stream.oldest = min(begin(next), time) }
+        scheduleNext(after: stream, time)
         return SealedPacket(packet, recent: recent.take(cut.rows))
     }
 

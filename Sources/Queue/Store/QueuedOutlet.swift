@@ -20,6 +20,11 @@ final class QueuedOutlet {
     var sealedBefore = Fifo<Int64>()
     /// Cannot be judged before others are stored: they go when nothing else is there, or one was stored.
     var postponed = Fifo<Int64>()
+    /// Its packets that the owner keeps until there is room for dead letters. When they are as many as may be, what
+    /// else is refused without room stays here, and is handed over again when some of them are done.
+    var roomWaiters = 0
+    var heldBack = Fifo<Int64>()
+    static let roomWaitersMax = 16
     var lanes = OutletLanes()
     /// Of the last survey.
     var seen = QueueStatus.Outlet()
@@ -100,10 +105,17 @@ final class QueuedOutlet {
         return ripe.next(freshPercent: destination.rules.freshPercent) { isFresh($0, now) }
     }
 
+    /// Of packets that were refused the next one to hand over.
+    func nextPiece() -> Int64? {
+        if let piece = pieces.popFirst() { return piece }
+        return roomWaiters < Self.roomWaitersMax ? heldBack.popFirst() : nil
+    }
+
     /// Whether there may be a packet to hand over. Cheap: each commit asks every outlet.
     func mayGive(_ now: WallTime) -> Bool {
         ripe.count > 0 || !pieces.isEmpty || !sealedBefore.isEmpty || !postponed.isEmpty
             || nextDue.map { $0 <= now } ?? false
+            || (!heldBack.isEmpty && roomWaiters < Self.roomWaitersMax)
     }
 
     /// When the next stream comes of age.

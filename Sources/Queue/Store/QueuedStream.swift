@@ -11,6 +11,8 @@ final class QueuedStream {
     unowned let outlet: QueuedOutlet
     /// The generation of the same key before it.
     var earlier: QueuedStream?
+    /// On the disk it is of another logstore: what comes under this name must not come back under that one.
+    let isRenamed: Bool
     let packPrefix: String
     var nextPack: Int64
 
@@ -52,6 +54,7 @@ final class QueuedStream {
             trailer: record.key.trailer
         )
         cost = record.key.cost
+        isRenamed = record.key.logstore != outlet.name.logstore
         packPrefix = record.packPrefix
         nextPack = record.nextPack
         self.outlet = outlet
@@ -61,6 +64,16 @@ final class QueuedStream {
     var destination: QueuedDestination { outlet.destination }
 
     var isEmpty: Bool { waitingRows == 0 && packetCount == 0 && staged.isEmpty }
+
+    /// Nothing waits in the generations before it.
+    var isEldest: Bool {
+        guard var next = earlier else { return true }
+        while next.waitingRows == 0 {
+            guard let before = next.earlier else { return true }
+            next = before
+        }
+        return false
+    }
 
     func packID(_ pack: Int64) -> String {
         "\(packPrefix)-\(String(pack, radix: 16, uppercase: true))"

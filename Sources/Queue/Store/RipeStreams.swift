@@ -31,7 +31,8 @@ struct RipeStreams {
             // What was fresh when it got here has grown old.
             backlog.append(first)
         }
-        while let first = backlog.first, first.waitingRows == 0 {
+        // A later generation is filed again when the earlier ones have left.
+        while let first = backlog.first, first.waitingRows == 0 || !first.isEldest {
             _ = backlog.popFirst()
             first.isRipe = false
         }
