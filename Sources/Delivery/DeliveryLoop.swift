@@ -8,6 +8,7 @@ final class DeliveryLoop {
         case packets([SealedPacket])
         case announced([Outlet])
         case retired([Outlet])
+        case recalled([Outlet: Set<Int64>])
         case credentialsChanged
         case settings([SLSOutput])
         case held(Set<String>)
@@ -90,6 +91,10 @@ final class DeliveryLoop {
                 for outlet in outlets { byName[outlet.destination]?.announced(outlet) }
             case .retired(let outlets):
                 for outlet in outlets { byName[outlet.destination]?.retired(outlet) }
+            case .recalled(let packets):
+                for (outlet, numbers) in packets {
+                    byName[outlet.destination]?.giveBack(numbers, of: outlet.logstore)
+                }
             case .credentialsChanged:
                 for destination in destinations { destination.credentialsChanged() }
             case .settings(let outputs): reconfigure(outputs)

@@ -35,6 +35,17 @@ extension Destination {
         surroundings.source.postpone(lease.packet)
     }
 
+    /// The queue wants these back, of which some may be under way.
+    func giveBack(_ numbers: Set<Int64>, of logstore: String) {
+        guard let outlet = outlets[logstore] else { return }
+        for lease in outlet.leases.takeOut(numbers) {
+            leased -= 1
+            contentBytes -= lease.contentBytes
+            surroundings.source.giveBack(lease.packet)
+        }
+        touch(outlet)
+    }
+
     /// The queue has voided the packet and tells so itself.
     func voided(_ outlet: DeliveryOutlet, _ reason: String) {
         ended(outlet)

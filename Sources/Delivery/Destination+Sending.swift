@@ -102,10 +102,8 @@ extension Destination {
     ) -> SLSOutput.Request? {
         let blocks: [StoredBlock]
         do throws(QueueError) {
-            blocks =
-                if let recent = lease.packet.recent { recent } else {
-                    try surroundings.source.blocks(of: lease.packet)
-                }
+            // Asked for also when it is here: the queue may want it back.
+            blocks = try surroundings.source.blocks(of: lease.packet)
         } catch {
             switch error.kind {
             case .corrupt: voided(outlet, error.description)

@@ -63,6 +63,7 @@ package final class Forwarder: Sendable {
         let parts = Array(zip(outputs, statuses))
         for output in outputs { warnOfPlainText(output.settings) }
         surroundings.source.deliver { packets in mailbox.post(.packets(packets)) }
+        surroundings.source.recallPackets { packets in mailbox.post(.recalled(packets)) }
         surroundings.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }
         surroundings.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
         let worker = try Worker("delivery") {

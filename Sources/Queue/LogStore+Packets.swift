@@ -13,13 +13,23 @@ extension LogStore: PacketSource {
         door.post(.retire(receiver))
     }
 
+    package func recallPackets(
+        to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void
+    ) {
+        door.post(.recall(receiver))
+    }
+
+    package func giveBack(_ packet: SealedPacket) {
+        door.post(.recalled(packet.number))
+    }
+
     package func request(_ count: Int, for outlet: Outlet) {
         door.post(.request(count, outlet))
     }
 
     package func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
-        if door.recalls.contains(packet.number) {
-            door.post(.unreadable(packet.number))
+        if door.recalls.contains(packet.number) || door.goesElsewhere(packet.stream) {
+            door.post(.recalled(packet.number))
             throw QueueError(.withdrawn, "packet \(packet.number) is taken back by the queue.")
         }
         if let recent = packet.recent { return recent }

@@ -61,6 +61,7 @@ package final class LogStore: Sendable {
     /// there are any. Takes effect for what is stored and sealed next.
     package func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds? = nil) {
         door.post(.apply(rules, bounds))
+        door.setAddresses(rules)
     }
 
     /// Commits what waits, moves the log into the database and closes it. Whoever comes later is refused.

@@ -19,6 +19,14 @@ package protocol PacketSource: Sendable {
     /// asked of them. They are announced again with their next log.
     func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
 
+    /// Where packets are named that the queue wants back, by the outlet they were handed over for: they grew too
+    /// old, or go elsewhere. Those that no request carries are to be given back; the others at their next attempt,
+    /// when `blocks` says so. The receiver is called on the queue's thread.
+    func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void)
+
+    /// A recalled packet that no request carries: forget it.
+    func giveBack(_ packet: SealedPacket)
+
     /// Raises by `count` how many packets of an outlet, of those that were announced, may be handed over; no more
     /// than 4096 are remembered. Packets sealed in an earlier life come first, then streams that reached their
     /// size or age, oldest first, and with all of them in turn pieces of refused packets.

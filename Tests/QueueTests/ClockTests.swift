@@ -64,4 +64,36 @@ import Testing
         wait(70)
         store.wait { $0.ledger.expired == 10 }
     }
+
+    @Test(
+        "A step is remembered when the queue is read anew, and in the next life",
+        arguments: [false, true]
+    )
+    func remembered(isRestart: Bool) throws {
+        var store = try open(at: 1_800_000_000)
+        defer { store.close() }
+        _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
+        target.withLock { $0 = WallTime(seconds: 1_801_000_000) }
+        store.wait { $0.oldest == WallTime(seconds: 1_801_000_000) }
+        if isRestart {
+            store.close()
+            store = try open(at: 1_801_000_000)
+        } else {
+            var rules = DestinationRules()
+            rules.logstore = "x"
+            store.apply(["app": rules])
+            store.wait { status in
+                status.destinations["app"]?.outlets["x"] != nil || status.ledger.expired > 0
+            }
+        }
+        // Shown by the housekeeping that looks for what is too old.
+        store.wait { $0.oldest != nil || $0.ledger.expired > 0 }
+        #expect(store.status.ledger.expired == 0)
+        // What came since has stamps of the right time.
+        wait(40)
+        _ = store.store(Batch(stream: .named("b"), logs: logs(10..<15)))
+        wait(30)
+        store.wait { $0.ledger.expired > 0 }
+        #expect(store.status.ledger.expired == 10)
+    }
 }

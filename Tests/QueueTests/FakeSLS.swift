@@ -93,7 +93,8 @@ final class FakeSLS {
     private(set) var stored: [LogEntry] = []
     private(set) var requests = 0
     private(set) var refusals = 0
-    private(set) var packIDs: Set<String> = []
+    /// What came under each.
+    private var packs: [String: [Int]] = [:]
 
     static let reason = DeathReason(
         code: "PostBodyInvalid",
@@ -127,8 +128,10 @@ final class FakeSLS {
         let packet = consumer.next()[0]
         asked = 0
         requests += 1
-        #expect(packIDs.insert(packet.packID).inserted, "content changed under one pack id")
         let logs = try entries(store.blocks(of: packet))
+        let numbers = try logs.map(number)
+        let before = packs.updateValue(numbers, forKey: packet.packID)
+        #expect(before == nil || before == numbers, "content changed under one pack id")
         #expect(logs.count == packet.logCount)
         if logs.contains(where: refuses) {
             refusals += 1

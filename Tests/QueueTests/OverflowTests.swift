@@ -9,13 +9,14 @@ import Testing
 
     private func open(
         bytesMax: Int = 4 << 30,
+        journal: Journal = .silent,
         _ rules: (inout [String: DestinationRules]) -> Void
     ) throws -> LogStore {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = bytesMax
         for name in ["app", "other"] { configuration.destinations[name]?.overflow = .dropOldest }
         rules(&configuration.destinations)
-        return try LogStore(configuration, journal: .silent)
+        return try LogStore(configuration, journal: journal)
     }
 
     /// One log that takes some 600 bytes of the queue.
@@ -49,6 +50,109 @@ import Testing
         }
         #expect(store.status.ledger.dead == 20 && store.status.ledger.isClosed)
         #expect(expired(store, "app") > 20)
+    }
+
+    @Test("Where dead letters alone exceed the bound no log is dropped for it")
+    func nothingHelps() throws {
+        let store = try open { $0["app"]?.bytesMax = 40_000 }
+        defer { store.close() }
+        for number in 0..<20 { #expect(store.store(batch(number)) == .stored) }
+        for number in 20..<40 { #expect(store.store(dead(number)) == .stored) }
+        var lower = DestinationRules()
+        lower.overflow = .dropOldest
+        lower.bytesMax = 8000
+        store.apply(["app": lower])
+        #expect(store.store(batch(40)) == .refused(.destinationFull))
+        let ledger = store.status.ledger
+        #expect(ledger.expired == 0 && ledger.queued == 20 && ledger.dead == 20)
+    }
+
+    @Test("The same for the queue's bound")
+    func nothingHelpsTheQueue() throws {
+        let store = try open { _ in }
+        defer { store.close() }
+        for number in 0..<20 { #expect(store.store(batch(number)) == .stored) }
+        for number in 20..<40 { #expect(store.store(dead(number)) == .stored) }
+        var lower = DestinationRules()
+        lower.overflow = .dropOldest
+        let bounds = QueueBounds(
+            bytesMax: 8000,
+            ageMax: .seconds(3600),
+            freeBytesMin: 0,
+            deadLetterAgeMax: .seconds(3600)
+        )
+        store.apply(["app": lower], bounds)
+        #expect(store.store(batch(40)) == .refused(.full))
+        #expect(store.status.ledger.expired == 0 && store.status.ledger.queued == 20)
+    }
+
+    @Test("Logs that die make room as well, and never exceed the bound", arguments: [true, false])
+    func dying(isOwnBound: Bool) throws {
+        let store = try open(bytesMax: isOwnBound ? 4 << 30 : 20_000) {
+            if isOwnBound { $0["app"]?.bytesMax = 20_000 }
+            $0["app"]?.packet.logs = 1
+        }
+        defer { store.close() }
+        for number in 0..<40 { #expect(store.store(batch(number)) == .stored) }
+        let reason = DeathReason(code: "InvalidKey", message: "bad")
+        let consumer = Consumer(store)
+        for _ in 0..<40 {
+            store.request(1, for: "app")
+            store.settle()
+            while consumer.waiting > 0 { store.isolate(consumer.next()[0], because: reason) }
+            store.settle()
+            #expect(store.status.bytes <= 20_000)
+        }
+        #expect(store.status.ledger.dead > 10 && store.status.ledger.isClosed)
+    }
+
+    @Test("The journal names the bound to raise", arguments: [true, false])
+    func remedy(isOwnBound: Bool) throws {
+        let lines = Awaited<[UInt8]>()
+        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
+        let store = try open(bytesMax: isOwnBound ? 4 << 30 : 20_000, journal: journal) {
+            if isOwnBound { $0["app"]?.bytesMax = 20_000 }
+        }
+        defer { store.close() }
+        for number in 0..<60 { #expect(store.store(batch(number)) == .stored) }
+        // A queue that is full says so itself, at once.
+        var said = ""
+        while !said.contains("oldest made room") {
+            said = String(decoding: lines.take(1)[0], as: UTF8.self)
+        }
+        #expect(said.contains("raise queue.max_bytes") == !isOwnBound)
+        #expect(said.contains("raise the destination's max_bytes") == isOwnBound)
+    }
+
+    @Test("After a bound was lowered rows go in steps of a bounded time, until it holds")
+    func steps() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.durability = .normal
+        configuration.destinations["app"]?.overflow = .dropOldest
+        let owner = try QueueOwner(
+            configuration,
+            QueueDoor(configuration),
+            .started(),
+            .silent
+        )
+        let store = try #require(owner.store)
+        let keys = (0..<500).map { StreamKey.named("\($0)") }
+        for round in 0..<30 {
+            #expect(try store.stage(keys.map { Batch(stream: $0, logs: logs([round])) }) == nil)
+            try store.writeStaged()
+            try store.commit()
+        }
+        configuration.bytesMax = 400_000
+        store.apply(configuration)
+        var longest = Duration.zero
+        repeat {
+            let start = Moment.now
+            owner.turn()
+            longest = max(longest, .now - start)
+        } while store.needsRoom
+        #expect(store.bytes <= 400_000 && store.rows > 500 && store.imbalances().isEmpty)
+        // Much more than a step may take, since the machine may be busy.
+        #expect(longest < .milliseconds(500))
     }
 
     @Test("A destination pays for its own bound alone")

@@ -86,6 +86,17 @@ struct Leases {
         while let lease = aside.popLast() { line(up: lease) }
     }
 
+    /// Takes out those of the packets that wait here.
+    mutating func takeOut(_ numbers: Set<Int64>) -> [Lease] {
+        func isMeant(_ lease: Lease) -> Bool { numbers.contains(lease.packet.number) }
+        let taken = (returned + fresh + aside).filter(isMeant)
+        guard !taken.isEmpty else { return [] }
+        returned.removeAll(where: isMeant)
+        fresh.removeAll(where: isMeant)
+        aside.removeAll(where: isMeant)
+        return taken
+    }
+
     /// Somebody keeps the packet for a time.
     mutating func keptBack(_ lease: Lease) {
         inFlight -= 1

@@ -17,10 +17,13 @@ extension Steering {
         let changed = after.destinations.filter { !before.destinations.contains($0) }
         // Those that deliver with another credential from now on must find it.
         useCredentials(before.credentials.merging(after.credentials) { _, new in new })
+        // Before delivery goes on with other settings: nothing may be sent where it does not go any more.
+        store.apply(after.queueRules, after.queueBounds)
         do throws(DeliveryError) {
             try forwarder.reconfigure(changed.map(\.deliverySettings))
         } catch {
             useCredentials(before.credentials)
+            store.apply(before.queueRules, before.queueBounds)
             journal.error(
                 "the new configuration is refused, the gateway goes on with the one it has",
                 ["problem": error.description]
@@ -31,7 +34,6 @@ extension Steering {
         configuration.withLock { $0 = running }
         useCredentials(running.credentials)
         forwarder.credentialsChanged()
-        store.apply(running.queueRules, running.queueBounds)
         devices.routes.replace(RoutingTable(running))
         journal.level = running.log.level
         let main = running.admin.token ?? adminSecret

@@ -1,7 +1,7 @@
 extension QueueOwner {
     /// Told twice, a packet must not be handed over twice.
     func noteRelane(_ number: Int64) {
-        if handed.contains(number) { relanes.insert(number) }
+        if handed[number] != nil { relanes.insert(number) }
     }
 
     func relane(in store: OpenStore) throws(SQLiteError) {
@@ -10,14 +10,14 @@ extension QueueOwner {
 
     /// Nothing of it is on the disk: a store that is opened anew finds a packet that nobody holds.
     func postpone(_ number: Int64) {
-        if handed.remove(number) != nil { store?.postpone(number) }
+        if handed.removeValue(forKey: number) != nil { store?.postpone(number) }
     }
 
     /// After a commit.
     func settleRelanes() {
         guard !relanes.isEmpty else { return }
         counts.relanes += relanes.count
-        handed.subtract(relanes)
+        takenBack(relanes)
         relanes.removeAll()
     }
 }

@@ -4,6 +4,7 @@ enum Message: Sendable {
     case deliver(@Sendable ([SealedPacket]) -> Void)
     case announce(@Sendable ([Outlet]) -> Void)
     case retire(@Sendable ([Outlet]) -> Void)
+    case recall(@Sendable ([Outlet: Set<Int64>]) -> Void)
     case request(Int, Outlet)
     case acknowledge(Int64)
     case isolate(Int64, DeathReason)
@@ -17,6 +18,8 @@ enum Message: Sendable {
     case apply([String: DestinationRules], QueueBounds?)
     /// Delivery could not read this packet.
     case unreadable(Int64)
+    /// Delivery has learned that the packet is recalled.
+    case recalled(Int64)
     case stop
 }
 

@@ -13,6 +13,10 @@ final class QueueDoor: Sendable {
     /// Packets that delivery is to give back.
     let recalls = Recalls()
 
+    /// Where all logs of a destination go. Known before the owner has moved what waits, so that nothing is sent
+    /// under a name that holds no more.
+    private let addresses = Locked<[String: String]>([:])
+
     /// Of the queue, and whether that of some destination differs: only then is the table looked at.
     private let admissionCode = Atomic<UInt8>(0)
     private static let differs: UInt8 = 0x80
@@ -57,6 +61,14 @@ final class QueueDoor: Sendable {
             defer { names = [] }
             return names
         }
+    }
+
+    func setAddresses(_ rules: [String: DestinationRules]) {
+        addresses.withLock { $0 = rules.compactMapValues(\.logstore) }
+    }
+
+    func goesElsewhere(_ stream: StreamKey) -> Bool {
+        addresses.withLock { $0[stream.destination].map { $0 != stream.logstore } ?? false }
     }
 
     /// Raw bytes of batches that are not committed yet, and of the streams they name.

@@ -28,14 +28,19 @@ extension QueueOwner {
     /// later: after a failed sync the kernel may have dropped what it could not write, so neither SQLite's
     /// memory nor a second sync can be trusted.
     func failed(_ error: SQLiteError) {
-        let problem = QueueError(diagnosed(error), path: directory.database)
+        // What cannot be read twice will not be read the third time.
+        if error.kind == .corrupt || (error.isUnreadable && wasUnreadable) { damage = error }
+        wasUnreadable = error.isUnreadable
+        close(because: QueueError(diagnosed(error), path: directory.database))
+    }
+
+    /// Until it can be opened again.
+    func close(because problem: QueueError) {
         if self.problem == nil {
             journal.error("queue cannot be written", ["reason": problem])
         }
         self.problem = problem
-        // What cannot be read twice will not be read the third time.
-        if error.kind == .corrupt || (error.isUnreadable && wasUnreadable) { damage = error }
-        wasUnreadable = error.isUnreadable
+        losses = Losses()
         counts.failures += 1
         store?.database.rollBack()
         store = nil
@@ -111,10 +116,12 @@ extension QueueOwner {
             directory.database,
             configuration,
             now: clock.now,
-            handed: handed
+            handed: Set(handed.keys),
+            ages: ages
         )
-        // What a salvage could not save will not be acknowledged.
-        handed.formIntersection(store.packets.keys)
+        ages = store.ages
+        compareHanded(with: store)
+        departures.tryAgain()
         report(recovery)
         self.store = store
         try measureRoom(store)

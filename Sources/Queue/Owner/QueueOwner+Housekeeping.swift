@@ -30,7 +30,7 @@ extension QueueOwner {
         let wasIdle = counts.commits == commitsBefore
         try measureRoom(store)
         let step = clock.follow()
-        if step != .zero { store.clockStepped(by: step) }
+        if step != .zero { try follow(step, in: store) }
         try store.forgetRepeats()
         try store.giveBack()
         if !store.isExpiring {
@@ -51,6 +51,12 @@ extension QueueOwner {
         commitsBefore = counts.commits
         survey = store.survey(demand)
         publish()
+    }
+
+    private func follow(_ step: Duration, in store: OpenStore) throws(SQLiteError) {
+        // Kept also when this transaction fails: nobody will tell of the step again.
+        defer { ages = store.ages }
+        try store.clockStepped(by: step)
     }
 
     private func checkpoint(_ store: OpenStore) throws(SQLiteError) {

@@ -11,16 +11,19 @@ extension QueueOwner {
             case .acknowledge(let number): acknowledged.append(number)
             case .unreadable(let number):
                 // Told twice, a packet must not be handed over twice.
-                if handed.contains(number) { unreadable.insert(number) }
+                if handed[number] != nil { unreadable.insert(number) }
+            case .recalled(let number):
+                if handed[number] != nil { recalled.insert(number) }
             case .flush(let name): flushes.append(name)
             case .apply(let rules, let bounds): apply(rules, bounds)
             case .announce(let receiver): announceAll(to: receiver)
             case .retire(let receiver): retiredReceiver = receiver
+            case .recall(let receiver): recallReceiver = receiver
             case .request(let count, let outlet): request(count, for: outlet)
             case .isolate(let number, let reason):
-                if handed.contains(number) { departures.isolate(number, because: reason) }
+                if handed[number] != nil { departures.isolate(number, because: reason) }
             case .discard(let number, let reason):
-                if handed.contains(number) { departures.discards.append((number, reason)) }
+                if handed[number] != nil { departures.discards.append((number, reason)) }
             case .letters(let request): take(request)
             case .decision(let request): take(request)
             case .relane(let number): noteRelane(number)

@@ -3,23 +3,22 @@ import System
 extension QueueOwner {
     /// After a commit: logs that made room for others are gone for good.
     func countDropped(in store: OpenStore) {
-        for (name, logs) in store.dropped {
-            counts.dropped[name, default: 0] += logs
-            droppedUnsaid[name, default: 0] += logs
+        for (overflowed, logs) in store.dropped {
+            counts.dropped[overflowed.destination, default: 0] += logs
         }
+        droppedUnsaid.add(store.dropped)
         store.dropped.removeAll(keepingCapacity: true)
     }
 
     /// Says once a minute, for each destination, how many that were.
     func announceDropped() {
-        for (name, logs) in droppedUnsaid where nextDropped[name, default: .now] <= .now {
-            droppedUnsaid[name] = nil
-            nextDropped[name] = .now + .seconds(60)
+        for (overflowed, logs) in droppedUnsaid.takeDue(.now) {
+            let key = overflowed.isOwnBound ? "the destination's max_bytes" : "queue.max_bytes"
             journal.warning(
                 "logs expired: the oldest made room for new ones",
                 [
-                    "destination": name, "logs": logs,
-                    "remedy": "see why logs do not leave, or raise queue.max_bytes",
+                    "destination": overflowed.destination, "logs": logs,
+                    "remedy": "see why logs do not leave, or raise \(key)",
                 ]
             )
         }

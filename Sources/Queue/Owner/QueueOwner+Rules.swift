@@ -8,14 +8,9 @@ extension QueueOwner {
         if let bounds { new.apply(bounds) }
         let moved = store?.moved(by: new) ?? []
         configuration = new
-        guard let store, !moved.isEmpty else {
+        guard !moved.isEmpty else {
             store?.apply(new)
             return
-        }
-        // Delivery has these under a name that holds no more.
-        for number in handed {
-            guard let packet = store.packets[number] else { continue }
-            if moved.contains(packet.stream.key.destination) { door.recalls.insert(number) }
         }
         reread()
     }
@@ -26,10 +21,9 @@ extension QueueOwner {
         store = nil
         do {
             try open()
+            publish()
         } catch {
-            problem = error
-            retry.failed()
+            close(because: error)
         }
-        publish()
     }
 }

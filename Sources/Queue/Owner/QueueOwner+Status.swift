@@ -48,7 +48,7 @@ extension QueueOwner {
             status.repeats.forgottenEarly = counts.forgottenEarly
             status.ledgerImbalances = counts.ledgerImbalances
             status.isolations = departures.isolationsDone
-            status.isolationsWaiting = departures.isolations.count
+            status.isolationsWaiting = departures.isolationCount
             // While the store is closed its last state stands.
             guard let store else { return }
             status.bytes = store.bytes

@@ -8,6 +8,7 @@ extension QueueOwner {
         do throws(SQLiteError) {
             for number in acknowledged { try store.acknowledge(number) }
             for number in unreadable { try takeBack(number, in: store) }
+            for number in recalled { try handOverAgain(number, in: store) }
             try takeDepartures(in: store)
             try changeLetters(in: store)
             try decide(in: store)
@@ -71,12 +72,7 @@ extension QueueOwner {
 
     func mend(_ number: Int64, in store: OpenStore) throws(SQLiteError) {
         let lost = try store.mend(number)
-        guard lost > 0 else { return }
-        counts.lostLogs += lost
-        journal.error(
-            "logs changed on the disk and are discarded",
-            ["packet": number, "logs": lost]
-        )
+        if lost > 0 { losses.damaged.append((number, lost)) }
     }
 
     private func commit(_ store: OpenStore) throws(SQLiteError) {
@@ -92,17 +88,25 @@ extension QueueOwner {
 
     /// The transaction is durable: what was asked for is done.
     private func settle(_ sealed: [SealedPacket]) {
-        handed.subtract(acknowledged)
-        handed.subtract(unreadable)
+        takenBack(acknowledged)
+        takenBack(unreadable)
+        takenBack(recalled)
         acknowledged.removeAll(keepingCapacity: true)
         unreadable.removeAll(keepingCapacity: true)
+        recalled.removeAll(keepingCapacity: true)
         flushes.removeAll(keepingCapacity: true)
         settleDepartures()
+        settleLosses()
         door.recalls.keep(handed)
         for packet in sealed {
-            handed.insert(packet.number)
+            handed[packet.number] = packet.stream.outlet
             demand.meet(packet.stream.outlet)
         }
+    }
+
+    /// Delivery holds them no more.
+    func takenBack(_ numbers: some Sequence<Int64>) {
+        for number in numbers { handed[number] = nil }
     }
 
     func answer(_ append: Append, _ outcome: AppendOutcome) {

@@ -29,6 +29,7 @@ final class QueueOwner {
     var appends = Fifo<Append>()
     var acknowledged: [Int64] = []
     var unreadable: Set<Int64> = []
+    var recalled: Set<Int64> = []
     var relanes: Set<Int64> = []
     var flushes: [String] = []
     var demand = Demand()
@@ -37,6 +38,9 @@ final class QueueOwner {
     var outlets: Set<Outlet> = []
     var outletReceiver: (@Sendable ([Outlet]) -> Void)?
     var retiredReceiver: (@Sendable ([Outlet]) -> Void)?
+    /// Packets of which delivery was not told yet that they are recalled.
+    var recallsUnsaid: [Outlet: Set<Int64>] = [:]
+    var recallReceiver: (@Sendable ([Outlet: Set<Int64>]) -> Void)?
     var departures = Departures()
     var letters = LetterWork()
     var decisions = DecisionWork()
@@ -51,12 +55,15 @@ final class QueueOwner {
     var announcedFull: Set<String> = []
     var nextCrowded: [String: Moment] = [:]
     var nextWarningOf: [String: Moment] = [:]
-    var droppedUnsaid: [String: Int] = [:]
-    var nextDropped: [String: Moment] = [:]
-    var expiredUnsaid: [String: Int] = [:]
-    var expiredLettersUnsaid: [String: Int] = [:]
-    /// Packets that delivery holds.
-    var handed: Set<Int64> = []
+    var droppedUnsaid = Unsaid<Overflowed>()
+    var expiredUnsaid = Unsaid<String>()
+    var expiredLettersUnsaid = Unsaid<String>()
+    /// Of the transaction at hand.
+    var losses = Losses()
+    /// Packets that delivery holds, and for which logstore.
+    var handed: [Int64: Outlet] = [:]
+    /// As of the store that was open last.
+    var ages: AgeBasis?
     var lastCommit = Moment(nanoseconds: 0)
     /// As last looked up, for the status.
     var survey: [String: Survey] = [:]

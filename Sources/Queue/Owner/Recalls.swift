@@ -1,8 +1,8 @@
 import System
 
 /// Packets that delivery holds and is to give back instead of sending them again: they grew too old, or go
-/// elsewhere. It is told when it asks for the content of one, which it does before each further attempt, and so never
-/// while one is under way.
+/// elsewhere. It is told, and once more when it asks for the content of one, which it does before each attempt; so it
+/// never gives one back while one is under way.
 final class Recalls: Sendable {
     private let numbers = Locked<Set<Int64>>([])
 
@@ -15,10 +15,39 @@ final class Recalls: Sendable {
     }
 
     /// Those that delivery does not hold any more are back.
-    func keep(_ held: Set<Int64>) {
+    func keep(_ held: [Int64: Outlet]) {
         numbers.withLock { numbers in
             guard !numbers.isEmpty else { return }
-            numbers.formIntersection(held)
+            numbers = numbers.filter { held[$0] != nil }
         }
+    }
+}
+
+extension QueueOwner {
+    /// Delivery has the packet for that outlet.
+    func recall(_ number: Int64, _ outlet: Outlet) {
+        door.recalls.insert(number)
+        recallsUnsaid[outlet, default: []].insert(number)
+    }
+
+    /// A store was opened: packets that delivery holds may be gone, or go elsewhere.
+    func compareHanded(with store: OpenStore) {
+        for (number, outlet) in handed {
+            guard let packet = store.packets[number] else {
+                // What a salvage could not save will not be acknowledged.
+                handed[number] = nil
+                continue
+            }
+            // Delivery has it under a name that holds no more.
+            if packet.stream.outlet.name != outlet { recall(number, outlet) }
+        }
+        sayRecalls()
+    }
+
+    /// While an outlet may not send it asks for no content, and would keep its packets for as long.
+    func sayRecalls() {
+        guard !recallsUnsaid.isEmpty else { return }
+        recallReceiver?(recallsUnsaid)
+        recallsUnsaid.removeAll()
     }
 }

@@ -11,6 +11,10 @@ struct Fifo<Element> {
         elements.append(element)
     }
 
+    func count(where isMeant: (Element) -> Bool) -> Int {
+        elements[head...].count { $0.map(isMeant) ?? false }
+    }
+
     /// Returns those that are removed.
     mutating func removeAll(where isUnwanted: (Element) -> Bool) -> [Element] {
         let all = elements[head...].compactMap(\.self)

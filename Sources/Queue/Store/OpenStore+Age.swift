@@ -16,25 +16,55 @@ extension OpenStore {
 
     /// The same of anything else that has a number of ours.
     func begin(_ received: WallTime, number: Int64) -> WallTime {
-        if received < Self.leastTime { return since }
-        return number <= inherited ? min(received + stepped, since) : received
+        if received < Self.leastTime { return ages.since }
+        guard number <= ages.inherited else { return received }
+        let step = number <= ages.steppedThrough ? ages.stepped : .zero
+        return min(received + step, ages.since)
     }
 
     /// Everything stored so far has the stamps of another clock, an earlier life's or that before a step.
     func inherit() {
-        inherited = ids.last
-        since = now()
+        ages.inherited = ids.last
+        ages.since = now()
     }
 
     /// The clock was stepped: ages go on as they were, and no stream waits for a time that was taken back.
-    func clockStepped(by step: Duration) {
+    func clockStepped(by step: Duration) throws(SQLiteError) {
         inherit()
         // Backwards says nothing about who was right before.
         let forward = max(step, .zero)
-        stepped += forward
+        if forward > .zero {
+            ages.step(by: forward)
+            try ages.save(in: database)
+        }
         for stream in everyStream {
-            stream.oldest = min(stream.oldest + forward, since)
+            stream.oldest = min(stream.oldest + forward, ages.since)
         }
         scheduleAnew()
+    }
+
+    /// At a start ages go on from what was saved; when the queue is read anew, from what was `known`, since the
+    /// clock is the same.
+    func recoverAges(_ known: AgeBasis?) throws(SQLiteError) {
+        let saved = try AgeBasis(database)
+        if let known {
+            ages = known
+            // What a salvage lost may have had the highest numbers, which then are given out again.
+            ages.inherited = min(ages.inherited, ids.last)
+            ages.steppedThrough = min(ages.steppedThrough, ids.last)
+        } else {
+            ages = saved
+            inherit()
+        }
+        // Once nothing is left of what was stamped before, the next step begins a sum of its own.
+        if ages.stepped > .zero, try !database.hasAny(upTo: ages.steppedThrough) {
+            ages.stepped = .zero
+            ages.steppedThrough = 0
+        }
+        guard
+            ages.stepped.components.seconds != saved.stepped.components.seconds
+                || ages.steppedThrough != saved.steppedThrough
+        else { return }
+        try ages.save(in: database)
     }
 }

@@ -10,10 +10,11 @@ extension OpenStore {
         var portion = DeadQueries.Portion(letters: most, bytes: 4 << 20)
         // As of rows, see `begin`: what has the stamps of another clock began its age with this one at the
         // latest, and stamps of a clock that was not set say nothing.
-        let isAnyInherited = since <= due
+        let isAnyInherited = ages.since <= due
         if isAnyInherited {
             let all = DeadLetterFilter()
-            _ = try database.dead.queries.letters(matching: all, after: 0, through: inherited) {
+            _ = try database.dead.queries.letters(matching: all, after: 0, through: ages.inherited)
+            {
                 portion.take($0)
             }
         }
@@ -21,8 +22,8 @@ extension OpenStore {
         if first <= due, !portion.isFull {
             try database.dead.letters(
                 diedIn: first...due,
-                inherited: inherited,
-                inheritedUntil: isAnyInherited ? WallTime(nanoseconds: .min) : due - stepped
+                inherited: isAnyInherited ? ages.inherited : ages.steppedThrough,
+                inheritedUntil: isAnyInherited ? WallTime(nanoseconds: .min) : due - ages.stepped
             ) { portion.take($0) }
         }
         hasExpiredLetters = portion.isFull

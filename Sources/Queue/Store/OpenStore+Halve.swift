@@ -3,26 +3,32 @@ import System
 
 extension OpenStore {
     /// Cuts a packet of several logs into two: between two rows when it has them, for then nothing needs to
-    /// be written but the packets, else through its row.
-    func halve(_ rows: [OpenRow], of packet: QueuedPacket) throws(SQLiteError) {
+    /// be written but the packets, else through its row. That adds one, and so waits for room as what dies does.
+    func halve(
+        _ rows: [OpenRow],
+        of packet: QueuedPacket,
+        room: Int
+    ) throws(SQLiteError) -> IsolationOutcome {
         let stream = packet.stream
+        let halves = rows.count == 1 ? try halves(of: rows[0]) : []
+        let growth = halves.reduce(-packet.bytes) { $0 + $1.payload.count + Self.rowOverhead }
+        guard halves.isEmpty || growth <= room else { return .waits(for: growth) }
         try withdraw(packet)
         weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
         var first = PacketCut(.unlimited)
         var second = PacketCut(.unlimited)
-        if rows.count > 1 {
+        if halves.count == 2 {
+            let (front, back) = try replace(rows[0], by: halves, of: stream)
+            _ = first.take(front)
+            _ = second.take(back)
+        } else {
             let middle = Self.middle(of: rows.map(\.record.logs))
             for row in rows[..<middle] { _ = first.take(row.record) }
             for row in rows[middle...] { _ = second.take(row.record) }
-        } else {
-            for row in rows {
-                let (front, back) = try cut(row, of: stream)
-                _ = first.take(front)
-                _ = second.take(back)
-            }
         }
         try enterPiece(second, of: stream)
         try enterPiece(first, of: stream)
+        return .done
     }
 
     /// Behind which of several rows about half of the logs are.
@@ -39,18 +45,30 @@ extension OpenStore {
         return best
     }
 
-    private func cut(
+    /// Logs that will be a row, and what is stored of them.
+    private struct Half {
+        let logs: EncodedLogs
+        let payload: [UInt8]
+    }
+
+    private func halves(of row: OpenRow) throws(SQLiteError) -> [Half] {
+        let halves = (try? row.logs.pieces(atMost: .max, logs: (row.logs.count + 1) / 2)) ?? []
+        guard halves.count == 2 else { throw .damage("row \(row.record.id) cannot be cut") }
+        return halves.map { Half(logs: $0, payload: LZ4.compress($0.bytes)) }
+    }
+
+    private func replace(
         _ row: OpenRow,
+        by halves: [Half],
         of stream: QueuedStream
     ) throws(SQLiteError) -> (RowRecord, RowRecord) {
         let id = row.record.id
-        let halves = (try? row.logs.pieces(atMost: .max, logs: (row.logs.count + 1) / 2)) ?? []
-        guard halves.count == 2 else { throw .damage("row \(id) cannot be cut") }
+        let (front, back) = (halves[0], halves[1])
         try database.removeRows(of: stream.id, id...id)
-        let second = try numberForHalf(id + Int64(halves[0].count), of: row, stream)
+        let second = try numberForHalf(id + Int64(front.logs.count), of: row, stream)
         return (
-            try write(halves[0], number: id, insteadOf: row, stream),
-            try write(halves[1], number: second, insteadOf: row, stream)
+            try write(front.logs, front.payload, number: id, insteadOf: row, stream),
+            try write(back.logs, back.payload, number: second, insteadOf: row, stream)
         )
     }
 

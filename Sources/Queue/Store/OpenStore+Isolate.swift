@@ -11,7 +11,7 @@ enum IsolationOutcome {
 }
 
 extension OpenStore {
-    /// See `PacketSource.isolate`. A packet that is not here was dealt with before. What dies adds no more than
+    /// See `PacketSource.isolate`. A packet that is not here was dealt with before. It adds no more than
     /// `room` to the bounds.
     func isolate(
         _ number: Int64,
@@ -27,7 +27,7 @@ extension OpenStore {
         guard rows.count == packet.rowCount else { return .damaged }
         var outcome = try takeOutLate(rows, of: packet, reason, room: room)
         if outcome == nil, packet.record.logs > 1 {
-            try halve(rows, of: packet)
+            outcome = try halve(rows, of: packet, room: room)
         } else if outcome == nil {
             outcome = try die(rows, of: packet, reason, room: room)
         }
@@ -63,11 +63,11 @@ extension OpenStore {
     /// Writes logs of a row that was removed as a row at its place in the stream.
     func write(
         _ logs: EncodedLogs,
+        _ payload: [UInt8],
         number: Int64,
         insteadOf row: OpenRow,
         _ stream: QueuedStream
     ) throws(SQLiteError) -> RowRecord {
-        let payload = LZ4.compress(logs.bytes)
         let record = RowRecord(
             id: number,
             logs: logs.count,

@@ -2,12 +2,14 @@ import System
 
 extension OpenStore {
     /// Opens the database, brings it to this version and reads what the owner must know. Of the packets,
-    /// delivery holds those `handed` already; the others are handed over first.
+    /// delivery holds those `handed` already; the others are handed over first. Ages are known in this life already
+    /// unless it begins.
     static func open(
         _ path: String,
         _ configuration: QueueConfiguration,
         now: @escaping @Sendable () -> WallTime,
-        handed: Set<Int64>
+        handed: Set<Int64>,
+        ages: AgeBasis? = nil
     ) throws(SQLiteError) -> (OpenStore, Recovery) {
         let (connection, isNew) = try connect(path, configuration)
         let database: QueueDatabase
@@ -18,7 +20,7 @@ extension OpenStore {
             throw error.kind == .full || isNew ? error : .damage("\(error)")
         }
         let store = OpenStore(database, configuration, now: now)
-        return (store, try store.recover(handed: handed))
+        return (store, try store.recover(handed: handed, ages: ages))
     }
 
     /// Opens or creates a database of this version.

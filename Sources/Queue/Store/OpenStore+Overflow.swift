@@ -7,24 +7,32 @@ extension OpenStore {
     /// A destination pays for its own bound alone. For the queue's the one pays that has most waiting: whoever
     /// floods the queue so pays for that himself, and who sends little keeps what he has.
     ///
-    /// A transaction drops a bounded number of rows, so that one after a bound was lowered does not take long;
-    /// but always more than came. `needsRoom` tells when there is more to do.
+    /// Nothing is dropped where that does not help, because dead letters and packets alone exceed the bound.
+    ///
+    /// A transaction drops for a bounded time, so that one after a bound was lowered does not take long; but
+    /// always more than came. `needsRoom` tells when there is more to do.
     func makeRoom(rowsAdded: Int) throws(SQLiteError) {
-        var left = 2 * rowsAdded + Self.droppedRowsMax
+        var effort = DropEffort(least: 2 * rowsAdded + 1)
         for destination in destinations.values where destination.rules.overflow == .dropOldest {
-            guard let most = destination.rules.bytesMax else { continue }
-            while destination.bytes > most, left > 0,
-                try dropOldest(of: destination, bytes: destination.bytes - most, &left)
+            guard let most = destination.rules.bytesMax,
+                destination.bytes - destination.waitingBytes <= most
+            else { continue }
+            while destination.bytes > most, effort.mayGoOn(),
+                try dropOldest(of: destination, bytes: destination.bytes - most, &effort, own: true)
             {}
         }
-        while bytes > configuration.bytesMax, left > 0, let (destination, lead) = mostWaiting() {
-            let excess = bytes - configuration.bytesMax
-            guard try dropOldest(of: destination, bytes: min(excess, lead), &left) else { break }
+        if bytes > configuration.bytesMax, bytes - droppableBytes <= configuration.bytesMax {
+            while bytes > configuration.bytesMax, effort.mayGoOn(),
+                let (destination, lead) = mostWaiting()
+            {
+                let wanted = min(bytes - configuration.bytesMax, lead)
+                guard try dropOldest(of: destination, bytes: wanted, &effort, own: false) else {
+                    break
+                }
+            }
         }
-        needsRoom = left <= 0
+        needsRoom = effort.isOver
     }
-
-    private static let droppedRowsMax = 10_000
 
     /// What could be dropped for the queue's bound.
     var droppableBytes: Int {
@@ -51,11 +59,12 @@ extension OpenStore {
     }
 
     /// Drops rows of the stream that has the oldest, for as long as they are the oldest, until they have so many
-    /// bytes. False when nothing waits.
+    /// bytes or are many. False when nothing waits.
     private func dropOldest(
         of destination: QueuedDestination,
         bytes wanted: Int,
-        _ left: inout Int
+        _ effort: inout DropEffort,
+        own isOwnBound: Bool
     ) throws(SQLiteError) -> Bool {
         if destination.oldestFirst == nil {
             destination.oldestFirst = OldestFirst()
@@ -67,6 +76,7 @@ extension OpenStore {
         let next = destination.oldestFirst?.nextOldest() ?? WallTime(nanoseconds: .max)
         var wanted = wanted
         var isFirst = true
+        var left = DropEffort.rowsAtATime
         let logs = try drop(from: stream, &left) { row in
             defer {
                 isFirst = false
@@ -76,7 +86,8 @@ extension OpenStore {
         }
         destination.oldestFirst?.insert(stream)
         destination.hasDropped = true
-        dropped[destination.name, default: 0] += logs
+        effort.dropped += DropEffort.rowsAtATime - left
+        dropped[Overflowed(of: destination.name, isOwnBound: isOwnBound), default: 0] += logs
         return true
     }
 
@@ -89,5 +100,37 @@ extension OpenStore {
             }
             destination.hasDropped = false
         }
+    }
+}
+
+/// Whose logs an overflow dropped, and for which bound: its own or the queue's.
+struct Overflowed: Hashable {
+    let destination: String
+    let isOwnBound: Bool
+
+    init(of destination: String, isOwnBound: Bool) {
+        self.destination = destination
+        self.isOwnBound = isOwnBound
+    }
+}
+
+/// How many rows a transaction drops: so many at least, and more while it is quick.
+private struct DropEffort {
+    /// Between two looks at the time.
+    static let rowsAtATime = 256
+    private static let time = Duration.milliseconds(8)
+
+    private let least: Int
+    private let deadline = Moment.now + time
+    var dropped = 0
+    private(set) var isOver = false
+
+    init(least: Int) {
+        self.least = least
+    }
+
+    mutating func mayGoOn() -> Bool {
+        isOver = dropped >= least && Moment.now >= deadline
+        return !isOver
     }
 }

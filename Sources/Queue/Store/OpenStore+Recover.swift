@@ -14,12 +14,12 @@ extension OpenStore {
     /// the number of rows, not with their bytes. Payloads have checksums and are checked when they are read.
     ///
     /// Packets that delivery holds already are `handed`; the others are handed over first.
-    func recover(handed: Set<Int64>) throws(SQLiteError) -> Recovery {
+    func recover(handed: Set<Int64>, ages: AgeBasis?) throws(SQLiteError) -> Recovery {
         try checkSize()
         // In one transaction: otherwise each of many small reads takes a lock of its own.
         try database.write()
         ids = IdentifierSupply(after: try IdentifierSupply.highest(database.connection))
-        inherit()
+        try recoverAges(ages)
         for (name, ledger) in try database.ledgers() { destination(name).ledger = ledger }
         try recoverProven()
         let records = try database.streams()
@@ -99,6 +99,22 @@ extension OpenStore {
             if !handed.contains(record.number) {
                 stream.outlet.sealedBefore.append(record.number)
             }
+        }
+        for destination in destinations.values {
+            for outlet in destination.outlets.values { takeTurns(outlet) }
+        }
+    }
+
+    /// Many packets of one log each are what is left of refused ones, and most of them will be refused again: they
+    /// must not go before all others.
+    private func takeTurns(_ outlet: QueuedOutlet) {
+        func isAlone(_ number: Int64) -> Bool { packets[number]?.record.logs == 1 }
+        guard outlet.sealedBefore.count(where: isAlone) > QueuedOutlet.roomWaitersMax else {
+            return
+        }
+        // Of one size the last comes first.
+        for number in outlet.sealedBefore.removeAll(where: isAlone).reversed() {
+            outlet.pieces.insert(number, logs: 1)
         }
     }
 

@@ -36,7 +36,7 @@ extension OpenStore {
         weighWaiting(stream.destination, bytes: waiting.bytes, rows: waiting.rows)
         try checkWeight()
         queued[stream.key.destination, default: 0] += Int64(waiting.logs)
-        stream.outlet.schedule(stream, since)
+        stream.outlet.schedule(stream, now())
     }
 }
 

@@ -63,7 +63,15 @@ extension OpenStore {
     ) throws(SQLiteError) {
         try database.removeRows(of: stream.id, row.record.id...row.record.id)
         if sifted.kept.count > 0 {
-            _ = rest.take(try write(sifted.kept, number: row.record.id, insteadOf: row, stream))
+            let payload = LZ4.compress(sifted.kept.bytes)
+            let kept = try write(
+                sifted.kept,
+                payload,
+                number: row.record.id,
+                insteadOf: row,
+                stream
+            )
+            _ = rest.take(kept)
         }
         stream.destination.change { ledger in
             ledger.queued -= Int64(sifted.dropped + sifted.dead.count)

@@ -17,8 +17,13 @@ extension OpenStore {
     }
 
     /// Bytes by which logs may grow by dying: a little more than the bounds, since what dies leaves the queue for
-    /// it.
+    /// it. Where the oldest logs make room they do so here too, and nothing exceeds the bound.
     func roomForDeaths(of destination: QueuedDestination) -> Int {
+        guard destination.rules.overflow == .reject else {
+            let all = configuration.bytesMax - bytes + droppableBytes
+            let most = destination.rules.bytesMax ?? .max
+            return min(all, most - (destination.bytes - destination.waitingBytes))
+        }
         func room(_ most: Int, _ bytes: Int) -> Int { most - bytes + most / 8 }
         let all = room(configuration.bytesMax, bytes)
         return min(all, destination.rules.bytesMax.map { room($0, destination.bytes) } ?? all)

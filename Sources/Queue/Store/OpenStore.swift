@@ -37,11 +37,8 @@ final class OpenStore {
     /// See `isLogCertain`.
     var foundLogIsMoved = false
 
-    /// Rows up to this one have the stamps of another clock.
-    var inherited: Int64 = 0
-    /// When this clock began to count, and by how much it was stepped forward in this life.
-    var since = WallTime(nanoseconds: 0)
-    var stepped = Duration.zero
+    /// The owner keeps it for the store that comes after this one.
+    var ages = AgeBasis()
 
     /// Free pages wait to be given back.
     var hasSpareSpace = false
@@ -56,8 +53,8 @@ final class OpenStore {
         !expiring.isEmpty || !expiringPackets.isEmpty || hasExpiredLetters
     }
 
-    /// Logs that an overflow dropped, by destination, since this was last looked at.
-    var dropped: [String: Int] = [:]
+    /// Logs that an overflow dropped since this was last looked at.
+    var dropped: [Overflowed: Int] = [:]
     /// A bound is exceeded, and more could be dropped.
     var needsRoom = false
 

@@ -14,6 +14,10 @@ final class MemorySource: PacketSource {
         var receiver: (@Sendable ([SealedPacket]) -> Void)?
         var announcer: (@Sendable ([Outlet]) -> Void)?
         var retirer: (@Sendable ([Outlet]) -> Void)?
+        var recaller: (@Sendable ([Outlet: Set<Int64>]) -> Void)?
+        /// Packets that are wanted back, and those that were given back.
+        var recalls: Set<Int64> = []
+        var givenBack: [Int64] = []
         var blocks: [Int64: [StoredBlock]] = [:]
         var acknowledged: [Int64] = []
         var isolated: [(packet: Int64, reason: DeathReason)] = []
@@ -168,7 +172,32 @@ final class MemorySource: PacketSource {
 
     func flush(_ destination: String) {}
 
+    /// Wants packets back; unless it is said delivery learns it when it asks for their content.
+    func recall(_ numbers: Set<Int64>, of outlet: Outlet, isSaid: Bool = true) {
+        let recaller = state.change { state in
+            state.recalls.formUnion(numbers)
+            return state.recaller
+        }
+        if isSaid { recaller?([outlet: numbers]) }
+    }
+
+    func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void) {
+        state.change { $0.recaller = receiver }
+    }
+
+    func giveBack(_ packet: SealedPacket) {
+        state.change { state in
+            state.givenBack.append(packet.number)
+            state.unsettled.remove(packet.number)
+        }
+    }
+
     func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock] {
+        guard !state.now.recalls.contains(packet.number) else {
+            giveBack(packet)
+            throw QueueError(.withdrawn, "packet \(packet.number) is taken back")
+        }
+        if let recent = packet.recent { return recent }
         let (blocks, isFailing) = state.change { state in
             state.reads += 1
             state.failingReads -= 1

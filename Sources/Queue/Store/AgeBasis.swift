@@ -1,0 +1,60 @@
+import System
+
+/// What is known of the clocks that stamped what is stored.
+struct AgeBasis: Equatable {
+    /// What has a number up to this one has the stamps of another clock.
+    var inherited: Int64 = 0
+    /// When this clock began to count.
+    var since = WallTime(nanoseconds: 0)
+    /// By how much the clock was stepped forward since what has a number up to `steppedThrough` was stamped, in
+    /// this life or an earlier one.
+    var stepped = Duration.zero
+    var steppedThrough: Int64 = 0
+
+    /// More is no step of a clock, and times plus this do not overflow.
+    private static let steppedMax = Duration.seconds(100 * 365 * 86_400)
+
+    mutating func step(by step: Duration) {
+        stepped = min(stepped + step, Self.steppedMax)
+        steppedThrough = inherited
+    }
+}
+
+// MARK: - On the disk
+
+extension AgeBasis {
+    private static let steppedSetting = "clock_stepped"
+    private static let throughSetting = "clock_stepped_through"
+
+    /// What an earlier life left of it.
+    init(_ database: QueueDatabase) throws(SQLiteError) {
+        let seconds = try database.integer(of: Self.steppedSetting)
+        stepped = min(max(.zero, .seconds(seconds)), Self.steppedMax)
+        steppedThrough = max(0, try database.integer(of: Self.throughSetting))
+    }
+
+    func save(in database: QueueDatabase) throws(SQLiteError) {
+        try database.write()
+        try database.save(stepped.components.seconds, as: Self.steppedSetting)
+        try database.save(steppedThrough, as: Self.throughSetting)
+    }
+}
+
+extension QueueDatabase {
+    /// A number that was saved; 0 where none was.
+    fileprivate func integer(of setting: String) throws(SQLiteError) -> Int64 {
+        try connection.integer(
+            "SELECT coalesce((SELECT value FROM settings WHERE name = '\(setting)'), 0)"
+        )
+    }
+
+    /// Whether a row or a dead letter has such a number.
+    func hasAny(upTo number: Int64) throws(SQLiteError) -> Bool {
+        try connection.integer(
+            """
+            SELECT EXISTS (SELECT 1 FROM rows WHERE id <= \(number))
+                OR EXISTS (SELECT 1 FROM dead WHERE id <= \(number))
+            """
+        ) != 0
+    }
+}

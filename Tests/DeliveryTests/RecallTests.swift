@@ -1,0 +1,55 @@
+import Queue
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+/// Packets that the queue wants back.
+@Suite(.timeLimit(.minutes(1))) struct RecallTests {
+    private let outlet = Outlet(destination: "app", logstore: "app-log")
+
+    /// A destination that waits for its credential with packets that it was given before.
+    private func waiting(_ source: MemorySource, _ server: ScriptedServer) throws -> Rig {
+        let rig = try Rig(source, server) { $0.probeWaits = PauseTests.quick }
+        for number in 1...3 as ClosedRange<Int64> { source.offer(number) }
+        #expect(server.requests.wait { !$0.isEmpty })
+        rig.credential.withLock { $0 = nil }
+        rig.forwarder.credentialsChanged()
+        #expect(
+            eventually {
+                if case .waitingForCredential = rig.status.state { true } else { false }
+            }
+        )
+        return rig
+    }
+
+    @Test("A packet that came with its content is not sent when it was recalled meanwhile")
+    func recent() throws {
+        let source = try MemorySource()
+        let rig = try Rig(source, ScriptedServer(), credential: nil)
+        source.recall([1], of: outlet, isSaid: false)
+        source.offer(1)
+        source.offer(2)
+        rig.credential.withLock { $0 = Samples.credential }
+        rig.forwarder.credentialsChanged()
+        #expect(source.state.wait { $0.acknowledged == [2] })
+        #expect(source.state.wait { $0.givenBack == [1] })
+        rig.stop()
+    }
+
+    @Test("While nothing may be sent, what is recalled is given back without an attempt")
+    func idle() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, _ in .answer(401, code: "Unauthorized") }
+        let rig = try waiting(source, server)
+        #expect(eventually { rig.status.inFlight == 0 })
+        let held = source.state.now.unsettled
+        #expect(!held.isEmpty)
+        let requests = server.requests.now.count
+        source.recall(held, of: outlet)
+        #expect(source.state.wait { Set($0.givenBack) == held })
+        #expect(server.requests.now.count == requests)
+        rig.stop()
+    }
+}
