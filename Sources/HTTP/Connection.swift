@@ -14,6 +14,8 @@ final class Connection {
         case body
         /// The handler has the request. What the client sends meanwhile stays in the kernel.
         case answering
+        /// The body of the answer comes as its writer gives it. What the client sends waits as well.
+        case streaming
         /// The last answer is being written.
         case finishing
         /// The last answer is written and FIN sent. The client may still be sending; closing now would
@@ -40,6 +42,8 @@ final class Connection {
     var body: BodyReader?
     var bodyBegan = Moment(nanoseconds: 0)
     var keepsAlive = true
+    /// The body of the present answer, if it comes over time.
+    var stream: StreamedBody?
 
     /// Answers that the kernel has not taken yet.
     var output: [UInt8] = []
@@ -88,4 +92,9 @@ final class Connection {
     var isAnswering: Bool {
         if case .answering = phase { true } else { false }
     }
+
+    var isStreaming: Bool { stream != nil }
+
+    /// Nothing of the next request is looked at.
+    var isBusy: Bool { isAnswering || isStreaming }
 }

@@ -7,11 +7,13 @@ extension EventLoop {
     func write(_ response: Response, to connection: Connection) {
         guard response.breaks != .beforeAnswer else {
             connection.socket.resetWhenClosed()
+            response.stream?.close()
             return close(connection)
         }
         let closes =
             response.closes || response.breaks != nil || !connection.keepsAlive
             || stopDeadline != nil
+            || (response.stream != nil && connection.head?.minorVersion == 0)
         let writer = ResponseWriter(
             isHead: connection.head?.method == .head,
             closes: closes,
@@ -21,7 +23,12 @@ extension EventLoop {
         tally.countAnswer(status: response.status)
         connection.head = nil
         connection.mustRearm = true
-        connection.phase = closes ? .finishing : .idle
+        if let stream = response.stream, response.mayHaveBody, !writer.isHead {
+            begin(stream, on: connection, keepsAlive: !closes)
+        } else {
+            connection.phase = closes ? .finishing : .idle
+            response.stream?.close()
+        }
     }
 
     /// Answers what cannot be read, or is too slow or too large, and ends the connection: where the next

@@ -39,7 +39,8 @@ extension EventLoop {
                 }
             }
         } catch {
-            tally.broken.add()
+            // Leaving is how clients end what has no end.
+            if !connection.isStreaming { tally.broken.add() }
             close(connection)
             return false
         }

@@ -187,13 +187,15 @@ extension EventLoop {
             port: port,
             connection: token,
             neighbourhood: connection.neighbourhood,
-            bodyBytes: connection.budgetBytes
+            bodyBytes: connection.budgetBytes,
+            wantsBody: head.method != .head,
+            minorVersion: head.minorVersion
         )
         connection.budgetBytes = 0
         handler.handle(
             head,
             body: connection.input.body,
-            responder: Responder { pending.answer($0) }
+            responder: Responder(pending)
         )
         connection.input.endBody()
         if let response = port.takeOwnAnswer(for: token) { write(response, to: connection) }

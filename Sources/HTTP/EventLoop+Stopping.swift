@@ -15,7 +15,15 @@ extension EventLoop {
         self.listener = nil
         // A turn reads what has just come; whoever is idle after it is closed.
         for connection in connections {
-            if let connection { takeTurn(connection) }
+            guard let connection else { continue }
+            guard let stream = connection.stream else {
+                takeTurn(connection)
+                continue
+            }
+            // Nobody knows when it would end by itself, or when a slow reader has read it.
+            stream.end(.cut)
+            takeTurn(connection)
+            if connection.hasOutput { close(connection) }
         }
     }
 }

@@ -34,7 +34,7 @@ extension EventLoop {
         case .idle: .idle
         case .head: .head
         case .body: .body
-        case .answering, .closed: .none
+        case .answering, .streaming, .closed: .none
         case .finishing: .write
         case .lingering: .linger
         }

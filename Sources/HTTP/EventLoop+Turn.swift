@@ -44,6 +44,7 @@ extension EventLoop {
         switch connection.phase {
         case .idle, .head: beginRequest(connection)
         case .body: continueBody(connection)
+        case .streaming: continueStream(connection)
         case .lingering: linger(connection)
         case .answering, .finishing, .closed: .waits
         }
@@ -108,7 +109,7 @@ extension EventLoop {
     private func clientFinished(_ connection: Connection) {
         switch connection.phase {
         case .head, .body: tally.broken.add()
-        case .idle, .answering, .finishing, .lingering, .closed: break
+        case .idle, .answering, .streaming, .finishing, .lingering, .closed: break
         }
         close(connection)
     }
@@ -129,6 +130,7 @@ extension EventLoop {
         if stopDeadline != nil, connection.isIdle, !connection.hasOutput {
             return close(connection)
         }
+        connection.stream?.setLeaving(connection.output.count - connection.outputSent)
         keepWaitingInput(connection)
         connection.input.settle(wantedCapacity: wantedCapacity(connection), to: &pool)
         settleTimer(connection)
@@ -138,7 +140,7 @@ extension EventLoop {
     /// it. Beyond a head's worth they count like bodies in flight; the client of those that find no
     /// room learns from the end of the connection that they were not read.
     private func keepWaitingInput(_ connection: Connection) {
-        guard connection.isAnswering || (connection.isIdle && connection.hasOutput) else { return }
+        guard connection.isBusy || (connection.isIdle && connection.hasOutput) else { return }
         let count = connection.input.liveCount
         guard count > limits.headBytes else { return }
         if port.budget.take(count, for: connection.neighbourhood, bodyBytesMax: 0) {

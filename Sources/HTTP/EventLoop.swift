@@ -67,6 +67,10 @@ final class EventLoop {
     /// Serves until it is told to stop.
     func run() throws(SystemError) {
         port.bindToThisThread()
+        defer {
+            for connection in connections { connection.map(close) }
+            port.end()
+        }
         try port.poller.watchSignals(
             of: port.wakeUp.descriptor,
             for: PollToken(slot: UInt32(Slot.wakeUp), generation: 0)
@@ -84,7 +88,6 @@ final class EventLoop {
             due.removeAll(keepingCapacity: true)
             giveOwnAnswers()
         }
-        for connection in connections { connection.map(close) }
     }
 
     private var isDone: Bool {
@@ -124,6 +127,7 @@ final class EventLoop {
         for message in port.mailbox.takeAll() {
             switch message {
             case .answer(let token, let response): give(response, to: token)
+            case .more(let token): continueStream(of: token)
             case .stop(let deadline): beginStopping(by: deadline)
             }
         }
@@ -149,7 +153,10 @@ final class EventLoop {
 
     /// The answer of a handler that took its time. The client may have gone: then it is dropped.
     private func give(_ response: Response, to token: PollToken) {
-        guard let connection = connection(for: token), connection.isAnswering else { return }
+        guard let connection = connection(for: token), connection.isAnswering else {
+            response.stream?.close()
+            return
+        }
         write(response, to: connection)
         guard !connection.isClosed else { return }
         takeTurn(connection)
@@ -182,11 +189,15 @@ final class EventLoop {
         }
         connections[slot] = nil
         freeSlots.append(slot)
+        // Its writer may look at what has just been counted.
+        connection.stream?.close()
+        connection.stream = nil
     }
 
     private func isLeaving(_ connection: Connection) -> Bool {
         switch connection.phase {
-        case .idle, .lingering, .closed: true
+        // Leaving is how clients end what has no end.
+        case .idle, .streaming, .lingering, .closed: true
         case .finishing: !connection.hasOutput
         case .head, .body, .answering: false
         }

@@ -7,6 +7,8 @@ import System
 final class LoopPort: Sendable {
     enum Message: Sendable {
         case answer(PollToken, Response)
+        /// The stream of the connection has something to take.
+        case more(PollToken)
         case stop(by: Moment)
     }
 
@@ -19,6 +21,7 @@ final class LoopPort: Sendable {
 
     /// The thread that runs the loop; 0 before it does.
     private let thread = Atomic<pthread_t>(0)
+    private let isOver = Atomic<Bool>(false)
     /// Answers given on the loop thread itself, which need neither lock nor wake-up. Touched on that
     /// thread alone: by `answer` after it compared the thread, and by the loop.
     private nonisolated(unsafe) var ownAnswers: [(PollToken, Response)] = []
@@ -43,8 +46,28 @@ final class LoopPort: Sendable {
         if isOnLoop {
             ownAnswers.append((token, response))
         } else {
-            mailbox.post(.answer(token, response))
+            post(.answer(token, response))
         }
+    }
+
+    func post(_ message: Message) {
+        mailbox.post(message)
+        if isOver.load(ordering: .acquiring) { dropMail() }
+    }
+
+    /// On the loop thread, at its end: nobody takes anything from now on.
+    func end() {
+        for (_, response) in takeOwnAnswers() { response.stream?.close() }
+        // Another thread may get this one's number.
+        thread.store(0, ordering: .relaxed)
+        isOver.store(true, ordering: .releasing)
+        dropMail()
+    }
+
+    // What came before the loop said that it is over is dropped by the loop, what comes after it by
+    // whoever posted it.
+    private func dropMail() {
+        for case .answer(_, let response) in mailbox.takeAll() { response.stream?.close() }
     }
 
     /// On the loop thread: answers given there since the last call.

@@ -10,18 +10,25 @@ final class PendingAnswer: Sendable {
     private let connection: PollToken
     private let neighbourhood: Neighbourhood
     private let bodyBytes: Int
+    /// Unless the method is HEAD.
+    private let wantsBody: Bool
+    private let minorVersion: Int
     private let isAnswered = Atomic<Bool>(false)
 
     init(
         port: LoopPort,
         connection: PollToken,
         neighbourhood: Neighbourhood,
-        bodyBytes: Int
+        bodyBytes: Int,
+        wantsBody: Bool,
+        minorVersion: Int
     ) {
         self.port = port
         self.connection = connection
         self.neighbourhood = neighbourhood
         self.bodyBytes = bodyBytes
+        self.wantsBody = wantsBody
+        self.minorVersion = minorVersion
     }
 
     // Nobody is left who could answer: our own bug, but the client must not wait for ever.
@@ -34,5 +41,22 @@ final class PendingAnswer: Sendable {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
         port.budget.giveBack(bodyBytes, of: neighbourhood)
         port.answer(connection, response)
+    }
+
+    func stream(_ head: Response, unsentBytesMax: Int) -> ResponseStream? {
+        guard !isAnswered.exchange(true, ordering: .relaxed) else { return nil }
+        port.budget.giveBack(bodyBytes, of: neighbourhood)
+        let body = StreamedBody(
+            port: port,
+            connection: connection,
+            isChunked: minorVersion > 0,
+            unsentBytesMax: max(unsentBytesMax, head.body.count)
+        )
+        _ = head.body.withUnsafeBytes { body.write($0) }
+        var head = head
+        head.body = []
+        head.stream = body
+        port.answer(connection, head)
+        return wantsBody && head.mayHaveBody ? ResponseStream(body) : nil
     }
 }

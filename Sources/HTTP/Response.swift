@@ -11,6 +11,8 @@ package struct Response: Sendable {
     package var label = 0
     /// For servers that fail on request, to test clients.
     package var breaks: Break?
+    /// The body comes over time; see `Responder.stream`.
+    var stream: StreamedBody?
 
     /// How an answer breaks off; the connection ends with it.
     package enum Break: Sendable, Equatable {

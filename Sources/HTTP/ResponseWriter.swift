@@ -19,8 +19,13 @@ struct ResponseWriter {
             bytes.append(field: field.name, field.value)
         }
         // RFC 9110 section 8.6: none with 1xx and 204; with 304 it would be that of another answer.
-        let hasBody = response.status >= 200 && response.status != 204 && response.status != 304
-        if hasBody {
+        let hasBody = response.mayHaveBody
+        if hasBody, response.stream != nil {
+            // HTTP/1.0 knows no chunks: there the end of the connection ends the body.
+            if minorVersion > 0 {
+                bytes.append(contentsOf: "transfer-encoding: chunked\r\n".utf8)
+            }
+        } else if hasBody {
             bytes.append(contentsOf: "content-length: ".utf8)
             bytes.append(decimal: response.body.count)
             bytes.append(contentsOf: "\r\n".utf8)
@@ -32,7 +37,7 @@ struct ResponseWriter {
         }
         handler.stamp(&bytes, of: response)
         bytes.append(contentsOf: "\r\n".utf8)
-        guard hasBody, !isHead else { return }
+        guard hasBody, !isHead, response.stream == nil else { return }
         if case .afterBody(let count)? = response.breaks {
             bytes.append(contentsOf: response.body.prefix(count))
         } else {
@@ -49,6 +54,10 @@ struct ResponseWriter {
         default: false
         }
     }
+}
+
+extension Response {
+    var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 }
 
 extension [UInt8] {

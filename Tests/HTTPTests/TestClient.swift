@@ -96,6 +96,29 @@ final class TestClient {
         }
     }
 
+    /// The next chunk of a body; "" for the last one, nil when the connection ended before it came.
+    func chunk() -> String? {
+        let end = Array("\r\n".utf8)
+        while true {
+            if let line = firstRange(of: end) {
+                let digits = String(decoding: buffered[..<line.lowerBound], as: UTF8.self)
+                guard let size = Int(digits, radix: 16) else { return nil }
+                let whole = line.upperBound + size + 2
+                while buffered.count < whole { guard fill() else { return nil } }
+                defer { buffered.removeFirst(whole) }
+                return String(decoding: buffered[line.upperBound..<whole - 2], as: UTF8.self)
+            }
+            guard fill() else { return nil }
+        }
+    }
+
+    /// Everything up to the end of the connection.
+    func rest() -> String {
+        while fill() {}
+        defer { buffered = [] }
+        return String(decoding: buffered, as: UTF8.self)
+    }
+
     private func finish(_ head: String, toHead: Bool) -> Answer? {
         let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false)
         guard let status = Int(lines[0].split(separator: " ")[1]) else { return nil }

@@ -68,6 +68,11 @@ final class TestHandler: RequestHandler {
             var response = Response(status: 200, body: Array("abcdef".utf8))
             response.breaks = .afterBody(bytes: 3)
             responder.send(response)
+        } else if path == "/stream" {
+            guard let stream = responder.stream(Response(status: 200, body: Array("a".utf8)))
+            else { return }
+            _ = stream.write(Array("bc".utf8))
+            stream.finish()
         } else if path == "/empty" {
             responder.send(Response(status: 204))
         } else if path == "/big" {

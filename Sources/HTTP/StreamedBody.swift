@@ -1,0 +1,123 @@
+import Net
+import Synchronization
+import System
+
+/// The body of an answer that comes over time: what its writer gave and its loop has not sent.
+///
+/// Writers add to it on any thread; the loop takes all of it when the connection has nothing else to
+/// send. What is not sent is bounded, so a client that reads slowly costs that much and nobody waits.
+final class StreamedBody: Sendable {
+    enum End {
+        case complete
+        /// Without the last chunk: the client can tell that something is missing.
+        case cut
+    }
+
+    private struct State {
+        var waiting: [UInt8] = []
+        /// Bytes that the loop has taken and the kernel has not.
+        var leaving = 0
+        var end: End?
+        /// The loop knows that there is something to take.
+        var isAnnounced = false
+        var isClosed = false
+        var whenClosed: (@Sendable () -> Void)?
+    }
+
+    private let port: LoopPort
+    private let connection: PollToken
+    private let isChunked: Bool
+    private let unsentBytesMax: Int
+    private let open = Atomic<Bool>(true)
+    private let state = Locked(State())
+
+    init(port: LoopPort, connection: PollToken, isChunked: Bool, unsentBytesMax: Int) {
+        self.port = port
+        self.connection = connection
+        self.isChunked = isChunked
+        self.unsentBytesMax = unsentBytesMax
+    }
+
+    /// Whether somebody may still read what is written.
+    var isOpen: Bool { open.load(ordering: .relaxed) }
+
+    // MARK: - The writer's side, on any thread
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard isOpen else { return false }
+        // An empty chunk would be the last one.
+        guard !bytes.isEmpty else { return true }
+        let isNews: Bool? = state.withLock { state in
+            guard state.end == nil,
+                bytes.count <= unsentBytesMax - state.waiting.count - state.leaving
+            else { return nil }
+            if isChunked { state.waiting.append(chunkSize: bytes.count) }
+            state.waiting.append(contentsOf: bytes)
+            if isChunked { state.waiting.append(contentsOf: "\r\n".utf8) }
+            defer { state.isAnnounced = true }
+            return !state.isAnnounced
+        }
+        if isNews == true { port.post(.more(connection)) }
+        return isNews != nil
+    }
+
+    func end(_ end: End) {
+        open.store(false, ordering: .relaxed)
+        let isNews = state.withLock { state in
+            guard state.end == nil else { return false }
+            state.end = end
+            defer { state.isAnnounced = true }
+            return !state.isAnnounced
+        }
+        if isNews { port.post(.more(connection)) }
+    }
+
+    func whenClosed(_ action: @escaping @Sendable () -> Void) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.whenClosed = action }
+            return state.isClosed
+        }
+        if isClosed { action() }
+    }
+
+    // MARK: - The loop's side
+
+    /// Moves what is waiting to `bytes`. The end is told once nothing comes after that.
+    func take(into bytes: inout [UInt8]) -> End? {
+        let (taken, end) = state.withLock { state in
+            let taken = state.waiting
+            state.waiting = []
+            state.leaving = taken.count
+            state.isAnnounced = false
+            return (taken, state.end)
+        }
+        bytes += taken
+        if end == .complete, isChunked { bytes.append(contentsOf: "0\r\n\r\n".utf8) }
+        return end
+    }
+
+    /// So much of what was taken is not sent yet.
+    func setLeaving(_ count: Int) {
+        state.withLock { $0.leaving = count }
+    }
+
+    /// Nothing is taken any more: all was, the client has gone, or the server stops.
+    func close() {
+        open.store(false, ordering: .relaxed)
+        let action = state.withLock { state in
+            defer { state.whenClosed = nil }
+            state.end = state.end ?? .cut
+            state.isClosed = true
+            state.waiting = []
+            return state.whenClosed
+        }
+        action?()
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(chunkSize count: Int) {
+        append(contentsOf: String(count, radix: 16).utf8)
+        append(contentsOf: "\r\n".utf8)
+    }
+}

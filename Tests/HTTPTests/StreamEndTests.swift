@@ -1,0 +1,205 @@
+import Glibc
+import Net
+import System
+import Testing
+
+@testable import HTTP
+
+/// Streams whose client, server or writer does not stay.
+@Suite(.timeLimit(.minutes(1)))
+struct StreamEndTests {
+    let streams = StreamTests()
+
+    /// Waits until what another thread does has come to this.
+    func eventually(_ condition: () -> Bool) -> Bool {
+        for _ in 0..<2000 {
+            if condition() { return true }
+            usleep(5_000)
+        }
+        return false
+    }
+
+    @Test("A writer learns that its client has gone, without writing")
+    func goneClient() throws {
+        let server = try TestServer()
+        let (client, stream) = try streams.begin(server)
+        let closed = try WakeUp()
+        let calls = Locked(0)
+        stream.whenClosed {
+            calls.withLock { $0 += 1 }
+            closed.signal()
+        }
+        client.reset()
+        closed.wait(timeout: .seconds(20))
+        #expect(!stream.isOpen)
+        #expect(!stream.write([1]))
+        #expect(calls.withLock { $0 } == 1)
+        #expect(server.server.counters.connectionsOpen == 0)
+        #expect(server.server.counters.connectionsBroken == 0)
+        stream.whenClosed { calls.withLock { $0 += 1 } }
+        #expect(calls.withLock { $0 } == 2)
+        stream.finish()
+    }
+
+    @Test("A client that closes in peace is noticed by what is written to it")
+    func closedClient() throws {
+        let server = try TestServer()
+        var (client, stream): (TestClient?, ResponseStream) = try streams.begin(server)
+        client = nil
+        _ = client
+        #expect(
+            eventually {
+                _ = stream.write(Array(":\n\n".utf8))
+                return !stream.isOpen
+            }
+        )
+        #expect(server.eventually { $0.connectionsOpen == 0 })
+    }
+
+    @Test("A slow reader costs its bound, holds up nobody, and gets all that was taken")
+    func slowReader() throws {
+        let server = try TestServer(loops: 1)
+        let slow = try TestClient(port: server.server.address.port, receiveBuffer: 4096)
+        let (client, stream) = try streams.begin(server, client: slow, unsentBytesMax: 20_000)
+        let piece = Array(repeating: UInt8(ascii: "x"), count: 10_000)
+        #expect(!stream.write(piece + piece + [0]))
+        var taken = 0
+        var refusals = 0
+        // The kernel takes some megabytes first.
+        while refusals < 100 {
+            if stream.write(piece) {
+                taken += piece.count
+                refusals = 0
+            } else {
+                refusals += 1
+                usleep(1_000)
+            }
+        }
+        for _ in 0..<3 {
+            let other = try server.client()
+            other.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(other.answer()?.text == "/b 0")
+        }
+        #expect(stream.isOpen)
+        stream.finish()
+        var read = 0
+        while let chunk = client.chunk(), !chunk.isEmpty { read += chunk.utf8.count }
+        #expect(read == taken)
+    }
+
+    @Test("A reader that takes nothing is cut off in time, and its writer learns it")
+    func stuckReader() throws {
+        let server = try TestServer { $0.writeTime = .milliseconds(200) }
+        let slow = try TestClient(port: server.server.address.port, receiveBuffer: 4096)
+        let (_, stream) = try streams.begin(server, client: slow)
+        let piece = Array(repeating: UInt8(ascii: "x"), count: 50_000)
+        #expect(
+            eventually {
+                while stream.write(piece) {}
+                return !stream.isOpen
+            }
+        )
+        #expect(server.server.counters.writeTimeouts == 1)
+        #expect(server.eventually { $0.connectionsOpen == 0 })
+    }
+
+    @Test("A stop of the server ends streams at once, and the client sees that they are not whole")
+    func stop() throws {
+        let server = try TestServer { $0.lingerTime = .milliseconds(50) }
+        let (client, stream) = try streams.begin(server)
+        let stuck = try streams.begin(
+            server,
+            client: TestClient(port: server.server.address.port, receiveBuffer: 4096)
+        )
+        let piece = Array(repeating: UInt8(ascii: "x"), count: 50_000)
+        for _ in 0..<200 where stuck.stream.write(piece) {}
+        client.send(StreamTests.get)
+        #expect(stream.write(Array("last".utf8)))
+        let begun = Moment.now
+        let stopping = try Worker("stop") { server.server.stop(within: .seconds(20)) }
+        #expect(client.chunk() == "last")
+        #expect(client.chunk() == nil)
+        #expect(!stream.isOpen && !stream.write([1]))
+        #expect(eventually { !stuck.stream.isOpen })
+        stopping.join()
+        #expect(Moment.now - begun < .seconds(10))
+    }
+
+    @Test("A stream that begins when the server has stopped is closed")
+    func afterStop() throws {
+        let server = try TestServer()
+        let client = try server.client()
+        client.send(StreamTests.get)
+        let request = server.held.next()
+        server.server.stop(within: .zero)
+        let stream = try #require(request.responder.stream(Response(status: 200)))
+        #expect(!stream.isOpen)
+        let wasCalled = Locked(false)
+        stream.whenClosed { wasCalled.withLock { $0 = true } }
+        #expect(wasCalled.withLock { $0 })
+    }
+
+    @Test("A stream that its writer forgets is cut, and nothing of it stays")
+    func forgotten() throws {
+        let server = try TestServer { $0.lingerTime = .milliseconds(50) }
+        weak var body: StreamedBody?
+        let client: TestClient
+        do {
+            let begun = try streams.begin(server)
+            client = begun.client
+            body = begun.stream.body
+            #expect(begun.stream.write(Array("one".utf8)))
+        }
+        #expect(client.chunk() == "one")
+        #expect(client.chunk() == nil)
+        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(eventually { body == nil })
+    }
+
+    @Test("Writers on many threads and clients that come and go leave nothing behind")
+    func manyWriters() throws {
+        let server = try TestServer()
+        let wrong = Locked(0)
+        let writing = try Worker("writing") { [held = server.held] in
+            var workers: [Worker] = []
+            for _ in 0..<40 {
+                let request = held.next()
+                guard let worker = try? Worker("writer", { Self.count(to: 200, for: request) })
+                else { continue }
+                workers.append(worker)
+            }
+            for worker in workers { worker.join() }
+        }
+        let port = server.server.address.port
+        let readers = try (0..<4).map { number in
+            try Worker("reader") {
+                for round in 0..<10 {
+                    guard let client = try? TestClient(port: port) else { continue }
+                    client.send(StreamTests.get)
+                    _ = client.answer()
+                    let leavesAt = (round + number) % 3 == 0 ? 50 : nil
+                    var next = 0
+                    while next != leavesAt, let chunk = client.chunk(), !chunk.isEmpty {
+                        if chunk != "\(next)" { wrong.withLock { $0 += 1 } }
+                        next += 1
+                    }
+                    if leavesAt == nil, next != 200 { wrong.withLock { $0 += 1 } }
+                    if round.isMultiple(of: 2) { client.reset() }
+                }
+            }
+        }
+        for reader in readers { reader.join() }
+        writing.join()
+        #expect(wrong.withLock { $0 } == 0)
+        #expect(server.eventually { $0.connectionsOpen == 0 })
+    }
+
+    private static func count(
+        to end: Int,
+        for request: (path: String, body: [UInt8], responder: Responder)
+    ) {
+        guard let stream = request.responder.stream(Response(status: 200)) else { return }
+        for number in 0..<end { _ = stream.write(Array("\(number)".utf8)) }
+        stream.finish()
+    }
+}
