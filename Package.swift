@@ -10,8 +10,8 @@ let swiftSettings: [SwiftSetting] = [
 ]
 
 /// A C door: the library's headers behind a thin shim, no logic.
-func door(_ name: String, library: String) -> Target {
-    .target(name: name, linkerSettings: [.linkedLibrary(library)])
+func door(_ name: String, library: String...) -> Target {
+    .target(name: name, linkerSettings: library.map { .linkedLibrary($0) })
 }
 
 /// A room of the program and the rooms above it that it may use.
@@ -46,12 +46,12 @@ let package = Package(
         door("CLZ4", library: "lz4"),
         door("CZlib", library: "z"),
         door("CZstd", library: "zstd"),
-        door("COpenSSL", library: "crypto"),
+        door("COpenSSL", library: "ssl", "crypto"),
         door("CYAML", library: "yaml"),
         door("CSimdjson", library: "simdjson"),
 
         room("System", uses: ["CSystem"]),
-        room("Net", uses: ["CSystem", "System"]),
+        room("Net", uses: ["CSystem", "System", "COpenSSL"]),
         room("HTTP", uses: ["System", "Net"]),
         room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSimdjson"]),
         room("SLS", uses: ["System", "Logs", "COpenSSL"]),
@@ -77,7 +77,7 @@ let package = Package(
 
         tests(of: "System"),
         tests(of: "Net", uses: ["System"]),
-        tests(of: "HTTP", uses: ["System", "Net"]),
+        tests(of: "HTTP", uses: ["System", "Net", "COpenSSL"]),
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd"]),
         tests(of: "SLS", uses: ["Logs"]),
         tests(of: "Queue", uses: ["System", "Logs", "CSQLite"]),

@@ -6,6 +6,8 @@ import System
 /// It belongs to its loop thread. The loop moves it from phase to phase; see `EventLoop`.
 final class Connection {
     enum Phase {
+        /// The first phase of a TLS connection.
+        case handshaking
         /// Between requests.
         case idle
         /// A head has begun.
@@ -30,12 +32,12 @@ final class Connection {
 
     let socket: Socket
     let token: PollToken
-    let peer: PeerAddress
+    private(set) var peer: PeerAddress
     let neighbourhood: Neighbourhood
     /// It is told that there is no room and is not counted anywhere.
     let isTurnedAway: Bool
 
-    var phase = Phase.idle
+    var phase: Phase
     var input = InputWindow()
     var scanner = HeadScanner()
     var head: RequestHead?
@@ -72,6 +74,7 @@ final class Connection {
         neighbourhood: Neighbourhood,
         isTurnedAway: Bool
     ) {
+        phase = socket.isSecure ? .handshaking : .idle
         self.socket = socket
         self.token = token
         self.peer = peer
@@ -79,10 +82,19 @@ final class Connection {
         self.isTurnedAway = isTurnedAway
     }
 
+    /// The client is who its certificate says.
+    func beIdentified(as clientName: String?) {
+        peer = PeerAddress(host: peer.host, port: peer.port, clientName: clientName)
+    }
+
     var hasOutput: Bool { outputSent < output.count }
 
     var isClosed: Bool {
         if case .closed = phase { true } else { false }
+    }
+
+    var isHandshaking: Bool {
+        if case .handshaking = phase { true } else { false }
     }
 
     var isIdle: Bool {

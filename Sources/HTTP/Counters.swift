@@ -21,6 +21,11 @@ extension HTTPServer {
         package var tooLarge = 0
         /// Requests refused because the bodies in flight had reached their bound.
         package var refusedInFlight = 0
+        /// TLS handshakes that came to their end, those among them that resumed an earlier session, and
+        /// those that failed.
+        package var tlsHandshakes = 0
+        package var tlsResumptions = 0
+        package var tlsFailures = 0
         package var headTimeouts = 0
         package var bodyTimeouts = 0
         package var writeTimeouts = 0
@@ -49,6 +54,9 @@ final class LoopTally: Sendable {
     let malformed = Tally()
     let tooLarge = Tally()
     let refusedInFlight = Tally()
+    let tlsHandshakes = Tally()
+    let tlsResumptions = Tally()
+    let tlsFailures = Tally()
     let headTimeouts = Tally()
     let bodyTimeouts = Tally()
     let writeTimeouts = Tally()
@@ -80,6 +88,9 @@ final class LoopTally: Sendable {
         counters.malformed += malformed.now
         counters.tooLarge += tooLarge.now
         counters.refusedInFlight += refusedInFlight.now
+        counters.tlsHandshakes += tlsHandshakes.now
+        counters.tlsResumptions += tlsResumptions.now
+        counters.tlsFailures += tlsFailures.now
         counters.headTimeouts += headTimeouts.now
         counters.bodyTimeouts += bodyTimeouts.now
         counters.writeTimeouts += writeTimeouts.now

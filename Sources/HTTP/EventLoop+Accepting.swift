@@ -1,3 +1,4 @@
+import Glibc
 import Net
 import System
 
@@ -68,6 +69,10 @@ extension EventLoop {
         let neighbourhood = address.neighbourhood
         switch port.census.enter(from: neighbourhood) {
         case .welcome:
+            if let tls, !socket.secure(with: tls) {
+                port.census.leave(from: neighbourhood)
+                throw SystemError(call: "SSL_new", code: ENOMEM)
+            }
             tally.accepted.add()
             let connection = try seat(socket, from: address)
             takeTurn(connection)
@@ -87,7 +92,8 @@ extension EventLoop {
         from address: SocketAddress,
         _ reason: String
     ) throws(SystemError) {
-        guard turnedAwayCount < Self.turnedAwayMax else { return }
+        // A handshake only to say no would cost more than the request.
+        guard turnedAwayCount < Self.turnedAwayMax, tls == nil else { return }
         turnedAwayCount += 1
         let connection = try seat(socket, from: address, isTurnedAway: true)
         connection.keepsAlive = false

@@ -2,6 +2,26 @@ import Net
 import System
 
 extension EventLoop {
+    /// Answers that a handler gave on this thread to requests of other connections.
+    func giveOwnAnswers() {
+        while true {
+            let answers = port.takeOwnAnswers()
+            guard !answers.isEmpty else { return }
+            for (token, response) in answers { give(response, to: token) }
+        }
+    }
+
+    /// The answer of a handler that took its time. The client may have gone: then it is dropped.
+    func give(_ response: Response, to token: PollToken) {
+        guard let connection = connection(for: token), connection.isAnswering else {
+            response.stream?.close()
+            return
+        }
+        write(response, to: connection)
+        guard !connection.isClosed else { return }
+        takeTurn(connection)
+    }
+
     /// Puts the answer to the present request into the turn's outgoing bytes, and decides what the
     /// connection does after it.
     func write(_ response: Response, to connection: Connection) {

@@ -42,6 +42,7 @@ extension EventLoop {
 
     private func step(_ connection: Connection) -> Step {
         switch connection.phase {
+        case .handshaking: shakeHands(connection)
         case .idle, .head: beginRequest(connection)
         case .body: continueBody(connection)
         case .streaming: continueStream(connection)
@@ -92,7 +93,11 @@ extension EventLoop {
             case .done(let count):
                 // A short read has emptied the socket; what comes later is a new event. FIN is not:
                 // it may have come before the event that told of the bytes.
-                if count < room.count, !connection.isFinishedByPeer { connection.mayRead = false }
+                if !connection.isFinishedByPeer,
+                    connection.socket.isEmptied(by: count, of: room.count)
+                {
+                    connection.mayRead = false
+                }
                 connection.input.end += count
                 tally.bytesIn.add(count)
                 return true
@@ -109,7 +114,7 @@ extension EventLoop {
     private func clientFinished(_ connection: Connection) {
         switch connection.phase {
         case .head, .body: tally.broken.add()
-        case .idle, .answering, .streaming, .finishing, .lingering, .closed: break
+        case .handshaking, .idle, .answering, .streaming, .finishing, .lingering, .closed: break
         }
         close(connection)
     }
@@ -127,7 +132,9 @@ extension EventLoop {
             outgoing.removeAll(keepingCapacity: true)
             return
         }
-        if stopDeadline != nil, connection.isIdle, !connection.hasOutput {
+        if stopDeadline != nil, !connection.hasOutput,
+            connection.isIdle || connection.isHandshaking
+        {
             return close(connection)
         }
         connection.stream?.setLeaving(connection.output.count - connection.outputSent)

@@ -15,6 +15,7 @@ final class EventLoop {
 
     let port: LoopPort
     let limits: HTTPServer.Limits
+    let tls: TLSContext?
     let journal: Journal
     let notices: RefusalNotices
     let handler: any RequestHandler
@@ -46,6 +47,7 @@ final class EventLoop {
         port: LoopPort,
         listener: Listener,
         limits: HTTPServer.Limits,
+        tls: TLSContext?,
         journal: Journal,
         notices: RefusalNotices,
         handler: any RequestHandler
@@ -53,6 +55,7 @@ final class EventLoop {
         self.port = port
         self.listener = listener
         self.limits = limits
+        self.tls = tls
         self.journal = journal
         self.notices = notices
         self.handler = handler
@@ -119,6 +122,10 @@ final class EventLoop {
             if event.readiness.contains(.readable) { connection.mayRead = true }
             if event.readiness.contains(.writable) { connection.mayWrite = true }
             if event.readiness.contains(.finished) { connection.isFinishedByPeer = true }
+            // TLS may have to read before it can write, and the other way round.
+            if connection.socket.isSecure {
+                (connection.mayRead, connection.mayWrite) = (true, true)
+            }
             takeTurn(connection)
         }
     }
@@ -142,64 +149,11 @@ final class EventLoop {
         }
     }
 
-    /// Answers that a handler gave on this thread to requests of other connections.
-    private func giveOwnAnswers() {
-        while true {
-            let answers = port.takeOwnAnswers()
-            guard !answers.isEmpty else { return }
-            for (token, response) in answers { give(response, to: token) }
-        }
-    }
-
-    /// The answer of a handler that took its time. The client may have gone: then it is dropped.
-    private func give(_ response: Response, to token: PollToken) {
-        guard let connection = connection(for: token), connection.isAnswering else {
-            response.stream?.close()
-            return
-        }
-        write(response, to: connection)
-        guard !connection.isClosed else { return }
-        takeTurn(connection)
-    }
-
     /// The present user of the slot, if the token means it and not an earlier one.
     func connection(for token: PollToken) -> Connection? {
         guard let connection = connections[Int(token.slot)], connection.token == token else {
             return nil
         }
         return connection
-    }
-
-    func close(_ connection: Connection) {
-        guard !connection.isClosed else { return }
-        connection.phase = .closed
-        connection.input.discard(to: &pool)
-        port.budget.giveBack(
-            connection.budgetBytes + connection.waitingBudgetBytes,
-            of: connection.neighbourhood
-        )
-        connection.budgetBytes = 0
-        connection.waitingBudgetBytes = 0
-        let slot = Int(connection.token.slot)
-        wheel.disarm(slot)
-        if connection.isTurnedAway {
-            turnedAwayCount -= 1
-        } else {
-            port.census.leave(from: connection.neighbourhood)
-        }
-        connections[slot] = nil
-        freeSlots.append(slot)
-        // Its writer may look at what has just been counted.
-        connection.stream?.close()
-        connection.stream = nil
-    }
-
-    private func isLeaving(_ connection: Connection) -> Bool {
-        switch connection.phase {
-        // Leaving is how clients end what has no end.
-        case .idle, .streaming, .lingering, .closed: true
-        case .finishing: !connection.hasOutput
-        case .head, .body, .answering: false
-        }
     }
 }

@@ -9,6 +9,8 @@ extension HTTPServer {
         package var name: String
         package var loops: Int
         package var limits: Limits
+        /// Nil serves plain HTTP.
+        package var tls: TLSContext?
         package var journal: Journal
 
         package init(
@@ -16,12 +18,14 @@ extension HTTPServer {
             name: String = "http",
             loops: Int = HTTPServer.cores,
             limits: Limits = Limits(),
+            tls: TLSContext? = nil,
             journal: Journal
         ) {
             self.listen = listen
             self.name = name
             self.loops = max(1, loops)
             self.limits = limits
+            self.tls = tls
             self.journal = journal
         }
     }
@@ -47,7 +51,8 @@ extension HTTPServer {
         package var connections = 20_000
         /// From one v4 address or one v6 /64; more is 503.
         package var connectionsPerAddress = 1024
-        /// From the first byte of a head to its last; more is 408.
+        /// From the first byte of a head to its last; more is 408. So long may a TLS handshake take too,
+        /// from the first moment of its connection.
         package var headTime: Duration = .seconds(10)
         /// A body must bring `bodyProgressBytes`, or its end, each time this has passed; else 408.
         package var bodyTime: Duration = .seconds(10)

@@ -43,6 +43,10 @@ package final class HTTPServer: Sendable {
             self.ports = ports
             let name = configuration.name
             let journal = configuration.journal
+            let tls = configuration.tls
+            for warning in tls?.warnings(at: .now) ?? [] {
+                journal.warning("\(warning)", ["server": name])
+            }
             let notices = RefusalNotices(server: name, limits: limits, journal: journal)
             for (index, listener) in listeners.enumerated() {
                 let port = ports[index]
@@ -52,6 +56,7 @@ package final class HTTPServer: Sendable {
                         port: port,
                         listener: listener,
                         limits: limits,
+                        tls: tls,
                         journal: journal,
                         notices: notices,
                         handler: makeHandler(index)

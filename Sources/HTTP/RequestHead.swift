@@ -50,15 +50,19 @@ package struct RequestHead: Sendable {
     }
 }
 
-/// The numeric address of a connection's other end.
+/// A connection's other end.
 package struct PeerAddress: Hashable, Sendable {
     /// "192.0.2.1" or "2001:db8::1"; a v4 address seen through a v6 socket is written as v4.
     package let host: String
     package let port: UInt16
+    /// What the client's certificate says, where TLS asks for one: its first alternative name, or its
+    /// common name if it has none. The authority that signed it was checked.
+    package let clientName: String?
 
-    package init(host: String, port: UInt16) {
+    package init(host: String, port: UInt16, clientName: String? = nil) {
         self.host = host
         self.port = port
+        self.clientName = clientName
     }
 }
 

@@ -45,7 +45,7 @@ package struct SocketAddress: Sendable {
 
     /// Hands the address to a call that reads it.
     package func withPointer<Result>(
-        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+        _ body: (UnsafePointer<sockaddr>, UInt32) -> Result
     ) -> Result {
         withUnsafeBytes(of: storage) { bytes in
             body(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), length)
@@ -54,7 +54,7 @@ package struct SocketAddress: Sendable {
 
     /// Hands the room to a call that writes an address.
     package mutating func filled<Result>(
-        by body: (UnsafeMutablePointer<sockaddr_storage>, UnsafeMutablePointer<socklen_t>) -> Result
+        by body: (UnsafeMutablePointer<sockaddr_storage>, UnsafeMutablePointer<UInt32>) -> Result
     ) -> Result {
         body(&storage, &length)
     }

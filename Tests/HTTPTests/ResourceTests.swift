@@ -35,6 +35,30 @@ struct ResourceTests {
         }
     }
 
+    @Test("A thousand idle TLS connections cost less than 24 MiB", .enabled(if: !isSanitized))
+    func idleSecureConnections() async {
+        await #expect(processExitsWith: .success) {
+            let count = 1000
+            let server = try TestServer.securely { $0.connectionsPerAddress = count + 1 }
+            let body = String(repeating: "x", count: 3000)
+            let request = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n\(body)"
+            var clients: [TestClient] = []
+            var before = 0
+            for number in 0...count {
+                let client = try server.secureClient()
+                client.send(request)
+                precondition(client.answer()?.status == 200)
+                // The client's side, which is done, is not to be counted.
+                client.tls = nil
+                clients.append(client)
+                if number == 0 { before = residentBytes() }
+            }
+            precondition(server.server.counters.connectionsOpen == count + 1)
+            let cost = residentBytes() - before
+            precondition(cost < 24 << 20, "\(count) idle TLS connections cost \(cost) bytes")
+        }
+    }
+
     @Test(
         "Without descriptors accepting pauses instead of spinning, and goes on when there are some"
     )

@@ -38,9 +38,12 @@ struct StressTests {
         return (bytes, bodies)
     }
 
-    @Test("Many clients that send in odd pieces, and some that go away, all get what is theirs")
-    func manyClients() throws {
-        let server = try TestServer()
+    @Test(
+        "Many clients that send in odd pieces, and some that go away, all get what is theirs",
+        arguments: [false, true]
+    )
+    func manyClients(securely: Bool) throws {
+        let server = try securely ? TestServer.securely() : TestServer()
         let isOver = Locked(false)
         let answering = try Worker("answering") { [held = server.held] in
             while !isOver.withLock({ $0 }) {
@@ -54,7 +57,9 @@ struct StressTests {
             try Worker("client") {
                 var random = SeededRandom(seed: UInt64(number))
                 for round in 0..<12 {
-                    guard let client = try? TestClient(port: port) else {
+                    guard let client = try? TestClient(port: port),
+                        !securely || (try? client.secure()) != nil
+                    else {
                         wrong.withLock { $0 += 1 }
                         return
                     }
@@ -70,15 +75,16 @@ struct StressTests {
                             if leavesEarly, rest.count < bytes.count / 2 { break }
                         }
                     }
+                    // A client's TLS is for one thread at a time.
+                    if leavesEarly || securely { sending?.join() }
                     if leavesEarly {
-                        sending?.join()
                         client.reset()
                         continue
                     }
                     for body in bodies where client.answer()?.body != body {
                         wrong.withLock { $0 += 1 }
                     }
-                    sending?.join()
+                    if !securely { sending?.join() }
                 }
             }
         }

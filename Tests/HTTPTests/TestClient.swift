@@ -14,6 +14,8 @@ final class TestClient {
     struct ConnectError: Error {}
 
     private(set) var descriptor: CInt
+    /// What is sent and received goes through it; see `secure`.
+    var tls: ClientTLS?
     private var buffered: [UInt8] = []
 
     init(port: UInt16, receiveBuffer: CInt? = nil) throws {
@@ -42,7 +44,10 @@ final class TestClient {
         guard result == 0 else { throw ConnectError() }
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit {
+        tls = nil
+        if descriptor >= 0 { close(descriptor) }
+    }
 
     func send(_ text: String) { send(Array(text.utf8)) }
 
@@ -50,7 +55,8 @@ final class TestClient {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+                if let tls { return tls.send($0) }
+                return Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
             }
             guard count > 0 else { return }
             sent += count
@@ -76,7 +82,9 @@ final class TestClient {
     /// Reads more; false at the end of the connection.
     private func fill() -> Bool {
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        let count = recv(descriptor, &chunk, chunk.count, 0)
+        let count =
+            tls.map { tls in chunk.withUnsafeMutableBytes { tls.receive($0) } }
+            ?? recv(descriptor, &chunk, chunk.count, 0)
         if count < 0, errno == EAGAIN { Issue.record("the server said nothing for 20 s") }
         guard count > 0 else { return false }
         buffered += chunk[..<count]

@@ -73,6 +73,9 @@ final class TestHandler: RequestHandler {
             else { return }
             _ = stream.write(Array("bc".utf8))
             stream.finish()
+        } else if path == "/name" {
+            let name = head.peer.clientName ?? "nobody"
+            responder.send(Response(status: 200, body: Array(name.utf8)))
         } else if path == "/empty" {
             responder.send(Response(status: 204))
         } else if path == "/big" {
@@ -104,6 +107,7 @@ struct TestServer {
 
     init(
         loops: Int = 2,
+        tls: TLSContext? = nil,
         journal: Journal = .silent,
         _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }
     ) throws {
@@ -116,6 +120,7 @@ struct TestServer {
                 listen: ListenAddress(host: "127.0.0.1", port: 0),
                 loops: loops,
                 limits: limits,
+                tls: tls,
                 journal: journal
             )
         ) { _ in TestHandler(held: held) }

@@ -1,0 +1,38 @@
+import Net
+import System
+
+extension EventLoop {
+    func close(_ connection: Connection) {
+        guard !connection.isClosed else { return }
+        connection.phase = .closed
+        connection.input.discard(to: &pool)
+        port.budget.giveBack(
+            connection.budgetBytes + connection.waitingBudgetBytes,
+            of: connection.neighbourhood
+        )
+        connection.budgetBytes = 0
+        connection.waitingBudgetBytes = 0
+        let slot = Int(connection.token.slot)
+        wheel.disarm(slot)
+        if connection.isTurnedAway {
+            turnedAwayCount -= 1
+        } else {
+            port.census.leave(from: connection.neighbourhood)
+        }
+        connections[slot] = nil
+        freeSlots.append(slot)
+        // Its writer may look at what has just been counted.
+        connection.stream?.close()
+        connection.stream = nil
+    }
+
+    /// Whether a connection that its client breaks has nothing to lose any more.
+    func isLeaving(_ connection: Connection) -> Bool {
+        switch connection.phase {
+        // Leaving is how clients end what has no end.
+        case .idle, .streaming, .lingering, .closed: true
+        case .finishing: !connection.hasOutput
+        case .handshaking, .head, .body, .answering: false
+        }
+    }
+}

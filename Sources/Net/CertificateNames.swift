@@ -1,0 +1,76 @@
+import COpenSSL
+import Glibc
+
+/// A name that a certificate is for, as its authority vouched for it.
+struct CertificateName: Equatable {
+    enum Kind {
+        case host, address, uri, mail, common
+    }
+
+    let kind: Kind
+    let text: String
+}
+
+/// The alternative names, and the common name where there are none (RFC 6125 section 6.4.4).
+///
+/// A name that is not plain text is left out: what is compared with rules and written to logs must read
+/// as what it is.
+func certificateNames(_ certificate: OpaquePointer) -> [CertificateName] {
+    var names: [CertificateName] = []
+    if let found = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) {
+        let list = OpaquePointer(found)
+        for index in 0..<max(0, OPENSSL_sk_num(list)) {
+            guard let value = OPENSSL_sk_value(list, index) else { continue }
+            names += name(value.assumingMemoryBound(to: GENERAL_NAME.self).pointee)
+        }
+        GENERAL_NAMES_free(list)
+    }
+    return names.isEmpty ? commonName(certificate) : names
+}
+
+private func name(_ name: GENERAL_NAME) -> [CertificateName] {
+    switch name.type {
+    case GEN_DNS: text(name.d.dNSName, .host)
+    case GEN_URI: text(name.d.uniformResourceIdentifier, .uri)
+    case GEN_EMAIL: text(name.d.rfc822Name, .mail)
+    case GEN_IPADD: address(name.d.iPAddress)
+    default: []
+    }
+}
+
+private func commonName(_ certificate: OpaquePointer) -> [CertificateName] {
+    let subject = X509_get_subject_name(certificate)
+    let index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1)
+    guard index >= 0 else { return [] }
+    return text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)), .common)
+}
+
+private func text(
+    _ string: UnsafePointer<ASN1_STRING>?,
+    _ kind: CertificateName.Kind
+) -> [CertificateName] {
+    var bytes: UnsafeMutablePointer<UInt8>?
+    let count = ASN1_STRING_to_UTF8(&bytes, string)
+    guard count > 0, let bytes else { return [] }
+    defer { CRYPTO_free(bytes, #file, #line) }
+    let characters = UnsafeBufferPointer(start: bytes, count: Int(count))
+    guard count <= 255, !characters.contains(where: { $0 < 0x20 || $0 == 0x7f }),
+        let text = String(validating: characters, as: UTF8.self)
+    else { return [] }
+    return [CertificateName(kind: kind, text: text)]
+}
+
+private func address(_ string: UnsafePointer<ASN1_STRING>?) -> [CertificateName] {
+    let isV4 = ASN1_STRING_length(string) == 4
+    guard isV4 || ASN1_STRING_length(string) == 16 else { return [] }
+    let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) {
+        room -> String? in
+        inet_ntop(
+            isV4 ? AF_INET : AF_INET6,
+            ASN1_STRING_get0_data(string),
+            room.baseAddress,
+            socklen_t(room.count)
+        ).map { String(cString: $0) }
+    }
+    return text.map { [CertificateName(kind: .address, text: $0)] } ?? []
+}

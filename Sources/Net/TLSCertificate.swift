@@ -1,0 +1,41 @@
+import COpenSSL
+import Glibc
+package import System
+
+/// What there is to tell about a certificate that is served.
+package struct TLSCertificate: Sendable, Equatable {
+    /// The file that it came from.
+    package let file: String
+    /// "example.com", "*.example.com", "192.0.2.1": whom it is for.
+    package let names: [String]
+    package let begins: WallTime
+    package let expires: WallTime
+
+    init(_ certificate: OpaquePointer, file: String) {
+        self.file = file
+        names = certificateNames(certificate).map(\.text)
+        begins = WallTime(X509_get0_notBefore(certificate))
+        expires = WallTime(X509_get0_notAfter(certificate))
+    }
+
+    /// What an operator should know before clients tell; nil when all is well.
+    package func warning(at now: WallTime) -> String? {
+        if now > expires {
+            return "the certificate in \(file) expired at \(expires.rfc3339), clients refuse it;"
+                + " put a renewed one in its place"
+        }
+        if now < begins {
+            return "the certificate in \(file) is valid from \(begins.rfc3339) only, clients refuse"
+                + " it until then; check the clock, or put the one before it in its place"
+        }
+        return nil
+    }
+}
+
+extension WallTime {
+    fileprivate init(_ time: UnsafePointer<ASN1_TIME>?) {
+        var parts = tm()
+        ASN1_TIME_to_tm(time, &parts)
+        self.init(seconds: Int64(timegm(&parts)))
+    }
+}

@@ -1,0 +1,43 @@
+/// Why the files of a TLS listener cannot be used, and what its operator can do about it.
+package enum TLSError: Error, Equatable, CustomStringConvertible {
+    case noCertificate
+    case unreadable(file: String, reason: String)
+    case holdsNoCertificate(file: String)
+    case holdsNoKey(file: String)
+    case keyIsLocked(file: String)
+    case keyDoesNotFit(key: String, certificate: String)
+    case refused(file: String, reason: String)
+    case noSuchCiphers(String)
+    /// OpenSSL itself: no memory, most likely.
+    case library(reason: String)
+
+    package var description: String {
+        switch self {
+        case .noCertificate:
+            "TLS needs a certificate; name a file with the certificate chain and one with its key"
+        case .unreadable(let file, let reason):
+            "\(file) cannot be read: \(reason);"
+                + " check the path and that the gateway's user may read the file"
+        case .holdsNoCertificate(let file):
+            "\(file) holds no certificate in PEM form (-----BEGIN CERTIFICATE-----);"
+                + " a file in DER form becomes one with: openssl x509 -inform der -in FILE"
+        case .holdsNoKey(let file):
+            "\(file) holds no private key in PEM form (-----BEGIN PRIVATE KEY-----);"
+                + " a file in DER form becomes one with: openssl pkey -inform der -in FILE"
+        case .keyIsLocked(let file):
+            "the private key in \(file) is locked with a passphrase;"
+                + " unlock it with: openssl pkey -in FILE -out NEWFILE"
+        case .keyDoesNotFit(let key, let certificate):
+            "the private key in \(key) does not belong to the first certificate in \(certificate);"
+                + " name the pair that was issued together, the server's own certificate first"
+        case .refused(let file, let reason):
+            "\(file) cannot be used for TLS: \(reason);"
+                + " have a certificate issued with an EC key (P-256) or an RSA key of 2048 bits or more"
+        case .noSuchCiphers(let list):
+            "OpenSSL knows no cipher of the list \"\(list)\";"
+                + " openssl ciphers shows what it knows, and the default suits most"
+        case .library(let reason):
+            "OpenSSL cannot set up TLS: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import COpenSSL
+import Glibc
+
+/// Sets up one context of OpenSSL as the settings say.
+func configure(_ context: OpaquePointer, _ settings: TLSSettings) throws(TLSError) {
+    let version =
+        switch settings.minimumVersion {
+        case .tls12: TLS1_2_VERSION
+        case .tls13: TLS1_3_VERSION
+        }
+    SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
+    SSL_CTX_set_options(context, sluice_server_options())
+    // Answers are sent as far as the kernel takes them, from an array that may have moved since; and
+    // a connection that is idle holds no buffers.
+    let modes =
+        SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+        | SSL_MODE_RELEASE_BUFFERS
+    SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
+    // One read of the socket for a record's head and content.
+    SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
+    guard SSL_CTX_set_cipher_list(context, settings.ciphers) == 1 else {
+        ERR_clear_error()
+        throw .noSuchCiphers(settings.ciphers)
+    }
+    // Sessions are resumed with tickets, which cost the server no memory. They hold the client's
+    // certificate, and end with the context: after a reload everybody shows it again.
+    SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
+    SSL_CTX_set_timeout(context, 3600)
+    let name = Array("sluice".utf8)
+    SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
+    SSL_CTX_set_alpn_select_cb(context, chooseProtocol, nil)
+    switch settings.clientCertificates {
+    case .none: break
+    case .optional(let authorities):
+        try trust(authorities, context)
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+    case .required(let authorities):
+        try trust(authorities, context)
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    }
+}
+
+private func trust(_ file: String, _ context: OpaquePointer) throws(TLSError) {
+    let authorities = try TLSFiles.certificates(in: file)
+    defer { for authority in authorities { X509_free(authority) } }
+    let store = SSL_CTX_get_cert_store(context)
+    for authority in authorities {
+        // Clients choose by these names which certificate they show.
+        guard X509_STORE_add_cert(store, authority) == 1,
+            SSL_CTX_add_client_CA(context, authority) == 1
+        else { throw .refused(file: file, reason: TLSReason.take()) }
+    }
+}
+
+/// ALPN: HTTP/1.1, and nothing for a client that speaks none that we do (RFC 7301 section 3.2).
+private func chooseProtocol(
+    _ session: OpaquePointer?,
+    _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenCount: UnsafeMutablePointer<UInt8>?,
+    _ offered: UnsafePointer<UInt8>?,
+    _ offeredCount: UInt32,
+    _ argument: UnsafeMutableRawPointer?
+) -> CInt {
+    let wanted = StaticString("http/1.1")
+    let offers = UnsafeBufferPointer(start: offered, count: Int(offeredCount))
+    var start = 0
+    while start < offers.count {
+        let count = Int(offers[start])
+        guard start + 1 + count <= offers.count, let offered else { break }
+        if count == wanted.utf8CodeUnitCount,
+            memcmp(offered + start + 1, wanted.utf8Start, count) == 0
+        {
+            // OpenSSL copies it from there.
+            chosen?.pointee = offered + start + 1
+            chosenCount?.pointee = UInt8(count)
+            return SSL_TLSEXT_ERR_OK
+        }
+        start += 1 + count
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+}

@@ -1,0 +1,84 @@
+import COpenSSL
+import Net
+import Testing
+
+@testable import HTTP
+
+/// Mutual TLS.
+@Suite(.timeLimit(.minutes(1)))
+struct ClientCertificateTests {
+    static let get = "GET /name HTTP/1.1\r\nHost: a\r\n\r\n"
+    static let authority = TestCertificates.shared.certificate("authority")
+
+    /// What the server calls the client; nil when it does not let it in.
+    private func name(
+        _ certificate: String?,
+        _ server: TestServer,
+        version: CInt = TLS1_3_VERSION
+    ) throws -> String? {
+        let client = try server.client()
+        let options = ClientTLS.Options(certificate: certificate, version: version)
+        // A TLS 1.3 client has done its part before the server has looked at its certificate.
+        guard (try? client.secure(options)) != nil else { return nil }
+        client.send(Self.get)
+        return client.answer()?.text
+    }
+
+    @Test(
+        "A client with a certificate has its name, others are refused where one is required",
+        arguments: [TLS1_2_VERSION, TLS1_3_VERSION]
+    )
+    func required(version: CInt) throws {
+        let server = try TestServer.securely(clients: .required(authorities: Self.authority))
+        #expect(try name("client", server, version: version) == "phone-7.example.com")
+        #expect(try name("plain-client", server, version: version) == "phone 8")
+        #expect(try name(nil, server, version: version) == nil)
+        #expect(try name("wrong-client", server, version: version) == nil)
+        #expect(server.eventually { $0.tlsFailures == 2 && $0.connectionsOpen == 0 })
+        #expect(server.server.counters.requests == 2)
+    }
+
+    @Test("Where a certificate is optional there may be no name, but no wrong one")
+    func optional() throws {
+        let server = try TestServer.securely(clients: .optional(authorities: Self.authority))
+        #expect(try name("client", server) == "phone-7.example.com")
+        #expect(try name(nil, server) == "nobody")
+        #expect(try name("wrong-client", server) == nil)
+    }
+
+    @Test("Where none is asked for nobody has a name")
+    func none() throws {
+        let server = try TestServer.securely()
+        #expect(try name("client", server) == "nobody")
+    }
+
+    @Test("The rules hold for each certificate that the server may show")
+    func everyContext() throws {
+        let server = try TestServer.securely(
+            ["server", "exact"],
+            clients: .required(authorities: Self.authority)
+        )
+        for certificate in ["client", "wrong-client", nil] as [String?] {
+            let client = try server.client()
+            let options = ClientTLS.Options(
+                serverName: "api.example.com",
+                certificate: certificate
+            )
+            _ = try? client.secure(options)
+            client.send(Self.get)
+            #expect(
+                client.answer()?.text == (certificate == "client" ? "phone-7.example.com" : nil)
+            )
+        }
+    }
+
+    @Test("The refused client is told why, though it has sent more already")
+    func alert() throws {
+        let server = try TestServer.securely(clients: .required(authorities: Self.authority))
+        let client = try server.client()
+        try client.secure()
+        client.send(Self.get + Self.get)
+        #expect(client.answer() == nil)
+        #expect(ClientTLS.lastAlert == SSL_AD_CERTIFICATE_REQUIRED)
+    }
+}

@@ -1,0 +1,58 @@
+import COpenSSL
+import Testing
+
+@testable import HTTP
+
+/// Clients that speak something like TLS.
+@Suite(.timeLimit(.minutes(1)))
+struct MutatedHandshakeTests {
+    /// The first bytes of a client, as it would send them.
+    private static func hello() -> [UInt8] {
+        let context = SSL_CTX_new(TLS_client_method())
+        let session = SSL_new(context)
+        defer {
+            SSL_free(session)
+            SSL_CTX_free(context)
+        }
+        let written = BIO_new(BIO_s_mem())
+        SSL_set_bio(session, BIO_new(BIO_s_mem()), written)
+        SSL_connect(session)
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = BIO_read(written, &bytes, CInt(bytes.count))
+        ERR_clear_error()
+        return Array(bytes.prefix(Int(max(0, count))))
+    }
+
+    @Test("Mutated handshakes leave the server whole", arguments: 0..<4 as Range<UInt64>)
+    func mutations(seed: UInt64) throws {
+        let server = try TestServer.securely {
+            $0.headTime = .milliseconds(100)
+            $0.lingerTime = .milliseconds(100)
+        }
+        let hello = Self.hello()
+        #expect(hello.count > 100)
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<100 {
+            let client = try server.client()
+            client.send(hello.mutated(using: &random))
+            if Bool.random(using: &random) { client.send(hello.mutated(using: &random)) }
+            if Bool.random(using: &random) { client.finishWriting() }
+            if Bool.random(using: &random) { client.reset() }
+        }
+        #expect(server.eventually { $0.connectionsOpen == 0 && $0.connectionsAccepted == 100 })
+        let client = try server.secureClient()
+        client.send("GET /fine HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.answer()?.text == "/fine 0")
+    }
+
+    @Test("A full server drops who comes, without a handshake to say so")
+    func full() throws {
+        let server = try TestServer.securely { $0.connections = 1 }
+        let first = try server.secureClient()
+        #expect(throws: TestClient.NoHandshake.self) { try server.secureClient() }
+        #expect(server.server.counters.connectionsRefusedFull == 1)
+        #expect(server.server.counters.tlsHandshakes == 1)
+        first.send("GET /fine HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(first.answer()?.text == "/fine 0")
+    }
+}

@@ -1,0 +1,162 @@
+import COpenSSL
+import Glibc
+import Net
+import System
+import Testing
+
+@testable import HTTP
+
+/// What holds for plain connections holds for encrypted ones.
+@Suite(.timeLimit(.minutes(1)))
+struct TLSConnectionTests {
+    static let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    @Test("A connection serves many requests, one after another and in one go")
+    func keptAlive() throws {
+        let server = try TestServer.securely()
+        let client = try server.secureClient()
+        for _ in 0..<3 {
+            client.send(Self.get)
+            #expect(client.answer()?.text == "/a 0")
+        }
+        client.send(String(repeating: Self.get, count: 1000))
+        for _ in 0..<1000 { #expect(client.answer()?.text == "/a 0") }
+        #expect(server.server.counters.tlsHandshakes == 1)
+    }
+
+    @Test(
+        "Ten mebibytes go in and come out unchanged",
+        arguments: [TLS1_2_VERSION, TLS1_3_VERSION]
+    )
+    func large(version: CInt) throws {
+        let server = try TestServer.securely { $0.inFlightBodyBytes = 64 << 20 }
+        let client = try server.secureClient(ClientTLS.Options(version: version))
+        var random = SeededRandom(seed: 7)
+        let body = (0..<(10 << 17)).flatMap { _ in
+            withUnsafeBytes(of: random.next()) { Array($0) }
+        }
+        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
+        client.send(body)
+        #expect(client.answer()?.body == body)
+        client.send(Self.get)
+        #expect(client.answer()?.text == "/a 0")
+    }
+
+    @Test("A body may come in records of any size")
+    func records() throws {
+        let server = try TestServer.securely()
+        let client = try server.secureClient()
+        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n")
+        for _ in 0..<3000 { client.send([0x61]) }
+        #expect(client.answer()?.body.count == 3000)
+    }
+
+    @Test("A large answer goes out as fast as the client takes it")
+    func slowReader() throws {
+        let server = try TestServer.securely()
+        let client = try TestClient(port: server.server.address.port, receiveBuffer: 8192)
+        try client.secure()
+        client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\n" + Self.get)
+        #expect(client.answer()?.body.count == 4 << 20)
+        #expect(client.answer()?.text == "/a 0")
+    }
+
+    @Test("A client that takes nothing is dropped in time")
+    func stuckReader() throws {
+        let server = try TestServer.securely(loops: 1) { $0.writeTime = .milliseconds(300) }
+        let client = try TestClient(port: server.server.address.port, receiveBuffer: 4096)
+        try client.secure()
+        let requests = String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: 10)
+        client.send(requests)
+        #expect(server.eventually { $0.writeTimeouts == 1 && $0.connectionsOpen == 0 })
+    }
+
+    @Test("A client that has said all it will say gets its answer", arguments: [true, false])
+    func halfClosed(politely: Bool) throws {
+        let server = try TestServer.securely()
+        let client = try server.secureClient()
+        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let request = server.held.next()
+        if politely { client.tls?.finish() }
+        client.finishWriting()
+        usleep(20_000)
+        request.responder.send(Response(status: 200, body: Array("late".utf8)))
+        #expect(client.answer()?.text == "late")
+        #expect(client.isEnded())
+        #expect(server.eventually { $0.connectionsOpen == 0 })
+    }
+
+    @Test("Each end is one that the client can tell from a cut", arguments: [true, false])
+    func endings(asked: Bool) throws {
+        let server = try TestServer.securely { $0.idleTime = .milliseconds(80) }
+        let client = try server.secureClient()
+        client.send("GET \(asked ? "/last" : "/a") HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.answer()?.status == 200)
+        #expect(client.isEnded())
+        #expect(client.tls?.isFinishedByServer == true)
+    }
+
+    @Test("A client that goes away without a word does no harm")
+    func resets() throws {
+        let server = try TestServer.securely()
+        for text in [
+            "", "GET", Self.get, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc",
+        ] {
+            let client = try server.secureClient()
+            client.send(text)
+            client.reset()
+        }
+        #expect(server.eventually { $0.connectionsOpen == 0 && $0.inFlightBodyBytes == 0 })
+        let client = try server.secureClient()
+        client.send(Self.get)
+        #expect(client.answer()?.status == 200)
+    }
+
+    @Test("A slow client reads why it was refused, though it has much more to send")
+    func slowRefusedClient() throws {
+        let server = try TestServer.securely {
+            $0.lingerTime = .milliseconds(300)
+            $0.lingerTimeMax = .seconds(20)
+        }
+        let client = try server.secureClient()
+        let size = 3 << 20
+        client.send("POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
+        for round in 0..<12 {
+            client.send(Array(repeating: 0x61, count: size / 12))
+            if round < 4 { usleep(50_000) }
+        }
+        // OpenSSL may hold a record that nobody asks for any more.
+        #expect(server.eventually { $0.bytesIn > size - (32 << 10) })
+        #expect(client.answer()?.status == 413)
+        #expect(client.isEnded())
+    }
+
+    @Test("Bytes that are no TLS end a connection")
+    func nonsense() throws {
+        let server = try TestServer.securely { $0.lingerTime = .milliseconds(50) }
+        let client = try server.secureClient()
+        client.send(Self.get)
+        #expect(client.answer()?.status == 200)
+        let tls = client.tls
+        client.tls = nil
+        client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.tls = tls
+        #expect(client.answer() == nil)
+        #expect(server.eventually { $0.connectionsOpen == 0 })
+        #expect(server.server.counters.requests == 1)
+    }
+
+    @Test("A stream goes over TLS as it does without")
+    func stream() throws {
+        let server = try TestServer.securely()
+        let (client, stream) = try StreamTests().begin(server, client: server.secureClient())
+        for number in 0..<100 {
+            #expect(stream.write(Array("\(number)".utf8)))
+            #expect(client.chunk() == "\(number)")
+        }
+        stream.finish()
+        #expect(client.chunk() == "")
+        client.send(Self.get)
+        #expect(client.answer()?.text == "/a 0")
+    }
+}
