@@ -103,6 +103,7 @@ final class AdminHandler: RequestHandler {
         case .credentials, .credential, .credentialVerify:
             guard let holder else { return }
             credentials.handle(route, head, body, holder, responder)
+        case .tail: TailDesk(tail: shared.steering.tail).follow(head, unlabelled, label)
         case .queue: responder.send(Response(json: shared.report.queueDocument))
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
         case .drain:

@@ -5,7 +5,7 @@ extension AdminRoute {
     static let labels = [
         "other", "healthz", "readyz", "metrics", "status", "queue", "ledger", "audit", "drain",
         "credentials",
-        "destinations", "dead_letters",
+        "destinations", "dead_letters", "tail",
     ]
 
     static func label(ofPath path: String) -> Int {
@@ -24,6 +24,7 @@ extension AdminRoute {
         case .ledger: "ledger"
         case .audit: "audit"
         case .drain: "drain"
+        case .tail: "tail"
         case .credentials, .credential, .credentialVerify: "credentials"
         case .destinations, .destination, .destinationPause, .destinationResume,
             .destinationFlush:

@@ -2,7 +2,7 @@ import HTTP
 
 /// What an operator asks for, by the path alone.
 enum AdminRoute: Equatable {
-    case health, readiness, metrics, status, queue, ledger, audit, drain
+    case health, readiness, metrics, status, queue, ledger, audit, drain, tail
     case credentials
     /// One of them, by its name.
     case credential(String)
@@ -26,6 +26,7 @@ enum AdminRoute: Equatable {
         case ("admin", "ledger", []): self = .ledger
         case ("admin", "audit", []): self = .audit
         case ("admin", "drain", []): self = .drain
+        case ("admin", "tail", []): self = .tail
         case ("admin", "credentials", let rest): self.init(credential: rest)
         case ("admin", "destinations", let rest): self.init(destination: rest)
         case ("admin", "dead-letters", let rest): self.init(deadLetter: rest)
@@ -76,14 +77,14 @@ enum AdminRoute: Equatable {
     /// What a path answers to that is none of these.
     static let hint =
         "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
-        + "credentials, destinations, dead-letters, drain and audit"
+        + "credentials, destinations, dead-letters, drain, tail and audit"
 
     /// Without a token: what orchestrators ask.
     var isOpen: Bool { self == .health || self == .readiness }
 
     var methods: [RequestHead.Method] {
         switch self {
-        case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .credentials,
+        case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .tail, .credentials,
             .destinations,
             .deadLetters, .deadLetterExport:
             [.get, .head]

@@ -112,7 +112,7 @@ extension JSONText {
         object("log") { $0.log(entry) }
     }
 
-    fileprivate mutating func log(_ entry: LogEntry) {
+    mutating func log(_ entry: LogEntry) {
         let nanoseconds = "\(1_000_000_000 + Int(entry.time.nanoseconds))".dropFirst()
         let fraction = entry.time.nanoseconds > 0 ? ".\(nanoseconds)" : ""
         member("__time__", "\(entry.time.seconds)\(fraction)")

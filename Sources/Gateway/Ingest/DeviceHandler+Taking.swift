@@ -32,9 +32,13 @@ extension DeviceHandler {
         let identity = taken.identity.map {
             BatchIdentity(digest: $0, receipt: receipt, logs: figures.logs)
         }
-        shared.queue.append([try taken.batch(target)], identity: identity) { outcome in
+        let batch = try taken.batch(target)
+        // Mostly nobody looks, and then nothing is kept for them.
+        let shown = shared.tail.flatMap { $0.isWatched ? ($0, batch) : nil }
+        shared.queue.append([batch], identity: identity) { outcome in
             switch outcome {
             case .stored:
+                if let (tail, batch) = shown { tail.show(batch) }
                 counters.countAccepted(route, figures, since: start)
                 responder.send(answers.accepted(route, receipt: receipt, count: figures.logs))
             case .repeated(let receipt, let count):

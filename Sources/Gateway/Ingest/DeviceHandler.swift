@@ -13,6 +13,8 @@ package final class DeviceHandler: RequestHandler {
         package let mint: ReceiptMint
         package let counters: IngestCounters
         package let intake = IntakeSwitch()
+        /// Nil where nobody can look.
+        var tail: Tail?
         /// Whether the queue is told what a request would be recognised by if it came again.
         package let recognizesRepeats: Bool
 

@@ -22,6 +22,7 @@ extension Gateway {
         flush()
         deliver(until: deadline)
         forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))
+        steering.tail.stop()
         steering.keeper.stop()
         store.close()
         let left = store.status.ledger.queued

@@ -59,20 +59,23 @@ package final class Gateway: Sendable {
         }
         self.forwarder = forwarder
         keeper.tell(forwarder, journal)
-        let devices = DeviceHandler.Shared(
+        let tail = try Self.start { () throws(SystemError) in try Tail() }
+        var devices = DeviceHandler.Shared(
             queue: store,
             routes: RoutingTable(configuration),
             limits: configuration.limits,
             recognizesRepeats: configuration.queueConfiguration.repeatsMax > 0
         )
-        self.devices = devices
+        devices.tail = tail
+        let shared = devices
+        self.devices = shared
         let reporter = Reporter(
             .init(
                 configuration: running,
                 store: store,
                 forwarder: forwarder,
-                counters: devices.counters,
-                intake: devices.intake,
+                counters: shared.counters,
+                intake: shared.intake,
                 keeper: keeper
             )
         )
@@ -85,8 +88,9 @@ package final class Gateway: Sendable {
                     reading: reading,
                     store: store,
                     forwarder: forwarder,
-                    devices: devices,
+                    devices: shared,
                     reporter: reporter,
+                    tail: tail,
                     keeper: keeper,
                     box: box,
                     adminSecret: secret,
@@ -119,12 +123,13 @@ package final class Gateway: Sendable {
                     journal: journal
                 )
             ) { _ in
-                DeviceHandler(devices)
+                DeviceHandler(shared)
             }
         }
         try Self.start { () throws(SystemError) in
             try steering.helm.start()
             try steering.watchCredentials()
+            try tail.start()
         }
         isRunning = true
         deviceAddress = deviceServer.address

@@ -24,6 +24,7 @@ final class Steering: Sendable {
     let forwarder: Forwarder
     let devices: DeviceHandler.Shared
     let reporter: Reporter
+    let tail: Tail
     let keeper: CredentialKeeper
     /// Nil where pushed credentials stay in memory.
     let box: SecretBox?
@@ -41,6 +42,7 @@ final class Steering: Sendable {
         let forwarder: Forwarder
         let devices: DeviceHandler.Shared
         let reporter: Reporter
+        let tail: Tail
         let keeper: CredentialKeeper
         let box: SecretBox?
         let adminSecret: Secret
@@ -55,6 +57,7 @@ final class Steering: Sendable {
         forwarder = parts.forwarder
         devices = parts.devices
         reporter = parts.reporter
+        tail = parts.tail
         keeper = parts.keeper
         box = parts.box
         adminSecret = parts.adminSecret

@@ -108,6 +108,24 @@ final class OpenConnection {
         }
     }
 
+    private(set) var heardText = ""
+
+    /// Whether such a text comes, now or until the connection ends or is silent for 20 seconds.
+    func hears(_ part: String) -> Bool {
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while !heardText.contains(part) {
+            let count = recv(socket.number, &chunk, chunk.count, 0)
+            guard count > 0 else { return false }
+            heardText += String(decoding: chunk[..<count], as: UTF8.self)
+        }
+        return true
+    }
+
+    /// As a client that is gone.
+    func close() {
+        shutdown(socket.number, CInt(SHUT_RDWR))
+    }
+
     /// Everything that came, up to the end of the connection.
     func heard() -> [UInt8] {
         var answer: [UInt8] = []

@@ -1,0 +1,94 @@
+import HTTP
+import Logs
+import Queue
+import Synchronization
+import System
+
+/// Shows logs as they are accepted to whoever looks. Nobody looks most of the time, and then it costs one load a
+/// request; whoever reads slowly misses logs and is told how many.
+final class Tail: Sendable {
+    static let watchersMax = 16
+    /// Bytes of batches that wait to be shown. What finds no room is not shown.
+    static let waitingBytesMax = 4 << 20
+    private static let heartbeat: Duration = .seconds(15)
+
+    private let isLooking = Atomic<Bool>(false)
+    private let waitingBytes = Atomic<Int>(0)
+    private let passedOver = Atomic<Int>(0)
+    private let watchers = Locked<[TailWatcher]>([])
+    private let inbox: Mailbox<Batch>
+    private let wake: WakeUp
+    private let isStopping = Atomic<Bool>(false)
+    private let worker = Locked<Worker?>(nil)
+
+    init() throws(SystemError) {
+        let wake = try WakeUp()
+        self.wake = wake
+        inbox = Mailbox { wake.signal() }
+    }
+
+    func start() throws(SystemError) {
+        let worker = try Worker("tail") { [self] in run() }
+        self.worker.withLock { $0 = worker }
+    }
+
+    func stop() {
+        isStopping.store(true, ordering: .releasing)
+        wake.signal()
+        let worker = worker.withLock { worker in
+            defer { worker = nil }
+            return worker
+        }
+        worker?.join()
+        watchers.withLock { $0 = [] }
+    }
+
+    /// Whether somebody looks. Asked for each request.
+    var isWatched: Bool { isLooking.load(ordering: .relaxed) }
+
+    /// A batch was stored.
+    func show(_ batch: Batch) {
+        let bytes = batch.logs.bytes.count
+        guard waitingBytes.add(bytes, ordering: .relaxed).newValue <= Self.waitingBytesMax else {
+            waitingBytes.subtract(bytes, ordering: .relaxed)
+            passedOver.add(batch.logs.count, ordering: .relaxed)
+            return
+        }
+        inbox.post(batch)
+    }
+
+    /// False when as many look as may.
+    func add(_ filter: TailFilter, _ open: () -> ResponseStream?) -> Bool {
+        watchers.withLock { watchers in
+            watchers.removeAll { !$0.isOpen }
+            guard watchers.count < Self.watchersMax else { return false }
+            if let stream = open() { watchers.append(TailWatcher(filter, stream)) }
+            isLooking.store(!watchers.isEmpty, ordering: .relaxed)
+            return true
+        }
+    }
+
+    private func run() {
+        var nextBeat = Moment.now + Self.heartbeat
+        while !isStopping.load(ordering: .acquiring) {
+            wake.wait(timeout: isWatched ? max(.zero, nextBeat - .now) : .seconds(60))
+            let batches = inbox.takeAll()
+            let missed = passedOver.exchange(0, ordering: .relaxed)
+            let isBeat = Moment.now >= nextBeat
+            if isBeat { nextBeat = .now + Self.heartbeat }
+            let present = watchers.withLock { $0 }
+            for watcher in present {
+                watcher.miss(missed)
+                for batch in batches { watcher.show(batch) }
+                if isBeat { watcher.beat() }
+            }
+            for batch in batches {
+                waitingBytes.subtract(batch.logs.bytes.count, ordering: .relaxed)
+            }
+            watchers.withLock { watchers in
+                watchers.removeAll { !$0.isOpen }
+                isLooking.store(!watchers.isEmpty, ordering: .relaxed)
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import HTTP
+
+/// Answers `GET /admin/tail` with server-sent events.
+struct TailDesk {
+    let tail: Tail
+
+    func follow(_ head: RequestHead, _ responder: Responder, _ label: Int) {
+        do throws(Refusal) {
+            let filter = try TailFilter(head)
+            let response = Response(
+                status: 200,
+                fields: [("content-type", "text/event-stream")],
+                body: Array(": logs as they are accepted\n\n".utf8)
+            )
+            guard tail.add(filter, { responder.stream(response.labelled(label)) }) else {
+                throw Refusal(
+                    503,
+                    "ServerBusy",
+                    "\(Tail.watchersMax) tails are open already; close one of them"
+                )
+            }
+        } catch {
+            responder.send(ErrorShape.plain.response(error).labelled(label))
+        }
+    }
+}

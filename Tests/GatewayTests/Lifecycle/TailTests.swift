@@ -1,0 +1,64 @@
+import Glibc
+import System
+import Testing
+
+@testable import Gateway
+
+@Suite(.timeLimit(.minutes(1))) struct TailTests {
+    private func open(_ trial: TryOut, _ query: String = "") throws -> OpenConnection {
+        try trial.admin.opened(
+            saying: "GET /admin/tail\(query) HTTP/1.1\r\nhost: h\r\n"
+                + "authorization: Bearer \(TryOut.token)\r\n\r\n"
+        )
+    }
+
+    private func post(_ trial: TryOut, _ tag: String, _ log: String) throws {
+        #expect(try trial.devices.post("/logs/\(tag)", log.utf8).status == 200)
+    }
+
+    @Test("Logs are shown as they are accepted, and nothing is done while nobody looks")
+    func follows() throws {
+        let trial = try TryOut()
+        #expect(!trial.gateway.steering.tail.isWatched)
+        let tail = try open(trial)
+        #expect(tail.hears("text/event-stream"))
+        #expect(eventually { trial.gateway.steering.tail.isWatched })
+        try post(trial, "hello", #"{"a":"1"}"#)
+        #expect(tail.hears(#""logstore":"hello""#))
+        #expect(tail.heardText.contains(#""a":"1""#), "\(tail.heardText)")
+        tail.close()
+        #expect(
+            eventually {
+                try? post(trial, "hello", #"{"a":"2"}"#)
+                return !trial.gateway.steering.tail.isWatched
+            }
+        )
+    }
+
+    @Test("Only what was asked for is shown")
+    func filters() throws {
+        let trial = try TryOut()
+        let tail = try open(trial, "?logstore=wanted&field=level:error")
+        #expect(tail.hears("as they are accepted"))
+        try post(trial, "other", #"{"level":"error","n":"1"}"#)
+        try post(trial, "wanted", #"[{"level":"info","n":"2"},{"level":"error","n":"3"}]"#)
+        #expect(tail.hears(#""n":"3""#))
+        #expect(!tail.heardText.contains(#""n":"1""#) && !tail.heardText.contains(#""n":"2""#))
+    }
+
+    @Test("Whoever does not read holds nobody up, and no more than a few may look")
+    func slow() throws {
+        let trial = try TryOut()
+        let sleeper = try open(trial)
+        #expect(sleeper.hears("as they are accepted"))
+        let filling = String(repeating: "x", count: 200_000)
+        for _ in 0..<20 { try post(trial, "hello", #"{"a":"\#(filling)"}"#) }
+        #expect(trial.delivered(20))
+        var more: [OpenConnection] = []
+        for _ in 1..<Tail.watchersMax { more.append(try open(trial)) }
+        for each in more { #expect(each.hears("as they are accepted")) }
+        let refused = try trial.admin("/admin/tail")
+        #expect(refused.status == 503 && refused.text.contains("tails are open"))
+        #expect(try trial.admin("/admin/tail?colour=red").status == 400)
+    }
+}
