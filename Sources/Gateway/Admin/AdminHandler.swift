@@ -53,6 +53,9 @@ final class AdminHandler: RequestHandler {
                 refused(415, "ContentTypeInvalid", "a body here has Content-Type: application/json")
             )
         }
+        if let problem = route.problem(withQueryOf: head) {
+            return .refuse(ErrorShape.plain.response(problem))
+        }
         let bodyBytesMax = route.bodyBytesMax(head.method)
         guard bodyBytesMax > 0 || !head.announcesBody else {
             return .refuse(ErrorShape.plain.response(.unwantedBody))
@@ -93,6 +96,7 @@ final class AdminHandler: RequestHandler {
                 head.wantsText
                     ? Response(text: report.statusText) : Response(json: report.statusDocument)
             )
+        case .document: responder.send(Response(json: OpenAPIDocument.text))
         case .audit: AuditDesk(decisions: shared.steering.store).list(head, responder)
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
             guard let holder else { return }

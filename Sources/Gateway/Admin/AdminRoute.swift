@@ -2,7 +2,7 @@ import HTTP
 
 /// What an operator asks for, by the path alone.
 enum AdminRoute: Equatable {
-    case health, readiness, metrics, status, queue, ledger, audit, drain, tail
+    case health, readiness, metrics, status, queue, ledger, audit, drain, tail, document
     case credentials
     /// One of them, by its name.
     case credential(String)
@@ -27,6 +27,7 @@ enum AdminRoute: Equatable {
         case ("admin", "audit", []): self = .audit
         case ("admin", "drain", []): self = .drain
         case ("admin", "tail", []): self = .tail
+        case ("admin", "openapi.json", []): self = .document
         case ("admin", "credentials", let rest): self.init(credential: rest)
         case ("admin", "destinations", let rest): self.init(destination: rest)
         case ("admin", "dead-letters", let rest): self.init(deadLetter: rest)
@@ -77,16 +78,15 @@ enum AdminRoute: Equatable {
     /// What a path answers to that is none of these.
     static let hint =
         "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
-        + "credentials, destinations, dead-letters, drain, tail and audit"
+        + "credentials, destinations, dead-letters, drain, tail, audit and openapi.json"
 
     /// Without a token: what orchestrators ask.
     var isOpen: Bool { self == .health || self == .readiness }
 
     var methods: [RequestHead.Method] {
         switch self {
-        case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .tail, .credentials,
-            .destinations,
-            .deadLetters, .deadLetterExport:
+        case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .tail, .document,
+            .credentials, .destinations, .deadLetters, .deadLetterExport:
             [.get, .head]
         case .deadLetterReplay, .deadLetterPurge, .destinationPause, .destinationResume,
             .destinationFlush:
@@ -100,6 +100,20 @@ enum AdminRoute: Equatable {
     }
 
     var methodNames: String { methods.map(\.name).joined(separator: ", ") }
+
+    /// The parameters that its query may have, each once.
+    func queryNames(_ method: RequestHead.Method) -> [String] {
+        let page = ["destination", "logstore", "code", "after", "limit"]
+        return switch self {
+        case .audit: ["before", "after", "limit"]
+        case .deadLetters, .deadLetterExport: page
+        case .deadLetterReplay, .deadLetterPurge:
+            ["destination", "logstore", "code", "ids", "all"]
+        case .deadLetter where method == .put: ["logstore"]
+        case .credential where method == .put: ["force"]
+        default: []
+        }
+    }
 
     /// The largest body that a request of this method may have.
     func bodyBytesMax(_ method: RequestHead.Method) -> Int {
@@ -115,7 +129,7 @@ extension RequestHead.Method {
     /// Whether it only looks.
     var isReading: Bool { self == .get || self == .head }
 
-    fileprivate var name: String {
+    var name: String {
         switch self {
         case .get: "GET"
         case .head: "HEAD"

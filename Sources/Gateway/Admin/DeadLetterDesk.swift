@@ -96,9 +96,6 @@ final class DeadLetterDesk {
         _ line: AuditEntry,
         _ responder: Responder
     ) throws(Refusal) {
-        guard query.filter.destination == nil, query.filter.code == nil else {
-            throw Refusal(400, "ParameterInvalid", "an edit changes the log and its logstore only")
-        }
         if let logstore = query.filter.logstore,
             let problem = NamePattern.logstore.problem(with: logstore)
         {

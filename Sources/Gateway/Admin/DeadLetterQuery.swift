@@ -57,7 +57,7 @@ struct DeadLetterQuery {
 
     private static func numbers(_ name: String, _ value: String) throws(Refusal) -> [Int64] {
         var numbers: [Int64] = []
-        for part in value.split(separator: ",") {
+        for part in value.split(separator: ",", omittingEmptySubsequences: false) {
             numbers.append(try number(name, String(part), in: 1...Int64.max))
         }
         return numbers
@@ -68,7 +68,9 @@ struct DeadLetterQuery {
         _ value: String,
         in range: ClosedRange<Int64>
     ) throws(Refusal) -> Int64 {
-        guard let number = Int64(value), range.contains(number) else {
+        guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(value),
+            range.contains(number)
+        else {
             throw .query("\(name) cannot be \(clipped(value)); \(known)")
         }
         return number

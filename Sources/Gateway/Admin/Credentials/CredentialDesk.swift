@@ -73,16 +73,15 @@ struct CredentialDesk {
         guard let pairs = head.queryPairs else {
             throw Refusal(400, "ParameterInvalid", "the query cannot be read")
         }
-        for (name, value) in pairs {
-            guard name == "force", ["true", "false"].contains(value) else {
-                throw Refusal(
-                    400,
-                    "ParameterInvalid",
-                    "\(clipped(name)) means nothing here; known here: force=true"
-                )
-            }
+        guard let value = pairs.first?.value else { return false }
+        guard ["true", "false"].contains(value) else {
+            throw Refusal(
+                400,
+                "ParameterInvalid",
+                "force cannot be \(clipped(value)); it is true or false"
+            )
         }
-        return pairs.contains { $0.value == "true" }
+        return value == "true"
     }
 
     private func change(

@@ -1,0 +1,75 @@
+import HTTP
+
+extension OpenAPIDocument {
+    static let credentialPaths = [
+        PathItem(
+            template: "/admin/credentials",
+            operations: Operation.look(
+                Operation(
+                    id: "credentials",
+                    says: "Source, state, fingerprint and end of each; never a secret",
+                    answers: [.fine("all", "Credentials")]
+                )
+            )
+        ),
+        PathItem(
+            template: "/admin/credentials/{name}",
+            operations: Operation.look(
+                Operation(
+                    id: "credential",
+                    says: "Source, state, fingerprint and end; never a secret",
+                    parameters: [name],
+                    answers: [.fine("this one", "Credential"), nobody]
+                )
+            ) + [rotate, forget]
+        ),
+        PathItem(
+            template: "/admin/credentials/{name}/verify",
+            operations: [
+                Operation(
+                    method: .post,
+                    id: "verifyCredential",
+                    says:
+                        "Ask SLS, for each destination that uses it, whether it takes the one in use",
+                    parameters: [name],
+                    answers: [
+                        .fine("what SLS says", "Verification"), nobody,
+                        .refusal(409, "there is none to ask about"),
+                    ]
+                )
+            ]
+        ),
+    ]
+
+    private static let name = name(of: "a credential of the configuration", example: "default")
+    private static let nobody = Answer.refusal(404, "no such credential")
+
+    private static let rotate = Operation(
+        method: .put,
+        id: "rotateCredential",
+        says: "Put another one in the place of the one in use, when SLS takes it",
+        parameters: [
+            name,
+            query("force", .choice(["true", "false"]), "without asking SLS"),
+        ],
+        body: Operation.Body(
+            types: ["application/json"],
+            schema: .named("NewCredential"),
+            isRequired: true
+        ),
+        answers: [
+            .fine("in use, at once or at its activation", "Rotation"), nobody,
+            .refusal(400, "half a credential, an unknown member, no time, or expired"),
+            .refusal(422, "SLS refuses it; the old one stays"),
+            .refusal(502, "it cannot be proved; the old one stays"),
+        ]
+    )
+
+    private static let forget = Operation(
+        method: .delete,
+        id: "forgetCredential",
+        says: "Give the word back to the source of the configuration",
+        parameters: [name],
+        answers: [.fine("as configured", "Credential"), nobody]
+    )
+}

@@ -1,0 +1,89 @@
+extension OpenAPIDocument {
+    static let statusSchemas: [(String, Schema)] = [
+        ("Status", status),
+        ("Queue", queue),
+        ("Listener", listener),
+        (
+            "Stranger",
+            // Of an earlier configuration.
+            .object([.init("name", .string), .init("configured", .boolean), ledger])
+        ),
+        (
+            "LedgerDocument",
+            .object([
+                .init("closed", .boolean), ledger,
+                .init("destinations", .map(of: .named("DestinationLedger"))),
+            ])
+        ),
+        (
+            "DestinationLedger",
+            .object([
+                .init("accepted", .count), .init("delivered", .count), .init("queued", .count),
+                .init("dead", .count), .init("expired", .count), .init("discarded", .count),
+                .init("imbalance", .integer(.min ... .max)),
+            ])
+        ),
+        (
+            "QueueDocument",
+            .object([
+                .init("queue", .named("Queue")),
+                .init("destinations", .map(of: .named("DestinationQueue"))),
+            ])
+        ),
+        (
+            "DestinationQueue",
+            .object(
+                [.init("queued_logs", .count)] + backlog + [
+                    .init("outlets", .array(of: .named("OutletQueue")))
+                ]
+            )
+        ),
+        (
+            "OutletQueue",
+            .object([
+                .init("logstore", .string), .init("queued_logs", .count),
+                .init("packets", .count), oldest,
+            ])
+        ),
+    ]
+
+    private static let status = Schema.object([
+        .init("version", .string), .init("time", .time), .init("uptime_seconds", .number),
+        .init("ready", .boolean), .init("draining", .boolean), reasons, ledger,
+        .init("ledger_closed", .boolean), .init("queue", .named("Queue")),
+        .init(
+            "destinations",
+            .array(of: .either([.named("DestinationStatus"), .named("Stranger")]))
+        ),
+        .init("credentials", .array(of: .named("Credential"))),
+        .init("listeners", .array(of: .named("Listener"))),
+        .init(
+            "process",
+            .object([
+                .init("resident_bytes", .count), .init("cpu_seconds", .number),
+                .init("open_descriptors", .count),
+            ])
+        ),
+    ])
+
+    private static let queue = Schema.object([
+        admission, .init("problem", .nullable(.string)), .init("bytes", .count),
+        .init("bytes_max", .count), .init("rows", .count), .init("streams", .count),
+        .init("packets", .count), oldest, .init("isolations", .count),
+        .init("isolations_waiting", .count), .init("commits", .count),
+        .init(
+            "duplicates",
+            .object([
+                .init("known", .count), .init("repeated", .count),
+                .init("forgotten_early", .count),
+            ])
+        ),
+        .init("database_bytes", .count), .init("log_bytes", .count),
+        .init("disk_free_bytes", .nullable(.count)),
+    ])
+
+    private static let listener = Schema.object([
+        .init("name", .string), .init("address", .string), .init("connections", .count),
+        .init("requests", .count),
+    ])
+}

@@ -1,0 +1,112 @@
+import Foundation
+import HTTP
+import Testing
+
+@testable import Gateway
+
+@Suite(.timeLimit(.minutes(1))) struct OpenAPITests {
+    /// Each route once, with what stands in its path where there is a parameter.
+    private static let routes: [AdminRoute] = [
+        .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .drain, .document,
+        .credentials, .credential("x"), .credentialVerify("x"), .destinations, .destination("x"),
+        .destinationPause("x"), .destinationResume("x"), .destinationFlush("x"), .deadLetters,
+        .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter(1),
+    ]
+
+    /// A route that is new stops the compiler here: it wants a line in `routes` too.
+    private static func template(_ route: AdminRoute) -> String {
+        switch route {
+        case .health: "/healthz"
+        case .readiness: "/readyz"
+        case .metrics: "/metrics"
+        case .status: "/admin/status"
+        case .queue: "/admin/queue"
+        case .ledger: "/admin/ledger"
+        case .audit: "/admin/audit"
+        case .drain: "/admin/drain"
+        case .document: "/admin/openapi.json"
+        case .credentials: "/admin/credentials"
+        case .credential: "/admin/credentials/{name}"
+        case .credentialVerify: "/admin/credentials/{name}/verify"
+        case .destinations: "/admin/destinations"
+        case .destination: "/admin/destinations/{name}"
+        case .destinationPause: "/admin/destinations/{name}/pause"
+        case .destinationResume: "/admin/destinations/{name}/resume"
+        case .destinationFlush: "/admin/destinations/{name}/flush"
+        case .deadLetters: "/admin/dead-letters"
+        case .deadLetterExport: "/admin/dead-letters/export"
+        case .deadLetterReplay: "/admin/dead-letters/replay"
+        case .deadLetterPurge: "/admin/dead-letters/purge"
+        case .deadLetter: "/admin/dead-letters/{id}"
+        }
+    }
+
+    private let paths: [String: [String: [String: Any]]]
+
+    init() throws {
+        let document = try JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text.utf8))
+        let members = try #require(document as? [String: Any])
+        paths = try #require(members["paths"] as? [String: [String: [String: Any]]])
+    }
+
+    @Test("Each route and method has an operation in the document, and the other way round")
+    func routes() {
+        #expect(Set(paths.keys) == Set(Self.routes.map(Self.template)))
+        for route in Self.routes {
+            let template = Self.template(route)
+            let path = template.replacing("{name}", with: "x").replacing("{id}", with: "1")
+            #expect(AdminRoute(path: path) == route, "\(path)")
+            let methods = Set(route.methods.map { $0.name.lowercased() })
+            #expect(paths[template].map { Set($0.keys) } == methods, "\(template)")
+        }
+    }
+
+    @Test("The document names the parameters that a query may have, and no other")
+    func parameters() throws {
+        for route in Self.routes {
+            for method in route.methods {
+                let operation = paths[Self.template(route)]?[method.name.lowercased()]
+                let all = operation?["parameters"] as? [[String: Any]] ?? []
+                let names = all.filter { $0["in"] as? String == "query" }
+                    .compactMap { $0["name"] as? String }
+                #expect(names.sorted() == route.queryNames(method).sorted(), "\(route) \(method)")
+                let takesBody = route.bodyBytesMax(method) > 0
+                #expect((operation?["requestBody"] != nil) == takesBody, "\(route) \(method)")
+            }
+        }
+    }
+
+    @Test("Every operation has a name of its own, and only pulse and readiness want no token")
+    func operations() throws {
+        let all = paths.flatMap { path, methods in methods.map { (path, $0.value) } }
+        let ids = all.compactMap { $0.1["operationId"] as? String }
+        #expect(Set(ids).count == ids.count && ids.count == all.count)
+        let open = all.filter { $0.1["security"] != nil }.map(\.0)
+        #expect(Set(open) == ["/healthz", "/readyz"])
+    }
+
+    @Test("Every schema and header that the document refers to is in it")
+    func references() throws {
+        let document = try #require(
+            JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text.utf8)) as? [String: Any]
+        )
+        let components = try #require(document["components"] as? [String: [String: Any]])
+        let pattern = /"\$ref":"#\\?\/components\\?\/([a-z]+)\\?\/([A-Za-z-]+)"/
+        var named: Set<String> = []
+        for match in OpenAPIDocument.text.matches(of: pattern) {
+            #expect(components[String(match.1)]?[String(match.2)] != nil, "\(match.2)")
+            named.insert(String(match.2))
+        }
+        #expect(named.isSuperset(of: components["schemas"].map { Array($0.keys) } ?? []))
+    }
+
+    @Test("The document is served to whoever has a token")
+    func served() throws {
+        let trial = try TryOut()
+        #expect(try trial.admin.get("/admin/openapi.json").status == 401)
+        let answer = try trial.admin("/admin/openapi.json")
+        #expect(answer.status == 200)
+        #expect(answer["content-type"] == "application/json")
+        #expect(answer.text == OpenAPIDocument.text)
+    }
+}
