@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` need nothing done before them.
-.PHONY: run build test bench bench-outage lint format clean setup
+.PHONY: run build test check-admin-api bench bench-outage lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -14,6 +14,11 @@ build: setup
 test: setup
 	@swift build --build-tests
 	@swift test --skip-build --no-parallel
+
+# Whether the admin listener answers as its OpenAPI document says, asked by schemathesis.
+check-admin-api: setup
+	@swift build --product sluice
+	@Scripts/check-admin-api
 
 bench: setup
 	@$(RELEASE) --product sluice
