@@ -98,7 +98,7 @@ let package = Package(
         // The built program itself, started as a process.
         .testTarget(
             name: "CommandTests",
-            dependencies: ["sluice", "System", "HTTP", "Sandbox"],
+            dependencies: ["sluice", "System", "Net", "HTTP", "Sandbox"],
             swiftSettings: swiftSettings
         ),
     ],

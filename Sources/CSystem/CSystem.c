@@ -25,11 +25,12 @@ int sluice_random(void *bytes, size_t count) {
     return 0;
 }
 
-void sluice_forbid_dumps(void) {
+int sluice_forbid_dumps(void) {
     struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
+    int limited = setrlimit(RLIMIT_CORE, &none);
     // The limit alone does not hold where dumps go to a program (core_pattern with a pipe).
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    return limited == 0 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -1;
 }
 
 void sluice_limit_arenas(int count) {

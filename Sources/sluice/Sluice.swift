@@ -1,10 +1,13 @@
 import Gateway
 import Glibc
+import System
 
 /// The command: arguments in, exit code out.
 @main
 struct Sluice {
     static func main() {
+        // Whatever is asked, a token or a key is soon in memory.
+        CoreDumps.forbid()
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 

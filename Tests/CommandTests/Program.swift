@@ -46,6 +46,8 @@ final class Program {
         try process.run()
     }
 
+    var identifier: Int32 { process.processIdentifier }
+
     deinit {
         if process.isRunning { signal(SIGKILL) }
     }

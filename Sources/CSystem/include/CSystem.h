@@ -19,8 +19,9 @@ void sluice_name_thread(const char *name);
 /// Fills `bytes` from the kernel's generator; returns -1 with errno on failure.
 int sluice_random(void *bytes, size_t count);
 
-/// Forbids core dumps and the looking into this process by others of the same user.
-void sluice_forbid_dumps(void);
+/// Forbids core dumps and the looking into this process by others of the same user. Returns 0 when that
+/// holds, else -1.
+int sluice_forbid_dumps(void);
 
 /// Limits how many arenas the allocator keeps, which bounds what threads hoard.
 void sluice_limit_arenas(int count);

@@ -15,8 +15,8 @@ package struct Service: Sendable {
     /// Runs until a signal asks to stop, and returns the exit code.
     package func run() -> CInt {
         Signals.prepare()
-        // Keys are in memory.
-        sluice_forbid_dumps()
+        // Keys are in memory from here on.
+        let areDumpsForbidden = CoreDumps.forbid()
         // Threads of ours pass buffers on to each other; with an arena for each, memory that one freed
         // would lie idle while another asks for more.
         sluice_limit_arenas(4)
@@ -29,6 +29,9 @@ package struct Service: Sendable {
         }
         let journal = Journal(level: configuration.log.level, format: configuration.log.format)
         defer { journal.flush() }
+        if !areDumpsForbidden {
+            journal.warning("core dumps cannot be forbidden; one would hold the keys")
+        }
         do throws(StartProblem) {
             try serve(configuration, journal)
             return ExitCode.fine
