@@ -34,6 +34,11 @@ struct Arguments {
                 }
                 continue
             }
+            if placeholder.hasPrefix("[") {
+                // Its value may be missing, so that it can only stand behind "=".
+                if parts.count == 2 { values[name] = String(parts[1]) }
+                continue
+            }
             flags.remove(name)
             guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst(), !value.isEmpty
             else { throw UsageError("\(name) needs a value: \(name) \(placeholder)", hint: hint) }

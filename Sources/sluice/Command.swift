@@ -26,7 +26,8 @@ enum Command: String, CaseIterable {
         ]
         return switch self {
         case .serve, .check: configuration
-        case .status, .destinations, .credentials: reach
+        case .status: StatusArguments.options
+        case .destinations, .credentials: reach
         case .pause, .resume, .flush: DestinationArguments.all
         case .drain: DrainArguments.options
         case .rotate: RotateArguments.options
@@ -51,9 +52,11 @@ enum Command: String, CaseIterable {
         case .serve: return Service(arguments.inputs).run()
         case .check: return Check(arguments.inputs).run()
         case .status:
-            return OperatorCommand(arguments.inputs).run(
-                AdminRequest(.get, "/admin/status", accept: arguments.accept)
-            )
+            let request = StatusArguments.request(arguments)
+            guard let pause = try StatusArguments.pause(arguments) else {
+                return OperatorCommand(arguments.inputs).run(request)
+            }
+            return WatchCommand(arguments.inputs, every: pause).run(request)
         case .destinations:
             let request = try DestinationArguments.request(arguments)
             return OperatorCommand(arguments.inputs).run(request)

@@ -119,9 +119,11 @@ enum Help {
     private static let status = """
         Usage: sluice status [OPTIONS]
 
-        Shows how a running gateway is doing: whether it takes logs, the ledger (every log ever accepted is
-        delivered, queued, dead, expired or discarded), each destination and its last error with the remedy.
+        Shows how a running gateway is doing. First whether it takes logs, whether they arrive and else why not,
+        what waits, which credential ends when, and the last error with its remedy; then the ledger (every log
+        ever accepted is delivered, queued, dead, expired or discarded), each destination and each credential.
 
+          --watch[=SECONDS]       again every 2 s, or so many, until interrupted; also while no gateway answers
         \(reach)
 
         \(token)

@@ -5,13 +5,8 @@ import System
 extension GatewayReport {
     /// What `/admin/status` says, for a person in a hurry.
     var statusText: String {
-        let reasons = reasonsAgainstTraffic
-        var lines = [
-            "sluice \(Version.current), up \(spanText(uptime)), "
-                + (reasons.isEmpty ? "ready" : "not ready")
-        ]
-        lines += reasons.map { "  \($0)" }
-        lines += ["", "queue        \(queueLine)"]
+        var lines = summary
+        lines += ["", "sluice \(Version.current), up \(spanText(uptime)), at \(now.rfc3339)"]
         lines += queue.ledger.lines
         for destination in destinations {
             lines += ["", "destination  \(destination.name): \(destination.delivery.stateName)"]
@@ -26,14 +21,6 @@ extension GatewayReport {
             "credential   \($0.line)".split(separator: "\n").map(String.init)
         }
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    private var queueLine: String {
-        let bound = "\(roughSize(queue.bytes)) of \(roughSize(queue.bytesMax))"
-        let age = queue.oldest.map {
-            ", oldest log \(spanText(.nanoseconds(now.nanoseconds - $0.nanoseconds)))"
-        }
-        return "\(queue.admission.reason ?? "takes logs"), \(bound)\(age ?? "")"
     }
 }
 

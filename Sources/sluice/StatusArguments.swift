@@ -1,0 +1,27 @@
+import Operator
+
+/// `sluice status …`.
+enum StatusArguments {
+    static let options: KeyValuePairs<String, String?> = [
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--watch": "[=SECONDS]",
+    ]
+
+    static func request(_ arguments: Arguments) -> AdminRequest {
+        AdminRequest(.get, "/admin/status", accept: arguments.accept)
+    }
+
+    /// How long to wait before it is shown again; nil for once.
+    static func pause(_ arguments: Arguments) throws(UsageError) -> Duration? {
+        guard let text = arguments.values["--watch"] else {
+            return arguments.flags.contains("--watch") ? .seconds(2) : nil
+        }
+        guard let seconds = Int64(text), (1...86_400).contains(seconds) else {
+            throw UsageError(
+                "--watch is a number of seconds, 1 to 86400: --watch=5",
+                hint: "sluice help status"
+            )
+        }
+        return .seconds(seconds)
+    }
+}
