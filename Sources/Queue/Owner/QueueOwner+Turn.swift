@@ -30,7 +30,7 @@ extension QueueOwner {
             if !sealed.isEmpty { receiver?(sealed) }
         } catch {
             failed(error)
-            refuseDecisions(.failing)
+            refuseDecisions(door.admission)
             // Nothing of this transaction is stored for certain, so nothing of it is acknowledged.
             for (append, _) in taken { answer(append, .refused(door.admission)) }
         }

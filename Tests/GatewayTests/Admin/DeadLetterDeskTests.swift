@@ -144,7 +144,10 @@ import Testing
             ("PUT", "/admin/dead-letters/77777777", #"{"a":"b"}"#, 404, "no dead letter"),
             ("PUT", "/admin/dead-letters/1", "", 400, "nothing to change"),
             ("PUT", "/admin/dead-letters/1?logstore=A%2FB", "", 400, "logstore"),
-            ("PUT", "/admin/dead-letters/1?code=X", "", 400, "code means nothing here; known here: logstore"),
+            (
+                "PUT", "/admin/dead-letters/1?code=X", "", 400,
+                "code means nothing here; known here: logstore"
+            ),
             ("PUT", "/admin/dead-letters/1", #"[{"a":1},{"a":2}]"#, 400, "holds 2 logs"),
             ("PUT", "/admin/dead-letters/1", "nonsense", 400, "PostBodyInvalid"),
             ("DELETE", "/admin/dead-letters/1", "", 405, "GET, HEAD, PUT"),
