@@ -33,7 +33,12 @@ extension OpenAPIDocument {
                         "Ask SLS, for each destination that uses it, whether it takes the one in use",
                     parameters: [name],
                     answers: [
-                        .fine("what SLS says", "Verification"), nobody,
+                        .fine(
+                            "one destination that uses it takes it, or none uses it",
+                            "Verification"
+                        ),
+                        nobody, unproved(422, "SLS refuses it"),
+                        unproved(502, "nobody could tell"),
                         .refusal(409, "there is none to ask about"),
                     ]
                 )
@@ -43,6 +48,18 @@ extension OpenAPIDocument {
 
     private static let name = name(of: "a credential of the configuration", example: "default")
     private static let nobody = Answer.refusal(404, "no such credential")
+
+    /// With what each destination said; a credential that cannot be sent at all is refused in the common shape.
+    private static func unproved(_ status: Int, _ says: String) -> Answer {
+        Answer(
+            status: status,
+            says: says,
+            contents: [
+                ("application/json", .either([.named("Verification"), .named("Error")])),
+                ("text/plain", .string),
+            ]
+        )
+    }
 
     private static let rotate = Operation(
         method: .put,
@@ -70,6 +87,6 @@ extension OpenAPIDocument {
         id: "forgetCredential",
         says: "Give the word back to the source of the configuration",
         parameters: [name],
-        answers: [.fine("as configured", "Credential"), nobody]
+        answers: [.fine("as configured", "Forgotten"), nobody]
     )
 }

@@ -27,6 +27,8 @@ extension OpenAPIDocument {
             "Drain",
             .object([
                 .init("draining", .boolean), .init("queued", .count), .init("dead", .count),
+                // Of what is queued, that of paused destinations.
+                .init("held", .count),
             ])
         ),
         (

@@ -4,10 +4,13 @@ extension OpenAPIDocument {
     static let credentialSchemas: [(String, Schema)] = [
         ("Credentials", .object([.init("credentials", .array(of: .named("Credential")))])),
         ("Credential", .object(credential)),
+        // Nothing but its name where the configuration has none of it.
+        ("Forgotten", .either([.named("Credential"), .object([.init("name", .string)])])),
         (
             "Rotation",
             .object(
                 credential + [
+                    .init("proved", .boolean),
                     // Whether it outlives a restart.
                     .init("stored", .boolean),
                     .init("not_stored_because", .nullable(.string)),

@@ -12,6 +12,8 @@ extension OpenAPIDocument {
         .init("settings", .named("DestinationSettings")),
         // In the words in which it was decided.
         .init("decided", .map(of: .anything)),
+        // What does not go with the file any more.
+        .optional("decided_and_left_out", .map(of: .anything)),
         .init("status", .named("DestinationStatus")),
     ])
 
