@@ -5,7 +5,7 @@ extension AdminRoute {
     static let labels = [
         "other", "healthz", "readyz", "metrics", "status", "queue", "ledger", "audit", "drain",
         "credentials",
-        "destinations", "dead_letters", "tail",
+        "destinations", "dead_letters", "tail", "openapi",
     ]
 
     static func label(ofPath path: String) -> Int {
@@ -25,6 +25,7 @@ extension AdminRoute {
         case .audit: "audit"
         case .drain: "drain"
         case .tail: "tail"
+        case .document: "openapi"
         case .credentials, .credential, .credentialVerify: "credentials"
         case .destinations, .destination, .destinationPause, .destinationResume,
             .destinationFlush:

@@ -14,7 +14,11 @@ extension AdminRoute {
                     ? "no parameter does" : "known here: \(known.joined(separator: ", "))"
                 return problem("\(clipped(name)) means nothing here; \(rest)")
             }
-            guard seen.insert(name).inserted else { return problem("\(name) is given twice") }
+            // A log may be asked for by several of its fields.
+            let mayRepeat = self == .tail && name == "field"
+            guard seen.insert(name).inserted || mayRepeat else {
+                return problem("\(name) is given twice")
+            }
         }
         return nil
     }

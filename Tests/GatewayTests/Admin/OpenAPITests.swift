@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct OpenAPITests {
     /// Each route once, with what stands in its path where there is a parameter.
     private static let routes: [AdminRoute] = [
-        .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .drain, .document,
+        .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .drain, .tail, .document,
         .credentials, .credential("x"), .credentialVerify("x"), .destinations, .destination("x"),
         .destinationPause("x"), .destinationResume("x"), .destinationFlush("x"), .deadLetters,
         .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter(1),
@@ -24,6 +24,7 @@ import Testing
         case .ledger: "/admin/ledger"
         case .audit: "/admin/audit"
         case .drain: "/admin/drain"
+        case .tail: "/admin/tail"
         case .document: "/admin/openapi.json"
         case .credentials: "/admin/credentials"
         case .credential: "/admin/credentials/{name}"

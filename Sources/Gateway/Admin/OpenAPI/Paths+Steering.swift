@@ -27,6 +27,32 @@ extension OpenAPIDocument {
             ]
         ),
         PathItem(
+            template: "/admin/tail",
+            operations: Operation.look(
+                Operation(
+                    id: "tail",
+                    says: "Logs as they are accepted, as server-sent events, without end",
+                    parameters: [
+                        query("destination", .string, "only of this destination"),
+                        query("logstore", .string, "only of this logstore"),
+                        query("topic", .string, "only of this topic"),
+                        query(
+                            "field",
+                            .string,
+                            "only with this field, as NAME or NAME:VALUE; up to 8"
+                        ),
+                    ],
+                    answers: [
+                        Answer(
+                            status: 200,
+                            says: "an event a log, and `missed` for those that found no room",
+                            contents: [("text/event-stream", .string)]
+                        )
+                    ]
+                )
+            )
+        ),
+        PathItem(
             template: "/admin/audit",
             operations: Operation.look(
                 Operation(
