@@ -80,6 +80,8 @@ import Testing
             let server = try StandIn { _, _ in .json(200, "{\(Samples.members())}") }
             let uri = URISource(uri: Secret(server.url))
             let supplied = try Samples.fetch(.uri(uri), Samples.surroundings())
+            // A thread that is left behind is one that ThreadSanitizer complains of.
+            server.stop()
             guard supplied.credential == Samples.issued() else { exit(3) }
         }
     }

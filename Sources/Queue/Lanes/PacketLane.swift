@@ -35,7 +35,6 @@ extension Lane {
 extension PacketLane {
     /// For a packet whose own cannot be known any more.
     static func anywhere() -> PacketLane {
-        var generator = SystemRandomNumberGenerator()
-        return .new(LaneKey(inPart: 0, of: 1, using: &generator))
+        .new(LaneKey(value: .random(in: .min ... .max)))
     }
 }
