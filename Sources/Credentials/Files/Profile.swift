@@ -2,7 +2,7 @@ import SLS
 
 /// One profile of a file: names and values, as the file has them.
 struct Profile {
-    /// "the profile 'default' of /root/.alibabacloud/credentials"
+    /// "the profile 'default' of ~/.alibabacloud/credentials"
     let place: String
     let settings: [String: Secret]
 
