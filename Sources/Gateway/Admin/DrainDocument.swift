@@ -1,0 +1,29 @@
+import Delivery
+import HTTP
+import Queue
+
+extension GatewayReport {
+    /// Logs of destinations that an operator paused.
+    private var heldLogs: Int64 {
+        destinations.filter { $0.delivery.state == .held }
+            .reduce(0) { $0 + $1.queue.ledger.queued }
+    }
+
+    /// `/admin/drain`: how far it is.
+    func drainAnswer(_ wantsText: Bool) -> Response {
+        guard !wantsText else {
+            let state = isDraining ? "draining, no more logs are taken" : "logs are taken"
+            let held = heldLogs > 0 ? ", \(heldLogs) of them of paused destinations" : ""
+            let dead = queue.ledger.dead > 0 ? ", \(queue.ledger.dead) dead letters" : ""
+            return Response(text: "\(state): \(queue.ledger.queued) queued\(held)\(dead)\n")
+        }
+        var json = JSONText()
+        json.object { json in
+            json.member("draining", isDraining)
+            json.member("queued", queue.ledger.queued)
+            json.member("held", heldLogs)
+            json.member("dead", queue.ledger.dead)
+        }
+        return Response(json: json.text + "\n")
+    }
+}
