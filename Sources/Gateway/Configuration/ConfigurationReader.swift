@@ -16,9 +16,11 @@ struct ConfigurationReader: Sendable {
     ) throws(ConfigurationProblems) -> GatewayConfiguration {
         var inputs = inputs
         inputs.decided = decided
-        // A file that cannot be read tells so when the configuration is read from it.
-        let fresh = inputs.path.flatMap { try? fileContent($0, bytesMax: YAMLLimits().bytes) }
-        inputs.content = anew ? fresh : content.withLock { $0 } ?? fresh
+        inputs.content = anew ? nil : content.withLock { $0 }
+        if inputs.content == nil, let path = inputs.path {
+            // A file that cannot be read tells so when the configuration is read from it.
+            inputs.content = try? fileContent(path, bytesMax: YAMLLimits().bytes)
+        }
         let read = try GatewayConfiguration.read(inputs)
         let used = inputs.content
         content.withLock { $0 = used }

@@ -36,14 +36,15 @@ package final class Gateway: Sendable {
             try LogStore(described.queueConfiguration, journal: journal)
         }
         self.store = store
-        let decided = try configuration.takeDecided(from: store, reading, journal)
-        store.apply(configuration.queueRules)
+        let stored = try Self.start { () throws(QueueError) in try store.recall() }
+        let decided = configuration.takeDecided(from: stored, reading, journal)
+        if !decided.settings.isEmpty { store.apply(configuration.queueRules) }
         let running = Locked(configuration)
         self.configuration = running
         let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
-        let (keeper, box) = try Self.keeper(configuration, store, journal)
+        let (keeper, box) = try Self.keeper(configuration, stored, journal)
         var isRunning = false
         // Its threads would outlive a start that fails.
         defer { if !isRunning { keeper.stop() } }
@@ -167,7 +168,7 @@ package final class Gateway: Sendable {
 
     private static func keeper(
         _ configuration: GatewayConfiguration,
-        _ store: LogStore,
+        _ stored: [String: [UInt8]],
         _ journal: Journal
     ) throws(StartProblem) -> (CredentialKeeper, SecretBox?) {
         let box = try start { () throws(SecretBoxProblem) in
@@ -179,7 +180,7 @@ package final class Gateway: Sendable {
             try CredentialKeeper(Surroundings(environment: configuration.environment.variables))
         }
         try start { () throws(KeeperProblem) in try keeper.replace(configuration.credentials) }
-        keeper.takeStored(from: store, box, journal)
+        keeper.takeStored(from: stored, box, journal)
         return (keeper, box)
     }
 

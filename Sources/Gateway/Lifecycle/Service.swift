@@ -20,9 +20,10 @@ package struct Service: Sendable {
         // Threads of ours pass buffers on to each other; with an arena for each, memory that one freed
         // would lie idle while another asks for more.
         sluice_limit_arenas(4)
+        let reader = ConfigurationReader(inputs)
         let configuration: GatewayConfiguration
         do throws(ConfigurationProblems) {
-            configuration = try .read(inputs)
+            configuration = try reader.read([:], anew: true)
         } catch {
             Terminal.complain(error.description)
             return ExitCode.wrong
@@ -33,7 +34,7 @@ package struct Service: Sendable {
             journal.warning("core dumps cannot be forbidden; one would hold the keys")
         }
         do throws(StartProblem) {
-            try serve(configuration, journal)
+            try serve(configuration, reader, journal)
             return ExitCode.fine
         } catch {
             Terminal.complain("sluice: \(error)")
@@ -43,6 +44,7 @@ package struct Service: Sendable {
 
     private func serve(
         _ configuration: GatewayConfiguration,
+        _ reader: ConfigurationReader,
         _ journal: Journal
     ) throws(StartProblem) {
         let inbox: Mailbox<Signal>
@@ -56,7 +58,6 @@ package struct Service: Sendable {
             throw StartProblem("cannot listen to signals: \(error)")
         }
         let partner = inputs.isSandboxed ? try SandboxPartner(journal) : nil
-        let reader = ConfigurationReader(inputs)
         let gateway = try Gateway(
             partner?.redirected(configuration) ?? configuration,
             journal: journal

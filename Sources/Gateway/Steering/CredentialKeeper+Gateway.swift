@@ -20,13 +20,7 @@ extension CredentialKeeper {
     }
 
     /// Uses what was pushed in an earlier life.
-    func takeStored(from store: LogStore, _ box: SecretBox?, _ journal: Journal) {
-        let stored: [String: [UInt8]]
-        do throws(QueueError) {
-            stored = try store.recall()
-        } catch {
-            return journal.error("stored credentials cannot be read", ["reason": error.description])
-        }
+    func takeStored(from stored: [String: [UInt8]], _ box: SecretBox?, _ journal: Journal) {
         // The one in use before the next one, which may have taken its place meanwhile.
         let inUse = stored.filter { !StoredCredential.isNext($0.key) }
         let next = stored.filter { StoredCredential.isNext($0.key) }

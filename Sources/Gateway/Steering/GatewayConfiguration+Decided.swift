@@ -1,20 +1,13 @@
-import Queue
 import System
 
 extension GatewayConfiguration {
     /// Takes over what operators decided in an earlier life. What does not go with the file any more is left out
     /// and named: accepting logs matters more.
     mutating func takeDecided(
-        from store: LogStore,
+        from stored: [String: [UInt8]],
         _ reading: ConfigurationReading,
         _ journal: Journal
-    ) throws(StartProblem) -> Decided {
-        let stored: [String: [UInt8]]
-        do throws(QueueError) {
-            stored = try store.recall()
-        } catch {
-            throw StartProblem(error.description)
-        }
+    ) -> Decided {
         var unreadable: [String] = []
         var decided = Decided(stored, unreadable: &unreadable)
         for name in unreadable {
@@ -31,7 +24,6 @@ extension GatewayConfiguration {
         }
         var accepted: [String: DecidedSettings] = [:]
         for (name, settings) in decided.settings.sorted(by: { $0.key < $1.key }) {
-            decided.settings[name] = nil
             do throws(ConfigurationProblems) {
                 let read = try reading(accepted.merging([name: settings]) { $1 }, false)
                 accepted[name] = settings

@@ -1,0 +1,21 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct ConfigurationReaderTests {
+    @Test("A file that is being edited concerns nobody before it is asked for anew")
+    func edited() throws {
+        let directory = TemporaryDirectory()
+        let file = directory.file("sluice.yaml", minimal)
+        let keys = ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+        let reader = ConfigurationReader(.init(file: file, environment: keys))
+        let first = try reader.read([:], anew: true)
+        _ = directory.file("sluice.yaml", minimal + "drain_timeout: 3s\n")
+        #expect(try reader.read([:], anew: false) == first)
+        #expect(try reader.read([:], anew: true).drainTimeout == .seconds(3))
+        _ = directory.file("sluice.yaml", "nonsense: [")
+        #expect(throws: ConfigurationProblems.self) { try reader.read([:], anew: true) }
+        // What was refused is not what the gateway goes on with.
+        #expect(try reader.read([:], anew: false).drainTimeout == .seconds(3))
+    }
+}
