@@ -1,4 +1,5 @@
 import HTTP
+import Logs
 
 /// The answers to devices. Also used on the queue's thread, after a commit.
 struct DeviceAnswers: Sendable {
@@ -8,39 +9,29 @@ struct DeviceAnswers: Sendable {
     /// decided by what a browser says about itself.
     private static let openToPages = (name: "access-control-allow-origin", value: "*")
 
-    func refused(
-        _ refusal: Refusal,
-        _ route: DeviceRoute,
-        isSLSPath: Bool = false
-    ) -> Response {
-        counters.countRefused(route.name, refusal)
+    func refused(_ refusal: Refusal, _ route: DeviceRoute) -> Response {
+        counters.countRefused(route.label, refusal)
+        var response = route.refused(refusal)
         // Also where the head could not be read: nothing in a refusal is secret, and a page can show it.
-        var fields = [Self.openToPages]
-        if refusal.status == 405 { fields.append(("allow", route.methodNames)) }
+        response.fields.append(Self.openToPages)
+        if refusal.status == 405 { response.fields.append(("allow", route.methods.names)) }
         if refusal.status == 415 {
-            fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
+            response.fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
         }
-        let shape: ErrorShape =
-            switch route {
-            case .track, .serverTime: .sls
-            case .logs, .health, .server, .unknown: isSLSPath ? .sls : .plain
-            }
-        var response = shape.response(refusal, fields: fields)
-        response.label = route.label
+        response.label = route.label.rawValue
         return response
     }
 
-    func accepted(_ route: DeviceRoute, receipt: [UInt8], count: Int) -> Response {
-        let receipt = String(decoding: receipt, as: UTF8.self)
-        var response = Response(
-            status: 200,
-            fields: [("x-log-requestid", receipt), Self.openToPages]
-        )
-        response.label = route.label
-        if case .logs = route {
-            response.fields.append(("content-type", "application/json"))
-            response.body = Array("{\"receipt\":\"\(receipt)\",\"count\":\(count)}\n".utf8)
-        }
+    /// `response` as the dialect gave it, with what every client gets.
+    func accepted(
+        _ response: Response,
+        _ label: DeviceLabel,
+        _ acceptance: Acceptance
+    ) -> Response {
+        var response = response
+        response.fields.append(("x-log-requestid", acceptance.receipt))
+        response.fields.append(Self.openToPages)
+        response.label = label.rawValue
         return response
     }
 
@@ -48,9 +39,9 @@ struct DeviceAnswers: Sendable {
         var response = Response(
             status: 204,
             fields: [
-                ("allow", route.methodNames),
+                ("allow", route.methods.names),
                 Self.openToPages,
-                ("access-control-allow-methods", route.methodNames),
+                ("access-control-allow-methods", route.methods.names),
                 (
                     "access-control-allow-headers",
                     "content-type, content-encoding, idempotency-key, x-log-apiversion, "
@@ -59,15 +50,13 @@ struct DeviceAnswers: Sendable {
                 ("access-control-max-age", "86400"),
             ]
         )
-        response.label = route.label
+        response.label = route.label.rawValue
         return response
     }
 
-    func plain(_ route: DeviceRoute, text: String? = nil) -> Response {
-        var response =
-            text.map { Response(status: 200, contentType: "text/plain", text: $0) }
-            ?? Response(status: 200)
-        response.label = route.label
+    func page(_ page: DevicePage) -> Response {
+        var response = page.response
+        response.label = page.label.rawValue
         return response
     }
 }

@@ -7,69 +7,78 @@ extension DeviceHandler {
     /// Logs of one request that may become dead letters: each is a row of its own, in one transaction.
     private static let doomedMax = 10_000
 
-    /// Reads the body into a batch, stores it, and answers once that is durable.
+    /// Reads the body into batches, stores them, and answers once that is durable.
     func take(
         _ head: RequestHead,
-        _ route: DeviceRoute,
+        _ dialect: some LogDialect,
         _ body: UnsafeRawBufferPointer,
         _ responder: Responder
     ) throws(Refusal) {
         let start = Moment.now
-        let target = try admittedTarget(of: route, head)
+        let target = try admittedTarget(of: dialect, head)
         let key = shared.recognizesRepeats ? try head.idempotencyKey : nil
         defer { reader.forget() }
         let content = try reader.content(of: body, head)
-        var taken = try read(content, target, timing(head), isNamed: key != nil)
-        if let key { taken.name(key, content: content, target) }
-        let (answers, counters, receipt) = (answers, shared.counters, shared.mint.next())
-        let figures = IngestCounters.Figures(of: taken.logs, bodyBytes: content.count)
-        let doomed = taken.logs.faulty.reduce(0) { $0 + $1.logs.count }
+        var taken = try dialect.read(
+            LogRequest(
+                head: head,
+                content: content,
+                target: target,
+                table: routes.table,
+                timing: timing(head),
+                limits: shared.limits,
+                recognizesContent: shared.recognizesRepeats && key == nil
+            ),
+            reader
+        )
+        // The client's own name for the request counts more than what is in it.
+        if let key { taken.identity = RequestIdentity.named(key, content: content, target) }
+        let doomed = taken.parts.reduce(0) { $0 + $1.logs.faulty.reduce(0) { $0 + $1.logs.count } }
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
+        try store(taken, of: dialect, bodyBytes: content.count, since: start, responder)
+    }
+
+    private func store(
+        _ taken: TakenLogs,
+        of dialect: some LogDialect,
+        bodyBytes: Int,
+        since start: Moment,
+        _ responder: Responder
+    ) throws(Refusal) {
+        let figures = IngestCounters.Figures(of: taken.parts, bodyBytes: bodyBytes)
+        let (answers, counters, receipt) = (answers, shared.counters, shared.mint.next())
+        let accepted = taken.accepted
+        let answer = { @Sendable (receipt: [UInt8], logs: Int) in
+            let acceptance = Acceptance(
+                receipt: String(decoding: receipt, as: UTF8.self),
+                logs: logs
+            )
+            let response = accepted?(acceptance) ?? dialect.accepted(acceptance)
+            responder.send(answers.accepted(response, dialect.label, acceptance))
+        }
         guard figures.logs > 0 else {
-            counters.countAccepted(route, figures, since: start)
-            return responder.send(answers.accepted(route, receipt: receipt, count: 0))
+            counters.countAccepted(dialect.label, figures, since: start)
+            return answer(receipt, 0)
         }
         let identity = taken.identity.map {
             BatchIdentity(digest: $0, receipt: receipt, logs: figures.logs)
         }
-        let batch = try taken.batch(target)
+        var batches: [Batch] = []
+        for part in taken.parts where part.logs.count > 0 { batches.append(try part.batch()) }
         // Mostly nobody looks, and then nothing is kept for them.
-        let shown = shared.tail.flatMap { $0.isWatched ? ($0, batch) : nil }
-        shared.queue.append([batch], identity: identity) { outcome in
+        let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
+        shared.queue.append(batches, identity: identity) { outcome in
             switch outcome {
             case .stored:
-                if let (tail, batch) = shown { tail.show(batch) }
-                counters.countAccepted(route, figures, since: start)
-                responder.send(answers.accepted(route, receipt: receipt, count: figures.logs))
+                if let (tail, batches) = shown { for batch in batches { tail.show(batch) } }
+                counters.countAccepted(dialect.label, figures, since: start)
+                answer(receipt, figures.logs)
             case .repeated(let receipt, let count):
-                counters.countRepeated(route, since: start)
-                responder.send(answers.accepted(route, receipt: receipt, count: count))
+                counters.countRepeated(dialect.label, since: start)
+                answer(receipt, count)
             case .refused(let admission):
-                responder.send(answers.refused(Refusal(admission), route))
+                responder.send(answers.refused(Refusal(admission), .logs(dialect)))
             }
-        }
-    }
-
-    private func read(
-        _ content: UnsafeRawBufferPointer,
-        _ target: RoutingTable.Target,
-        _ timing: BatchTiming,
-        isNamed: Bool
-    ) throws(Refusal) -> TakenRequest {
-        let rules = target.intake.rules
-        do throws(LogDecodingError) {
-            if let tag = target.tag {
-                let logs = try reader.decoder.decodePlain(content, timing, rules)
-                return TakenRequest(logs, tag: tag, target)
-            }
-            return TakenRequest(
-                try reader.decoder.decodeTracking(content, timing, rules),
-                target,
-                content: shared.recognizesRepeats && !isNamed ? content : nil,
-                foldedBytesMax: shared.limits.inflatedBytes * 2
-            )
-        } catch {
-            throw Refusal(error)
         }
     }
 }

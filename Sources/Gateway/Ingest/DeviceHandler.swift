@@ -53,22 +53,27 @@ package final class DeviceHandler: RequestHandler {
     package func admit(_ head: RequestHead) -> Admission {
         let route = DeviceRoute(head)
         do throws(Refusal) {
-            guard route != .unknown else { throw .unknownPath }
-            guard route.methods.contains(head.method) else { throw .method(route) }
-            guard head.method == .post else {
+            if case .unknown = route { throw .unknownPath }
+            guard route.methods.all.contains(head.method) else { throw .method(route) }
+            guard case .logs(let dialect) = route, head.method != .options else {
                 guard !head.announcesBody else { throw .unwantedBody }
                 return .accept(bodyBytesMax: 0)
             }
-            guard !shared.intake.isOff else { throw .draining }
-            let target = try target(of: route, head)
-            let outlet = Outlet(destination: target.destination, logstore: target.logstore)
-            let admission = shared.queue.admission(for: outlet)
-            guard admission == .open else { throw Refusal(admission) }
-            admitted = AdmittedRequest(head, target)
-            return .accept(bodyBytesMax: shared.limits.bodyBytes)
+            return try admit(head, dialect)
         } catch {
-            return .refuse(refused(error, route, head))
+            return .refuse(answers.refused(error, route))
         }
+    }
+
+    private func admit(_ head: RequestHead, _ dialect: some LogDialect) throws(Refusal) -> Admission
+    {
+        guard !shared.intake.isOff else { throw .draining }
+        let target = try target(of: dialect, head)
+        let outlet = Outlet(destination: target.destination, logstore: target.logstore)
+        let admission = shared.queue.admission(for: outlet)
+        guard admission == .open else { throw Refusal(admission) }
+        admitted = AdmittedRequest(head, target)
+        return .accept(bodyBytesMax: shared.limits.bodyBytes)
     }
 
     package func handle(
@@ -79,30 +84,22 @@ package final class DeviceHandler: RequestHandler {
         let route = DeviceRoute(head)
         guard head.method != .options else { return responder.send(answers.preflight(route)) }
         switch route {
-        case .logs, .track:
+        case .logs(let dialect):
             do throws(Refusal) {
-                try take(head, route, body, responder)
+                try take(head, dialect, body, responder)
             } catch {
-                responder.send(refused(error, route, head))
+                responder.send(answers.refused(error, route))
             }
-        case .health:
-            responder.send(answers.plain(route, text: "ok\n"))
-        case .serverTime:
-            // What is asked for is in the stamp.
-            responder.send(answers.plain(route))
-        case .server, .unknown:
-            responder.send(refused(.unknownPath, route, head))
+        case .page(let page): responder.send(answers.page(page))
+        case .unknown: responder.send(answers.refused(.unknownPath, route))
         }
     }
 
     package func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
-        refused(Refusal(problem), head.map { DeviceRoute($0) } ?? .unknown, head)
-    }
-
-    private func refused(_ refusal: Refusal, _ route: DeviceRoute, _ head: RequestHead?) -> Response
-    {
-        let isSLSPath = head?.pathText.hasPrefix("/logstores/") ?? false
-        return answers.refused(refusal, route, isSLSPath: isSLSPath)
+        answers.refused(
+            Refusal(problem),
+            head.map { DeviceRoute($0) } ?? .unknown(isSLSPath: false)
+        )
     }
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {

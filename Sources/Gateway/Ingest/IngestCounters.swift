@@ -35,10 +35,10 @@ package final class IngestCounters: Sendable {
         let bodyBytes: Int
         let isCorrected: Bool
 
-        init(of logs: DecodedLogs, bodyBytes: Int) {
-            self.logs = logs.count
+        init(of parts: [TakenPart], bodyBytes: Int) {
+            logs = parts.reduce(0) { $0 + $1.logs.count }
             self.bodyBytes = bodyBytes
-            isCorrected = logs.corrected > 0
+            isCorrected = parts.contains { $0.logs.corrected > 0 }
         }
     }
 
@@ -61,18 +61,18 @@ package final class IngestCounters: Sendable {
         }
     }
 
-    private let logs = RouteCounter()
-    private let track = RouteCounter()
+    /// By `DeviceLabel`.
+    private let routes = DeviceLabel.allCases.map { _ in RouteCounter() }
     private let corrected = Atomic<Int>(0)
     private let unusableClocks = Atomic<Int>(0)
     private let refusals = Locked<[RefusalKind: Int]>([:])
-    /// Of device listeners, by `DeviceRoute.labels`.
-    package let answers = AnswerCounters(labels: DeviceRoute.labels)
+    /// Of device listeners, by `DeviceLabel`.
+    package let answers = AnswerCounters(labels: DeviceLabel.names)
 
     package init() {}
 
-    func countAccepted(_ route: DeviceRoute, _ figures: Figures, since start: Moment) {
-        guard let counter = counter(route) else { return }
+    func countAccepted(_ label: DeviceLabel, _ figures: Figures, since start: Moment) {
+        let counter = routes[label.rawValue]
         counter.requests.add(1, ordering: .relaxed)
         counter.logs.add(figures.logs, ordering: .relaxed)
         counter.bodyBytes.add(figures.bodyBytes, ordering: .relaxed)
@@ -80,8 +80,8 @@ package final class IngestCounters: Sendable {
         counter.acknowledgements.count(since: start)
     }
 
-    func countRepeated(_ route: DeviceRoute, since start: Moment) {
-        guard let counter = counter(route) else { return }
+    func countRepeated(_ label: DeviceLabel, since start: Moment) {
+        let counter = routes[label.rawValue]
         counter.repeated.add(1, ordering: .relaxed)
         counter.acknowledgements.count(since: start)
     }
@@ -90,22 +90,14 @@ package final class IngestCounters: Sendable {
         unusableClocks.add(1, ordering: .relaxed)
     }
 
-    private func counter(_ route: DeviceRoute) -> RouteCounter? {
-        switch route {
-        case .logs: logs
-        case .track: track
-        case .serverTime, .health, .server, .unknown: nil
-        }
-    }
-
     /// Routes, statuses and codes are few, whatever clients send.
-    func countRefused(_ route: String, _ refusal: Refusal) {
-        let kind = RefusalKind(route: route, status: refusal.status, code: refusal.code)
+    func countRefused(_ label: DeviceLabel, _ refusal: Refusal) {
+        let kind = RefusalKind(route: label.name, status: refusal.status, code: refusal.code)
         refusals.withLock { $0[kind, default: 0] += 1 }
     }
 
     package var accepted: [(route: String, counts: Accepted)] {
-        [("logs", logs.counts), ("track", track.counts)]
+        DeviceLabel.ofLogs.map { ($0.name, routes[$0.rawValue].counts) }
     }
 
     package var clocks: Clocks {

@@ -75,7 +75,7 @@ extension Refusal {
     )
 
     static func method(_ route: DeviceRoute) -> Refusal {
-        Refusal(405, "InvalidMethod", "this path answers to \(route.methodNames)")
+        Refusal(405, "InvalidMethod", "this path answers to \(route.methods.names)")
     }
 }
 

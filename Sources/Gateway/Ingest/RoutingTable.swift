@@ -23,6 +23,17 @@ package struct RoutingTable: Sendable {
         fallback = configuration.defaultDestination
     }
 
+    func target(
+        host: String?,
+        project: String?,
+        _ address: LogAddress
+    ) throws(Refusal) -> Target {
+        switch address {
+        case .logstore(let name): try target(host: host, project: project, logstore: name)
+        case .tag(let tag): try target(host: host, project: project, tag: tag)
+        }
+    }
+
     /// The target of a request whose path names the logstore. The host and the project are the `Host`
     /// and `x-log-project` headers; clients send the latter when their host is an address.
     func target(

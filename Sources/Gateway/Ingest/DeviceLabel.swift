@@ -1,0 +1,16 @@
+/// What requests are counted under: one for each kind of client, and for each page.
+package enum DeviceLabel: Int, CaseIterable, Sendable {
+    /// Whatever is no route of its own.
+    case other
+    case logs
+    case track
+    case servertime
+    case healthz
+
+    package var name: String { "\(self)" }
+
+    /// Of answers, by `Response.label`.
+    static let names = allCases.map(\.name)
+    /// Those of clients that bring logs.
+    static let ofLogs: [DeviceLabel] = [.logs, .track]
+}

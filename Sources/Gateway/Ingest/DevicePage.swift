@@ -1,0 +1,52 @@
+import HTTP
+
+/// What devices ask for besides bringing logs.
+enum DevicePage {
+    /// The clock of SLS's SDKs.
+    case serverTime
+    case health
+    /// `OPTIONS *`: the server as such.
+    case server
+
+    init?(_ path: UnsafeBufferPointer<UInt8>) {
+        if path.equals("/servertime") {
+            self = .serverTime
+        } else if path.equals("/healthz") {
+            self = .health
+        } else if path.equals("*") {
+            self = .server
+        } else {
+            return nil
+        }
+    }
+
+    var label: DeviceLabel {
+        switch self {
+        case .serverTime: .servertime
+        case .health: .healthz
+        case .server: .other
+        }
+    }
+
+    var methods: DeviceMethods {
+        switch self {
+        case .serverTime, .health: .look
+        case .server: .options
+        }
+    }
+
+    var errorShape: ErrorShape {
+        switch self {
+        case .serverTime: .sls
+        case .health, .server: .plain
+        }
+    }
+
+    var response: Response {
+        switch self {
+        case .health: Response(status: 200, contentType: "text/plain", text: "ok\n")
+        // What is asked for is in the stamp.
+        case .serverTime, .server: Response(status: 200)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import HTTP
+import Logs
+
+/// `POST /logs/{tag}`: plain JSON.
+struct PlainDialect: LogDialect {
+    /// As it stands in the path.
+    let tag: Range<Int>
+
+    var label: DeviceLabel { .logs }
+    var methods: DeviceMethods { .post }
+
+    init?(_ path: UnsafeBufferPointer<UInt8>, at offset: Int) {
+        guard path.begins(with: "/logs/") else { return nil }
+        let tag = "/logs/".utf8.count..<path.count
+        guard !tag.isEmpty, !path[tag].contains(UInt8(ascii: "/")) else { return nil }
+        self.tag = tag.lowerBound + offset..<tag.upperBound + offset
+    }
+
+    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        guard let tag = percentDecoded(head.bytes[tag]), (1...128).contains(tag.utf8.count),
+            tag.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f })
+        else {
+            throw Refusal(
+                400,
+                "ParameterInvalid",
+                "the tag in /logs/{tag} has 1 to 128 bytes of UTF-8 without control characters"
+            )
+        }
+        return .tag(tag)
+    }
+
+    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+        let target = request.target
+        let logs: DecodedLogs
+        do throws(LogDecodingError) {
+            logs = try reader.decoder.decodePlain(
+                request.content,
+                request.timing,
+                target.intake.rules
+            )
+        } catch {
+            throw Refusal(error)
+        }
+        let trailer = target.labels.trailer(tag: target.tag ?? "")
+        return TakenLogs([TakenPart(logs, trailer, target)])
+    }
+
+    func accepted(_ acceptance: Acceptance) -> Response {
+        Response(
+            status: 200,
+            contentType: "application/json",
+            text: "{\"receipt\":\"\(acceptance.receipt)\",\"count\":\(acceptance.logs)}\n"
+        )
+    }
+
+    func refused(_ refusal: Refusal) -> Response { ErrorShape.plain.response(refusal) }
+}

@@ -1,0 +1,66 @@
+import HTTP
+import Logs
+
+/// How one kind of client talks about logs: where they belong, how they are read, and which answers it understands.
+/// A value for each request, with what the path told.
+///
+/// Each has a file in `Dialects`, a label, and a line in `DeviceRoute`.
+protocol LogDialect: Sendable {
+    var label: DeviceLabel { get }
+    var methods: DeviceMethods { get }
+
+    /// Where the logs belong, as far as the head tells. Asked before the body is read.
+    func address(_ head: RequestHead) throws(Refusal) -> LogAddress
+
+    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs
+
+    /// The answer when all is on disk. Receipt, CORS and label are added to it.
+    func accepted(_ acceptance: Acceptance) -> Response
+
+    /// How it reads errors.
+    func refused(_ refusal: Refusal) -> Response
+}
+
+/// Where a request wants its logs.
+enum LogAddress: Equatable {
+    case logstore(String)
+    /// Of clients that know no logstores; it becomes the topic too.
+    case tag(String)
+}
+
+/// What a dialect reads.
+struct LogRequest {
+    let head: RequestHead
+    /// The body, inflated. Valid while it is read, and 64 bytes after its end may be read too.
+    let content: UnsafeRawBufferPointer
+    /// Where the head said that the logs belong.
+    let target: RoutingTable.Target
+    /// For logs that belong elsewhere.
+    let table: RoutingTable
+    let timing: BatchTiming
+    let limits: LimitSettings
+    /// Whether marks in the content may tell a request that came before: not where the client named it, and not
+    /// where nobody remembers.
+    let recognizesContent: Bool
+}
+
+/// That everything a request brought is on disk, now or since it came the first time.
+struct Acceptance: Sendable {
+    let receipt: String
+    let logs: Int
+}
+
+/// What one request brought.
+struct TakenLogs {
+    /// Logs that go to different places, or differ in topic, source or tags.
+    var parts: [TakenPart]
+    /// What the request is recognised by when it comes again; nil when nothing in it tells.
+    var identity: [UInt8]?
+    /// Instead of the dialect's usual answer, where that depends on what was read.
+    var accepted: (@Sendable (Acceptance) -> Response)?
+
+    init(_ parts: [TakenPart], identity: [UInt8]? = nil) {
+        self.parts = parts
+        self.identity = identity
+    }
+}

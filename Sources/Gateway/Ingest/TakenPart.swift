@@ -1,0 +1,55 @@
+import HTTP
+import Logs
+import Queue
+
+/// Logs of one request that go to one stream, as they are to be stored.
+struct TakenPart {
+    let target: RoutingTable.Target
+    let logs: DecodedLogs
+    let trailer: GroupTrailer
+
+    /// What one request to SLS can carry, less its packet's id.
+    private static let packetBytes = 10 << 20 - 64
+
+    init(_ logs: DecodedLogs, _ trailer: GroupTrailer, _ target: RoutingTable.Target) {
+        self.target = target
+        self.logs = logs
+        self.trailer = trailer
+    }
+
+    /// Logs that come with a device's tags. Folded ones may make them `foldedBytesMax` large together; else the
+    /// tags are the stream's after all.
+    init(_ tracked: TrackedLogs, _ target: RoutingTable.Target, foldedBytesMax: Int) {
+        var tags = DeviceTags(tracked.tags, for: target, folding: target.intake.foldTags)
+        var logs = tracked.logs
+        if !tags.folded.isEmpty {
+            if let folded = logs.adding(tags.folded, atMost: foldedBytesMax) {
+                logs = folded
+            } else {
+                tags = DeviceTags(tracked.tags, for: target, folding: .none)
+            }
+        }
+        self.init(logs, target.labels.trailer(of: tracked, tags), target)
+    }
+
+    /// The batch for the queue. A log that no packet can carry is set aside whatever the policy.
+    func batch() throws(Refusal) -> Batch {
+        var logs = logs
+        do throws(ProtobufError) {
+            try logs.setAside(largerThan: Self.packetBytes - trailer.bytes.count)
+        } catch {
+            // Our own encoding: nobody sent it.
+            throw Refusal(500, "InternalServerError", "the logs were encoded wrongly")
+        }
+        let dead = logs.faulty.map { faulty in
+            let reason = DeathReason(code: faulty.fault.code, message: faulty.fault.message)
+            return Batch.Dead(logs: faulty.logs, reason: reason)
+        }
+        let stream = StreamKey(
+            destination: target.destination,
+            logstore: target.logstore,
+            trailer: trailer
+        )
+        return Batch(stream: stream, logs: logs.sound, dead: dead, dropped: logs.dropped)
+    }
+}
