@@ -15,12 +15,16 @@ extension GatewayReport {
             let state = isDraining ? "draining, no more logs are taken" : "logs are taken"
             let held = heldLogs > 0 ? ", \(heldLogs) of them of paused destinations" : ""
             let dead = queue.ledger.dead > 0 ? ", \(queue.ledger.dead) dead letters" : ""
-            return Response(text: "\(state): \(queue.ledger.queued) queued\(held)\(dead)\n")
+            let arriving = arriving > 0 ? ", \(arriving) requests being stored" : ""
+            return Response(
+                text: "\(state): \(queue.ledger.queued) queued\(arriving)\(held)\(dead)\n"
+            )
         }
         var json = JSONText()
         json.object { json in
             json.member("draining", isDraining)
             json.member("queued", queue.ledger.queued)
+            json.member("arriving", arriving)
             json.member("held", heldLogs)
             json.member("dead", queue.ledger.dead)
         }

@@ -44,6 +44,7 @@ extension GatewayReport {
                 }
             }
             json.object("process") { json in
+                let process = ProcessFigures.now
                 json.member("resident_bytes", process.residentBytes)
                 json.member("cpu_seconds", seconds: process.cpu)
                 json.member("open_descriptors", process.openDescriptors)

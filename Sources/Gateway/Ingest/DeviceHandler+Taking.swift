@@ -67,7 +67,10 @@ extension DeviceHandler {
         for part in taken.parts where part.logs.count > 0 { batches.append(try part.batch()) }
         // Mostly nobody looks, and then nothing is kept for them.
         let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
+        let intake = shared.intake
+        guard intake.enter() else { throw .draining }
         shared.queue.append(batches, identity: identity) { outcome in
+            defer { intake.leave() }
             switch outcome {
             case .stored:
                 if let (tail, batches) = shown { for batch in batches { tail.show(batch) } }

@@ -43,6 +43,7 @@ final class Reporter: Sendable {
     }
 
     var report: GatewayReport {
+        let arriving = parts.intake.arriving
         let queue = parts.store.status
         let delivery = Dictionary(
             parts.forwarder.status.map { ($0.name, $0) },
@@ -56,6 +57,7 @@ final class Reporter: Sendable {
             uptime: .now - start,
             isStopping: stopping.load(ordering: .relaxed),
             isDraining: parts.intake.isOff,
+            arriving: arriving,
             listeners: servers.map {
                 .init(
                     name: $0.name,
@@ -82,8 +84,7 @@ final class Reporter: Sendable {
             answers: [
                 ("devices", parts.counters.answers.all), ("admin", operators.answers.all),
             ],
-            changes: operators.changed,
-            process: .now
+            changes: operators.changed
         )
     }
 }

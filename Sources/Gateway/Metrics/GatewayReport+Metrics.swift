@@ -25,8 +25,11 @@ extension GatewayReport {
         page.family("sluice_ready", .gauge, "Whether traffic should be sent here.") {
             $0.add(reasonsAgainstTraffic.isEmpty)
         }
+        page.family("sluice_draining", .gauge, "Whether an operator lets it take no more logs.") {
+            $0.add(isDraining)
+        }
         page.changes(changes)
-        page.process(process, started: now, uptime: uptime)
+        page.process(.now, started: now, uptime: uptime)
         return page
     }
 }

@@ -28,6 +28,8 @@ package struct GatewayReport: Sendable {
     package let uptime: Duration
     package let isStopping: Bool
     package let isDraining: Bool
+    /// Requests that are being stored. Looked at before the queue, so that what they bring is not missed between.
+    package let arriving: Int
     package let listeners: [Listener]
     package let queue: QueueStatus
     package let destinations: [Destination]
@@ -41,5 +43,4 @@ package struct GatewayReport: Sendable {
     package let answers: [(listener: String, counts: [AnswerCounters.Count])]
     /// Of operators.
     package let changes: [(action: String, count: Int)]
-    package let process: ProcessFigures
 }

@@ -73,6 +73,22 @@ import Testing
         #expect(answer.text.contains("the disk is full"))
     }
 
+    @Test("A drain that begins while a body comes refuses it: whoever drains counts on nothing new")
+    func drainedLate() throws {
+        let end = try DeviceEnd()
+        let connection = try end.client.opened(
+            saying: "POST /logs/x HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
+                + "content-length: 7\r\n\r\n{\"a\""
+        )
+        #expect(eventually { end.server.counters.inFlightBodyBytes == 7 })
+        end.shared.intake.turn(off: true)
+        connection.say(Array(":1}".utf8))
+        let answer = String(decoding: connection.heard(), as: UTF8.self)
+        #expect(answer.hasPrefix("HTTP/1.1 503 "), "\(answer)")
+        #expect(end.queue.stored.isEmpty)
+        #expect(end.shared.intake.arriving == 0)
+    }
+
     @Test("A bad request leaves the connection as it was")
     func connectionSurvives() throws {
         let end = try DeviceEnd()

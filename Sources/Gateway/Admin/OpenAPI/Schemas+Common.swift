@@ -26,7 +26,9 @@ extension OpenAPIDocument {
         (
             "Drain",
             .object([
-                .init("draining", .boolean), .init("queued", .count), .init("dead", .count),
+                .init("draining", .boolean), .init("queued", .count),
+                // Requests that are being stored.
+                .init("arriving", .count), .init("dead", .count),
                 // Of what is queued, that of paused destinations.
                 .init("held", .count),
             ])
