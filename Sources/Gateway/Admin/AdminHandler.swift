@@ -28,6 +28,7 @@ final class AdminHandler: RequestHandler {
     func admit(_ head: RequestHead) -> Admission {
         let admission = judge(head)
         guard case .refuse(let response) = admission else { return admission }
+        if !head.method.isReading { shared.steering.tellRefused(head, response.status) }
         return .refuse(response.labelled(AdminRoute.label(ofPath: head.pathText)))
     }
 
@@ -43,11 +44,7 @@ final class AdminHandler: RequestHandler {
             response.fields.append(("allow", names))
             return .refuse(response)
         }
-        guard head.method.isReading || holder?.role == .full else {
-            return .refuse(
-                refused(403, "Forbidden", "this token may only look; changes want one of role full")
-            )
-        }
+        guard head.method.isReading || holder?.role == .full else { return .refuse(forbidden) }
         guard !head.announcesBody || head.announcesJSON else {
             return .refuse(
                 refused(415, "ContentTypeInvalid", "a body here has Content-Type: application/json")
@@ -69,13 +66,16 @@ final class AdminHandler: RequestHandler {
         responder unlabelled: Responder
     ) {
         let label = AdminRoute.label(ofPath: head.pathText)
-        let responder = Responder { unlabelled.send($0.labelled(label)) }
+        let responder = shared.steering.answering(head, label, unlabelled)
         guard let route = AdminRoute(path: head.pathText) else {
             return responder.send(refused(404, "PathNotExist", AdminRoute.hint))
         }
-        // A token that was taken away while the body came changes nothing.
+        // A token that was taken away while the body came, or may only look since, changes nothing.
         let holder = holder(of: head)
         guard route.isOpen || holder != nil else { return responder.send(strange(head)) }
+        guard head.method.isReading || holder?.role == .full else {
+            return responder.send(forbidden)
+        }
         switch route {
         case .health: responder.send(Response(text: "ok\n"))
         case .readiness:
@@ -107,7 +107,9 @@ final class AdminHandler: RequestHandler {
         case .credentials, .credential, .credentialVerify:
             guard let holder else { return }
             credentials.handle(route, head, body, holder, responder)
-        case .tail: TailDesk(tail: shared.steering.tail).follow(head, unlabelled, label)
+        case .tail:
+            guard let holder else { return }
+            TailDesk(tail: shared.steering.tail).follow(head, holder, unlabelled, label)
         case .queue: responder.send(Response(json: shared.report.queueDocument))
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
         case .drain:
@@ -127,15 +129,18 @@ final class AdminHandler: RequestHandler {
         stamp.apply(to: &fields, of: response)
     }
 
-    /// Whose token the request shows; nobody's while its address has to wait.
+    /// Whose token the request shows; nobody's while its address has to wait, unless it came from there before.
     private func holder(of head: RequestHead) -> AdminHolder? {
-        guard let range = head.fieldRange("authorization"),
-            doorkeeper.wait(of: head.peer.neighbourhood, .now) == nil
+        guard let range = head.fieldRange("authorization") else { return nil }
+        let address = head.peer.neighbourhood
+        guard
+            doorkeeper.wait(of: address, .now) == nil
+                || doorkeeper.hasAdmitted(head.bytes[range], from: address)
         else { return nil }
         let keys = shared.steering.adminKeys.withLock { $0 }
         guard let holder = keys.holder(of: head.bytes[range]) else { return nil }
         // Whoever may only look could guess the full one in between.
-        if holder.role == .full { doorkeeper.admitted(head.peer.neighbourhood) }
+        doorkeeper.admitted(head.bytes[range], from: address, forgiving: holder.role == .full)
         return holder
     }
 
@@ -173,6 +178,10 @@ final class AdminHandler: RequestHandler {
             responder.send(steering.reporter.report.drainAnswer(wantsText))
         }
         if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
+    }
+
+    private var forbidden: Response {
+        refused(403, "Forbidden", "this token may only look; changes want one of role full")
     }
 
     private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {

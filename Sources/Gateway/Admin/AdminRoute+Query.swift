@@ -15,7 +15,7 @@ extension AdminRoute {
                 return problem("\(clipped(name)) means nothing here; \(rest)")
             }
             // A log may be asked for by several of its fields.
-            let mayRepeat = self == .tail && name == "field"
+            let mayRepeat = self == .tail && (name == "field" || name == "tag")
             guard seen.insert(name).inserted || mayRepeat else {
                 return problem("\(name) is given twice")
             }

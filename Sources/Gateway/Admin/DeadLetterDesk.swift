@@ -108,7 +108,12 @@ final class DeadLetterDesk {
             edit.time = entry.time
         }
         guard edit.fields != nil || edit.logstore != nil else { throw .nothingToEdit }
-        letters.replace(id, with: edit) { [audit] outcome in
+        var line = line
+        // The log itself is a customer's, and in no audit log.
+        line.after = [
+            edit.fields.map { "\($0.count) fields" }, edit.logstore.map { "logstore \($0)" },
+        ].compactMap { $0 }.joined(separator: ", ")
+        letters.replace(id, with: edit) { [audit, line] outcome in
             if case .replaced = outcome { audit.record(line) }
             responder.send(outcome.response(id, wantsText))
         }

@@ -46,7 +46,10 @@ struct DeadLetterQuery {
 
     /// For the audit log.
     var inWords: String {
-        if let ids { return "\(ids.count) by number" }
+        if let ids {
+            let first = ids.prefix(20).map { "\($0)" }.joined(separator: ", ")
+            return ids.count > 20 ? "\(first) and \(ids.count - 20) more" : first
+        }
         let parts = [
             ("destination", filter.destination), ("logstore", filter.logstore),
             ("code", filter.code),

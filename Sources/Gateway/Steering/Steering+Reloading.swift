@@ -37,7 +37,9 @@ extension Steering {
         devices.routes.replace(RoutingTable(running))
         journal.level = running.log.level
         let main = running.admin.token ?? adminSecret
-        adminKeys.withLock { $0 = AdminKeys(main: main, named: running.admin.tokens) }
+        let keys = AdminKeys(main: main, named: running.admin.tokens)
+        adminKeys.withLock { $0 = keys }
+        tail.keep(keys.know)
         tell(before.changes(to: new))
         return nil
     }

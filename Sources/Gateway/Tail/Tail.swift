@@ -48,7 +48,7 @@ final class Tail: Sendable {
 
     /// A batch was stored.
     func show(_ batch: Batch) {
-        let bytes = batch.logs.bytes.count
+        let bytes = Self.weight(batch)
         guard waitingBytes.add(bytes, ordering: .relaxed).newValue <= Self.waitingBytesMax else {
             waitingBytes.subtract(bytes, ordering: .relaxed)
             passedOver.add(batch.logs.count, ordering: .relaxed)
@@ -57,12 +57,31 @@ final class Tail: Sendable {
         inbox.post(batch)
     }
 
-    /// False when as many look as may.
-    func add(_ filter: TailFilter, _ open: () -> ResponseStream?) -> Bool {
+    /// What a batch takes while it waits: a small one has tags and a place in the line, too.
+    private static func weight(_ batch: Batch) -> Int {
+        batch.logs.bytes.count + batch.stream.trailer.bytes.count + 256
+    }
+
+    /// Closes what was opened by those who may look no more.
+    func keep(_ maySee: (AdminHolder) -> Bool) {
         watchers.withLock { watchers in
+            for watcher in watchers where !maySee(watcher.holder) { watcher.close() }
+        }
+        wake.signal()
+    }
+
+    /// False when as many look as may.
+    func add(
+        _ holder: AdminHolder,
+        _ filter: TailFilter,
+        _ open: () -> ResponseStream?
+    ) -> Bool {
+        // The first is told every now and then that somebody is there.
+        defer { wake.signal() }
+        return watchers.withLock { watchers in
             watchers.removeAll { !$0.isOpen }
             guard watchers.count < Self.watchersMax else { return false }
-            if let stream = open() { watchers.append(TailWatcher(filter, stream)) }
+            if let stream = open() { watchers.append(TailWatcher(holder, filter, stream)) }
             isLooking.store(!watchers.isEmpty, ordering: .relaxed)
             return true
         }
@@ -83,7 +102,7 @@ final class Tail: Sendable {
                 if isBeat { watcher.beat() }
             }
             for batch in batches {
-                waitingBytes.subtract(batch.logs.bytes.count, ordering: .relaxed)
+                waitingBytes.subtract(Self.weight(batch), ordering: .relaxed)
             }
             watchers.withLock { watchers in
                 watchers.removeAll { !$0.isOpen }

@@ -4,7 +4,12 @@ import HTTP
 struct TailDesk {
     let tail: Tail
 
-    func follow(_ head: RequestHead, _ responder: Responder, _ label: Int) {
+    func follow(
+        _ head: RequestHead,
+        _ holder: AdminHolder,
+        _ responder: Responder,
+        _ label: Int
+    ) {
         do throws(Refusal) {
             let filter = try TailFilter(head)
             let response = Response(
@@ -12,7 +17,7 @@ struct TailDesk {
                 fields: [("content-type", "text/event-stream")],
                 body: Array(": logs as they are accepted\n\n".utf8)
             )
-            guard tail.add(filter, { responder.stream(response.labelled(label)) }) else {
+            guard tail.add(holder, filter, { responder.stream(response.labelled(label)) }) else {
                 throw Refusal(
                     503,
                     "ServerBusy",

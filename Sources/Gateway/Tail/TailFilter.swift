@@ -8,17 +8,30 @@ struct TailFilter: Sendable, Equatable {
     var logstore: String?
     /// The topic, which is the tag of `/logs/{tag}` where the destination gives no other.
     var topic: String?
-    /// Fields that a log must have, with these values where one is given.
+    /// Tags and fields that a log must have, with these values where one is given.
+    var tags: [Field] = []
     var fields: [Field] = []
 
     struct Field: Sendable, Equatable {
         var name: String
         var value: String?
+
+        /// `NAME` or `NAME:VALUE`, of which the value may be empty.
+        init?(_ text: String) {
+            let sides = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = sides.first, !name.isEmpty else { return nil }
+            self.name = String(name)
+            value = sides.count == 2 ? String(sides[1]) : nil
+        }
+
+        fileprivate func isAmong(_ pairs: [(key: String, value: String)]) -> Bool {
+            pairs.contains { key, value in key == name && (self.value ?? value) == value }
+        }
     }
 
     static let fieldsMax = 8
     private static let known =
-        "known here: destination, logstore, topic, field=NAME or field=NAME:VALUE"
+        "known here: destination, logstore, topic, and tag or field as NAME or NAME:VALUE"
 
     init() {}
 
@@ -30,17 +43,13 @@ struct TailFilter: Sendable, Equatable {
             case "destination": destination = value
             case "logstore": logstore = value
             case "topic": topic = value
-            case "field":
-                guard !value.isEmpty, fields.count < Self.fieldsMax else {
-                    throw problem("at most \(Self.fieldsMax) fields, each as NAME or NAME:VALUE")
-                }
-                let sides = value.split(separator: ":", maxSplits: 1)
-                fields.append(
-                    Field(
-                        name: sides.first.map(String.init) ?? value,
-                        value: sides.count == 2 ? String(sides[1]) : nil
+            case "tag", "field":
+                guard let wanted = Field(value), tags.count + fields.count < Self.fieldsMax else {
+                    throw problem(
+                        "at most \(Self.fieldsMax) tags and fields, each as NAME or NAME:VALUE"
                     )
-                )
+                }
+                if name == "tag" { tags.append(wanted) } else { fields.append(wanted) }
             default: throw problem("\(clipped(name)) means nothing here; \(Self.known)")
             }
         }
@@ -51,13 +60,10 @@ struct TailFilter: Sendable, Equatable {
         (destination ?? stream.destination) == stream.destination
             && (logstore ?? stream.logstore) == stream.logstore
             && (topic ?? stream.trailer.topic) == stream.trailer.topic
+            && tags.allSatisfy { $0.isAmong(stream.trailer.tags) }
     }
 
     func admits(_ entry: LogEntry) -> Bool {
-        fields.allSatisfy { wanted in
-            entry.fields.contains { key, value in
-                key == wanted.name && (wanted.value ?? value) == value
-            }
-        }
+        fields.allSatisfy { $0.isAmong(entry.fields) }
     }
 }

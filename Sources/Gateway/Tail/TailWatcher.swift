@@ -5,17 +5,22 @@ import Synchronization
 
 /// Somebody who looks: server-sent events, one a log. Used by the tail's thread alone.
 final class TailWatcher: Sendable {
+    /// Whose token it was opened with.
+    let holder: AdminHolder
     private let filter: TailFilter
     private let stream: ResponseStream
     /// Logs that found no room on the way to the reader and were not told yet.
     private let missed = Atomic<Int>(0)
 
-    init(_ filter: TailFilter, _ stream: ResponseStream) {
+    init(_ holder: AdminHolder, _ filter: TailFilter, _ stream: ResponseStream) {
+        self.holder = holder
         self.filter = filter
         self.stream = stream
     }
 
     var isOpen: Bool { stream.isOpen }
+
+    func close() { stream.finish() }
 
     func miss(_ count: Int) {
         if count > 0 { missed.add(count, ordering: .relaxed) }
@@ -43,6 +48,10 @@ final class TailWatcher: Sendable {
             json.member("destination", key.destination)
             json.member("logstore", key.logstore)
             json.member("topic", key.trailer.topic)
+            json.member("source", key.trailer.source)
+            json.object("tags") { json in
+                for tag in key.trailer.tags { json.member(tag.key, tag.value) }
+            }
             json.object("log") { $0.log(entry) }
         }
         // No line break is in a JSON text of ours, so it is one line of an event.

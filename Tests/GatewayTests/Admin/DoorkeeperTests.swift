@@ -67,13 +67,30 @@ import Testing
         var door = Doorkeeper()
         let operatorsAddress = try address("192.0.2.7")
         for number in 1...5 { _ = door.refused(guess(number), from: operatorsAddress, start) }
-        door.admitted(operatorsAddress)
+        door.admitted(guess(0), from: operatorsAddress, forgiving: true)
         let isClosed = door.refused(guess(6), from: operatorsAddress, start)
         #expect(!isClosed)
         for number in 7...10 { _ = door.refused(guess(number), from: operatorsAddress, start) }
         let later = start + Doorkeeper.memory + .seconds(1)
         let isStillClosed = door.refused(guess(11), from: operatorsAddress, later)
         #expect(!isStillClosed)
+    }
+
+    @Test("A token that was right need not wait when a neighbour guesses")
+    func neighbour() throws {
+        var door = Doorkeeper()
+        let machine = try address("127.0.0.1")
+        door.admitted(guess(0), from: machine, forgiving: false)
+        for number in 1...20 { _ = door.refused(guess(number), from: machine, start) }
+        #expect(door.wait(of: machine, start) != nil)
+        #expect(door.hasAdmitted(guess(0), from: machine))
+        #expect(!door.hasAdmitted(guess(1), from: machine))
+        let elsewhere = try address("192.0.2.7")
+        #expect(!door.hasAdmitted(guess(0), from: elsewhere))
+        for number in 0..<1000 {
+            door.admitted(guess(number), from: elsewhere, forgiving: false)
+        }
+        #expect(!door.hasAdmitted(guess(0), from: machine))
     }
 
     @Test("A v6 host cannot guess from all addresses of its network")

@@ -1,4 +1,5 @@
 import Glibc
+import SLS
 import System
 import Testing
 
@@ -44,6 +45,43 @@ import Testing
         try post(trial, "wanted", #"[{"level":"info","n":"2"},{"level":"error","n":"3"}]"#)
         #expect(tail.hears(#""n":"3""#))
         #expect(!tail.heardText.contains(#""n":"1""#) && !tail.heardText.contains(#""n":"2""#))
+    }
+
+    @Test("Tags can be asked for, an empty value too, and are shown")
+    func tags() throws {
+        let trial = try TryOut()
+        let tail = try open(trial, "?tag=os:17&field=note:")
+        #expect(tail.hears("as they are accepted"))
+        func track(_ os: String, _ note: String, _ number: Int) throws {
+            let body =
+                #"{"__tags__":{"os":"\#(os)"},"__logs__":[{"note":"\#(note)","n":"\#(number)"}]}"#
+            let answer = try trial.devices.post("/logstores/wanted/track", body.utf8)
+            #expect(answer.status == 200)
+        }
+        try track("16", "", 1)
+        try track("17", "x", 2)
+        try track("17", "", 3)
+        #expect(tail.hears(#""n":"3""#))
+        let heard = tail.heardText
+        #expect(!heard.contains(#""n":"1""#) && !heard.contains(#""n":"2""#))
+        #expect(heard.contains(#""os":"17""#), "\(heard)")
+        #expect(try trial.admin("/admin/tail?field=:x").status == 400)
+    }
+
+    @Test("A tail ends with the token that it was opened with")
+    func takenToken() throws {
+        let trial = try TryOut()
+        let tail = try open(trial)
+        #expect(tail.hears("as they are accepted"))
+        let steering = trial.gateway.steering
+        steering.tail.keep { _ in true }
+        try post(trial, "hello", #"{"a":"1"}"#)
+        #expect(tail.hears(#""a":"1""#))
+        var changed = trial.gateway.configuration.withLock { $0 }
+        changed.admin.token = Secret("another token of at least thirty-two characters")
+        let new = changed
+        trial.gateway.reload(new)
+        #expect(tail.hears("\r\n0\r\n\r\n"))
     }
 
     @Test("Whoever does not read holds nobody up, and no more than a few may look")

@@ -24,6 +24,8 @@ package struct NamedToken: Sendable, Equatable {
 package struct AdminHolder: Sendable, Equatable {
     package let name: String
     package let role: AdminRole
+    /// Tells the token from others that had its name.
+    let mark: [UInt8]
 }
 
 /// All tokens that the admin listener knows.
@@ -37,13 +39,19 @@ package struct AdminKeys: Sendable, Equatable {
     package init(main: Secret, named: [NamedToken] = []) {
         let first = NamedToken(name: Self.mainName, secret: main, role: .full)
         keys = ([first] + named).map {
-            (AdminToken($0.secret), AdminHolder(name: $0.name, role: $0.role))
+            let mark = $0.secret.withBytes { Digest.sha256(Array($0)) }
+            return (AdminToken($0.secret), AdminHolder(name: $0.name, role: $0.role, mark: mark))
         }
     }
 
     package static func == (left: AdminKeys, right: AdminKeys) -> Bool {
         left.keys.map(\.token) == right.keys.map(\.token)
             && left.keys.map(\.holder) == right.keys.map(\.holder)
+    }
+
+    /// Whether whoever was let in before still would be, and may do the same.
+    func know(_ holder: AdminHolder) -> Bool {
+        keys.contains { $0.holder == holder }
     }
 
     /// Who the `Authorization` value belongs to. All tokens are compared, whichever fits.

@@ -24,6 +24,10 @@ struct Doorkeeper {
     }
 
     private var visitors: [Neighbourhood: Visitor] = [:]
+    /// Tokens that were right lately, with where they came from. They need not wait when a neighbour guesses:
+    /// operators, their monitoring and whoever guesses may share an address.
+    private var friends: [(address: Neighbourhood, digest: [UInt8])] = []
+    static let friendsMax = 64
 
     var visitorCount: Int { visitors.count }
 
@@ -57,8 +61,26 @@ struct Doorkeeper {
         return isNew && excess > 0
     }
 
-    mutating func admitted(_ address: Neighbourhood) {
-        visitors[address] = nil
+    /// Whether this token was right when it came from this address before. It may be wrong by now.
+    func hasAdmitted(_ token: some Collection<UInt8>, from address: Neighbourhood) -> Bool {
+        guard friends.contains(where: { $0.address == address }) else { return false }
+        let digest = Digest.sha256(Array(token))
+        return friends.contains { $0.address == address && $0.digest == digest }
+    }
+
+    /// A token was right. It may make good what was wrong before.
+    mutating func admitted(
+        _ token: some Collection<UInt8>,
+        from address: Neighbourhood,
+        forgiving: Bool
+    ) {
+        if forgiving { visitors[address] = nil }
+        let digest = Digest.sha256(Array(token))
+        guard friends.last.map({ $0.address == address && $0.digest == digest }) != true else {
+            return
+        }
+        friends.removeAll { $0.address == address && $0.digest == digest }
+        friends = friends.suffix(Self.friendsMax - 1) + [(address, digest)]
     }
 
     /// Those that are done waiting go first, then whoever was quiet the longest: a flood of addresses must not

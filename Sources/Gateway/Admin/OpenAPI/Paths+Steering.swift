@@ -37,6 +37,11 @@ extension OpenAPIDocument {
                         query("logstore", .string, "only of this logstore"),
                         query("topic", .string, "only of this topic"),
                         query(
+                            "tag",
+                            .string,
+                            "only with this tag, as NAME or NAME:VALUE; may repeat"
+                        ),
+                        query(
                             "field",
                             .string,
                             "only with this field, as NAME or NAME:VALUE; up to 8"

@@ -1,0 +1,32 @@
+import HTTP
+import Synchronization
+
+/// Answers a change that nobody came to make because the gateway stopped before its turn.
+final class LastWord: Sendable {
+    private let helm: Helm
+    private let deliver: @Sendable (Response) -> Void
+    private let isGiven = Atomic<Bool>(false)
+
+    init(_ helm: Helm, _ deliver: @escaping @Sendable (Response) -> Void) {
+        self.helm = helm
+        self.deliver = deliver
+    }
+
+    deinit {
+        guard helm.isEnding, !isGiven.load(ordering: .relaxed) else { return }
+        deliver(ErrorShape.plain.response(.stopping))
+    }
+
+    func give(_ response: Response) {
+        isGiven.store(true, ordering: .relaxed)
+        deliver(response)
+    }
+}
+
+extension Refusal {
+    fileprivate static let stopping = Refusal(
+        503,
+        "ServerBusy",
+        "the gateway stops, and nothing was changed; ask again when it is back"
+    )
+}

@@ -1,0 +1,28 @@
+import HTTP
+import System
+
+extension Steering {
+    /// A responder that labels what goes through it, and tells the journal of changes that were refused.
+    func answering(_ head: RequestHead, _ label: Int, _ responder: Responder) -> Responder {
+        let word = LastWord(helm) { responder.send($0.labelled(label)) }
+        guard !head.method.isReading else { return Responder { word.give($0) } }
+        return Responder { [self] response in
+            if (400..<500).contains(response.status) { tellRefused(head, response.status) }
+            word.give(response)
+        }
+    }
+
+    /// What was tried and by whom. The answer's reason may repeat what the request brought, so it is not told.
+    func tellRefused(_ head: RequestHead, _ status: Int) {
+        let keys = adminKeys.withLock { $0 }
+        let holder = head.fieldRange("authorization").flatMap { keys.holder(of: head.bytes[$0]) }
+        guard let holder else { return }
+        journal.warning(
+            "a change by an operator was refused",
+            [
+                "actor": holder.name, "address": head.peer.host, "method": "\(head.method)",
+                "path": clipped(head.pathText, to: 160), "status": "\(status)",
+            ]
+        )
+    }
+}
