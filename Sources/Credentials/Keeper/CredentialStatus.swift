@@ -40,4 +40,10 @@ package struct CredentialStatus: Sendable, Equatable {
     /// In a row.
     package var failures = 0
     package var nextTry: WallTime?
+
+    package init(name: String, source: String, state: State) {
+        self.name = name
+        self.source = source
+        self.state = state
+    }
 }

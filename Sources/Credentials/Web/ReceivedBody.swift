@@ -7,10 +7,18 @@ final class ReceivedBody {
     static let bodyBytesMax = 64 << 10
     static let headBytesMax = 64 << 10
 
-    let body = WipedBytes(countMax: bodyBytesMax)
+    let body: WipedBytes
+    private let isWanted: Bool
     private(set) var date: WallTime?
     private(set) var isTooLarge = false
+    /// Whether there is one that nobody wants.
+    private(set) var isLeftOut = false
     private var headBytes = 0
+
+    init(isWanted: Bool = true) {
+        self.isWanted = isWanted
+        body = WipedBytes(countMax: isWanted ? Self.bodyBytesMax : 0)
+    }
 
     /// It must outlive the transfer.
     func attach(to easy: UnsafeMutableRawPointer) {
@@ -31,6 +39,10 @@ final class ReceivedBody {
     }
 
     private func take(body piece: UnsafeRawBufferPointer) -> Int {
+        guard isWanted else {
+            isLeftOut = true
+            return 0
+        }
         guard body.append(piece) else { return refuse() }
         return piece.count
     }

@@ -4,8 +4,12 @@ import System
 
 /// Asks one thing of one server and waits for the answer: no redirects, no proxy, certificates always
 /// verified, everything bounded.
-struct WebClient {
+package struct WebClient: Sendable {
     let interruption: Interruption
+
+    package init(interruption: Interruption) {
+        self.interruption = interruption
+    }
 
     private static let isInitialized = sluice_curl_initialize() == CURLE_OK
 
@@ -23,12 +27,12 @@ struct WebClient {
         defer { curl_slist_free_all(lines) }
         sluice_curl_set_list(easy, CURLOPT_HTTPHEADER, lines)
 
-        let body = request.form.map { encoded($0) }
-        let received = ReceivedBody()
+        let form = request.form.map { encoded($0) }
+        let received = ReceivedBody(isWanted: request.isBodyWanted)
         received.attach(to: easy)
         let code = withExtendedLifetime(received) {
-            (body?.bytes ?? []).withUnsafeBytes { bytes in
-                if body != nil {
+            (form?.bytes ?? request.content ?? []).withUnsafeBytes { bytes in
+                if form != nil || request.content != nil {
                     sluice_curl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
                     sluice_curl_set_pointer(easy, CURLOPT_POSTFIELDS, bytes.baseAddress)
                 }
@@ -37,7 +41,9 @@ struct WebClient {
         }
         guard let code else { throw .interrupted }
         if received.isTooLarge { throw .tooLarge }
-        guard code == CURLE_OK else { throw .noAnswer(String(cString: curl_easy_strerror(code))) }
+        guard code == CURLE_OK || received.isLeftOut else {
+            throw .noAnswer(String(cString: curl_easy_strerror(code)))
+        }
         var status = 0
         sluice_curl_get_number(easy, CURLINFO_RESPONSE_CODE, &status)
         return WebAnswer(status: status, date: received.date, body: received.body)

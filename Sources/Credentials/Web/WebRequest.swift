@@ -14,12 +14,16 @@ package struct WebLimits: Sendable, Equatable {
     package static let metadata = WebLimits(connect: .seconds(1), total: .seconds(3))
 }
 
-/// A request to where credentials come from.
+/// A request to where credentials come from, or to whom is told of them.
 struct WebRequest {
     var method = "GET"
     var url: String
     var headers: [String] = []
     var form: [(name: String, value: String)]?
+    /// Instead of a form.
+    var content: [UInt8]?
+    /// Else an answer ends with its head: a server may send what it likes.
+    var isBodyWanted = true
     var limits: WebLimits
 }
 
@@ -31,7 +35,7 @@ struct WebAnswer {
 }
 
 /// Why there was no answer.
-enum WebFailure: Error, Equatable {
+package enum WebFailure: Error, Equatable {
     case interrupted
     case tooLarge
     /// In curl's words, which repeat nothing of the request.

@@ -33,6 +33,7 @@ extension GatewayReport {
             json.array("credentials") { json in
                 for credential in credentials { json.object { $0.credential(credential) } }
             }
+            if webhook.place != nil { json.object("webhook") { $0.webhook(webhook) } }
             json.array("listeners") { json in
                 for listener in listeners {
                     json.object { json in
@@ -73,6 +74,16 @@ extension JSONText {
         member("dead", ledger.dead)
         member("expired", ledger.expired)
         member("discarded", ledger.discarded)
+    }
+
+    mutating func webhook(_ webhook: WebhookStatus) {
+        // Its path and query may hold a token.
+        member("place", webhook.place)
+        member("sent", webhook.sent)
+        member("failed", webhook.failed)
+        member("dropped", webhook.dropped)
+        member("waiting", webhook.waiting)
+        member("problem", webhook.problem)
     }
 
     mutating func queue(_ queue: QueueStatus, now: WallTime) {

@@ -37,6 +37,7 @@ extension GatewayConfiguration {
         compare("devices.duplicates", \.devices.duplicates)
         compare("limits", \.limits)
         compare("credentials.encryption_key", \.encryptionKey)
+        compare("webhook", \.webhook, isImmediate: true)
         compare("log.format", \.log.format)
         compare("log.level", \.log.level, isImmediate: true)
         compare("drain_timeout", \.drainTimeout, isImmediate: true)
@@ -85,6 +86,7 @@ extension GatewayConfiguration {
         // It belongs to the connection that is open.
         queue.durability = durability
         admin.tokens = new.admin.tokens
+        webhook = new.webhook
         log.level = new.log.level
         drainTimeout = new.drainTimeout
         let kept = Set(kept(under: new).map(\.credential))

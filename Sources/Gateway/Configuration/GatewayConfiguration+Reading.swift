@@ -53,6 +53,7 @@ extension GatewayConfiguration {
         let devices = DeviceSettings.read(file.section("devices"))
         let destinations = Destination.readAll(file.section("destinations"), queue: queue)
         let credentials = readCredentials(file.section("credentials"), usedBy: destinations)
+        let webhook = WebhookSettings.read(file.section("webhook"))
         let log = LogSettings.read(file.section("log"))
         let limits = LimitSettings.read(file.section("limits"))
         let drain = file.value("drain_timeout", .duration(.zero ... .seconds(3600)))
@@ -73,6 +74,7 @@ extension GatewayConfiguration {
             log: log,
             limits: limits
         )
+        configuration.webhook = webhook
         if let drain { configuration.drainTimeout = drain }
         if configuration.listen.excludes(admin.listen) {
             let (devices, operators) = (configuration.listen, admin.listen)

@@ -18,6 +18,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var credentials: [String: CredentialSource]
     /// Pushed credentials are stored under it; without it they are kept in memory only.
     package var encryptionKey: Secret?
+    /// Who is told when a credential is not well.
+    package var webhook = WebhookSettings()
     /// What sources look at that are told to look around.
     package var environment = HiddenEnvironment()
     package var log = LogSettings()

@@ -31,6 +31,9 @@ package struct Check: Sendable {
             "  queue        \(configuration.dataDirectory), up to \(sizeText(queue.bytesMax)) or "
                 + "\(durationText(queue.ageMax)), durability \(queue.durability)",
         ]
+        if let address = configuration.webhook.address {
+            lines.append("  webhook      \(address)")
+        }
         for destination in configuration.destinations {
             let logstore =
                 switch destination.logstore {

@@ -16,6 +16,7 @@ extension Gateway {
         reporter.markStopping()
         steering.helm.stop()
         steering.vaultHelm.stop()
+        steering.webhook.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
         flush()
         deviceServer.stop(within: time / 2)

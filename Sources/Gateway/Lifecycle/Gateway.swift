@@ -70,6 +70,7 @@ package final class Gateway: Sendable {
         devices.tail = tail
         let shared = devices
         self.devices = shared
+        let webhook = Webhook(journal)
         let reporter = Reporter(
             .init(
                 configuration: running,
@@ -77,7 +78,8 @@ package final class Gateway: Sendable {
                 forwarder: forwarder,
                 counters: shared.counters,
                 intake: shared.intake,
-                keeper: keeper
+                keeper: keeper,
+                webhook: webhook
             )
         )
         self.reporter = reporter
@@ -93,6 +95,7 @@ package final class Gateway: Sendable {
                     reporter: reporter,
                     tail: tail,
                     keeper: keeper,
+                    webhook: webhook,
                     box: box,
                     adminSecret: secret,
                     journal: journal
@@ -131,6 +134,7 @@ package final class Gateway: Sendable {
             try steering.helm.start()
             try steering.watchCredentials()
             try tail.start()
+            try webhook.use(configuration.webhook)
         }
         isRunning = true
         deviceAddress = deviceServer.address

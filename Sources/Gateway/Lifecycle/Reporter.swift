@@ -16,6 +16,7 @@ final class Reporter: Sendable {
         let counters: IngestCounters
         let intake: IntakeSwitch
         let keeper: CredentialKeeper
+        let webhook: Webhook
     }
 
     let operators = OperatorCounters()
@@ -78,6 +79,7 @@ final class Reporter: Sendable {
             strangers: queue.destinations.filter { !configured.contains($0.key) }
                 .mapValues(\.ledger),
             credentials: parts.keeper.status,
+            webhook: parts.webhook.status,
             accepted: parts.counters.accepted,
             clocks: parts.counters.clocks,
             refused: parts.counters.refused,

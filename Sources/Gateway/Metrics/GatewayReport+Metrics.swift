@@ -22,6 +22,7 @@ extension GatewayReport {
         page.delivery(destinations, now: now)
         page.logstores(destinations, now: now)
         page.credentials(credentials)
+        page.webhook(webhook)
         page.family("sluice_ready", .gauge, "Whether traffic should be sent here.") {
             $0.add(reasonsAgainstTraffic.isEmpty)
         }

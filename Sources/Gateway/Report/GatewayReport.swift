@@ -36,6 +36,7 @@ package struct GatewayReport: Sendable {
     /// Destinations of earlier configurations that still have something in the ledger.
     package let strangers: [String: Ledger]
     package let credentials: [CredentialStatus]
+    package let webhook: WebhookStatus
     package let accepted: [(route: String, counts: IngestCounters.Accepted)]
     package let clocks: IngestCounters.Clocks
     package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]

@@ -6,34 +6,32 @@ extension Steering {
 
     /// Starts the thread of rotations, which also looks after credentials that come to their end.
     func watchCredentials() throws(SystemError) {
-        let told = Locked<[String: CredentialStatus.State]>([:])
+        let watch = Locked(CredentialWatch())
         try vaultHelm.start(every: Self.watchPause) { [self] in
-            for status in keeper.status {
-                let before = told.withLock { told in
-                    let before = told[status.name]
-                    told[status.name] = status.state
-                    return before
-                }
-                if before != status.state { tell(status, before) }
+            let interval = configuration.withLock(\.webhook.interval)
+            let notices = watch.withLock {
+                $0.look(keeper.status, interval: interval, now: .now, time: .now)
+            }
+            for notice in notices {
+                tell(notice)
+                webhook.tell(notice)
             }
         }
     }
 
-    private func tell(_ status: CredentialStatus, _ before: CredentialStatus.State?) {
-        switch status.state {
-        case .expiring, .expired, .refused:
-            journal.warning(
-                "credential is \(status.state.rawValue)",
-                [
-                    "credential": status.name, "source": status.source,
-                    "fingerprint": status.fingerprint ?? "none",
-                    "seconds_left": status.secondsLeft.map { "\($0)" } ?? "none",
-                    "remedy": status.remedy,
-                ]
-            )
-        case .ok where before == .expiring || before == .expired || before == .refused:
-            journal.info("credential is well again", ["credential": status.name])
-        case .ok, .missing, .refreshing: break
+    private func tell(_ notice: CredentialNotice) {
+        let status = notice.status
+        guard notice.event != .recovered else {
+            return journal.info("credential is well again", ["credential": status.name])
         }
+        journal.warning(
+            "credential is \(notice.event.rawValue)",
+            [
+                "credential": status.name, "source": status.source,
+                "fingerprint": status.fingerprint ?? "none",
+                "seconds_left": status.secondsLeft.map { "\($0)" } ?? "none",
+                "remedy": status.remedy,
+            ]
+        )
     }
 }

@@ -40,6 +40,11 @@ extension Steering {
         let keys = AdminKeys(main: main, named: running.admin.tokens)
         adminKeys.withLock { $0 = keys }
         tail.keep(keys.know)
+        do throws(SystemError) {
+            try webhook.use(running.webhook)
+        } catch {
+            journal.error("the webhook is told nothing", ["problem": "\(error)"])
+        }
         tell(before.changes(to: new))
         return nil
     }

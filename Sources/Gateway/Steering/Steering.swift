@@ -26,6 +26,7 @@ final class Steering: Sendable {
     let reporter: Reporter
     let tail: Tail
     let keeper: CredentialKeeper
+    let webhook: Webhook
     /// Nil where pushed credentials stay in memory.
     let box: SecretBox?
     let adminKeys: Locked<AdminKeys>
@@ -44,6 +45,7 @@ final class Steering: Sendable {
         let reporter: Reporter
         let tail: Tail
         let keeper: CredentialKeeper
+        let webhook: Webhook
         let box: SecretBox?
         let adminSecret: Secret
         let journal: Journal
@@ -59,6 +61,7 @@ final class Steering: Sendable {
         reporter = parts.reporter
         tail = parts.tail
         keeper = parts.keeper
+        webhook = parts.webhook
         box = parts.box
         adminSecret = parts.adminSecret
         journal = parts.journal

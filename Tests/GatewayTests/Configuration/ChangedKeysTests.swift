@@ -15,6 +15,8 @@ import Testing
         "queue.durability": "normal",
         "queue.min_free_bytes": "1MiB",
         "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
+        "webhook.url": "\"https://hooks.example.com/\"", "webhook.authorization": "Basic",
+        "webhook.plain_http": "true", "webhook.timeout": "1s", "webhook.interval": "1h",
         "log.level": "debug", "log.format": "json",
         "limits.request_line": "1KiB", "limits.head": "32KiB", "limits.fields": "9",
         "limits.chunk_extensions": "2KiB", "limits.trailers": "2KiB", "limits.body": "1MiB",
@@ -59,6 +61,7 @@ import Testing
         for (key, value) in Self.others.sorted(by: { $0.key < $1.key }) {
             var base = Self.base
             if key == "destinations.NAME.lanes" { base["destinations.app.exactly_once"] = "true" }
+            if key == "webhook.authorization" { base["webhook.url"] = "\"https://example.com\"" }
             let before = try read(text(base), Self.environment)
             let after = try read(text(changed(base, key, value)), Self.environment)
             let changes = before.changes(to: after)

@@ -56,6 +56,14 @@ extension OpenAPIDocument {
             .array(of: .either([.named("DestinationStatus"), .named("Stranger")]))
         ),
         .init("credentials", .array(of: .named("Credential"))),
+        .optional(
+            "webhook",
+            .object([
+                .init("place", .string), .init("sent", .count), .init("failed", .count),
+                .init("dropped", .count), .init("waiting", .count),
+                .init("problem", .nullable(.string)),
+            ])
+        ),
         .init("listeners", .array(of: .named("Listener"))),
         .init(
             "process",

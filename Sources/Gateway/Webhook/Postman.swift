@@ -1,0 +1,126 @@
+import Credentials
+import Glibc
+import SLS
+import System
+
+/// The thread that posts what waits to one address.
+final class Postman: Sendable {
+    enum Outcome: Sendable {
+        case sent
+        /// In words without the address' secrets.
+        case failed(String, isFinal: Bool)
+    }
+
+    let wake: WakeUp
+    private let interruption: Interruption
+    private let worker = Locked<Worker?>(nil)
+
+    private struct Route: Sendable {
+        let address: WebhookAddress
+        let settings: WebhookSettings
+        let pace: WebhookPace
+        let host = hostName()
+    }
+
+    init(
+        _ webhook: Webhook,
+        _ address: WebhookAddress,
+        _ settings: WebhookSettings,
+        _ pace: WebhookPace,
+        _ journal: Journal
+    ) throws(SystemError) {
+        wake = try WakeUp()
+        interruption = try Interruption()
+        let route = Route(address: address, settings: settings, pace: pace)
+        let worker = try Worker("webhook") { [self, weak webhook] in
+            while !interruption.isSet {
+                guard let (notice, since) = webhook?.next else {
+                    wake.wait()
+                    continue
+                }
+                carry(notice, since, route, journal) { webhook?.settle(notice.id, $0) }
+            }
+        }
+        self.worker.withLock { $0 = worker }
+    }
+
+    func stop() {
+        interruption.set()
+        wake.signal()
+        worker.withLock { $0.take() }?.join()
+    }
+
+    /// Attempts until it is taken, given up, or somebody else is to be told.
+    private func carry(
+        _ notice: CredentialNotice,
+        _ since: Moment,
+        _ route: Route,
+        _ journal: Journal,
+        _ settle: (Outcome) -> Void
+    ) {
+        var failures = 0
+        while !interruption.isSet {
+            guard let (problem, isFinal) = attempt(notice, route) else {
+                return settle(.sent)
+            }
+            guard !interruption.isSet else { return }
+            failures += 1
+            let isOver = isFinal || Moment.now - since >= route.pace.patience
+            settle(.failed(problem, isFinal: isOver))
+            guard !isOver else {
+                return journal.warning(
+                    "webhook is given up",
+                    [
+                        "event": "credential.\(notice.event.rawValue)",
+                        "credential": notice.status.name, "url": route.address.description,
+                        "attempts": failures, "problem": problem,
+                        "remedy":
+                            "check webhook.url and webhook.authorization, and what answers there",
+                    ]
+                )
+            }
+            sleep(until: Moment.now + route.pace.wait(after: failures))
+        }
+    }
+
+    private func sleep(until end: Moment) {
+        // What is new waits behind this one.
+        while !interruption.isSet, Moment.now < end { wake.wait(timeout: end - .now) }
+    }
+
+    /// What was wrong and whether it would be the next time; nil when it was taken.
+    private func attempt(
+        _ notice: CredentialNotice,
+        _ route: Route
+    ) -> (problem: String, isFinal: Bool)? {
+        var headers = ["Idempotency-Key: \(notice.id)"]
+        if let value = route.settings.authorization {
+            headers.append("Authorization: \(value.revealed)")
+        }
+        let timeout = route.settings.timeout
+        do throws(WebFailure) {
+            let status = try WebClient(interruption: interruption).post(
+                Array(notice.json(host: route.host).utf8),
+                to: route.address.url,
+                headers,
+                limits: WebLimits(connect: timeout, total: timeout)
+            )
+            guard !(200..<300).contains(status) else { return nil }
+            let isTemporary = status >= 500 || status == 408 || status == 429
+            return ("it answers \(status)", !isTemporary)
+        } catch {
+            return switch error {
+            case .interrupted: ("the gateway stops", false)
+            case .tooLarge: ("its answer has a head beyond 64 KiB", true)
+            case .noAnswer(let reason): ("no answer: \(reason)", false)
+            }
+        }
+    }
+}
+
+/// What this machine is called, to tell gateways apart.
+private func hostName() -> String {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
+    return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+}

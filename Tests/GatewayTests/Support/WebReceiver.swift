@@ -1,0 +1,92 @@
+import HTTP
+import Net
+import System
+
+@testable import Gateway
+
+/// A server that a test writes: remembers what it was asked, and answers as the test says, or not before it says so.
+final class WebReceiver: Sendable {
+    struct Request: Sendable {
+        let method: String
+        let path: String
+        let query: String
+        let fields: [String: String]
+        let body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    private let state = Locked<(requests: [Request], held: [Responder])>(([], []))
+    private let server: HTTPServer
+
+    /// Nil holds the request until `release`.
+    init(_ answer: @escaping @Sendable (Request, Int) -> Response?) throws {
+        let state = state
+        server = try HTTPServer(
+            .init(listen: ListenAddress(host: "127.0.0.1", port: 0), loops: 1, journal: .silent)
+        ) { _ in
+            Handler { request, responder in
+                let number = state.withLock { state in
+                    state.requests.append(request)
+                    return state.requests.count - 1
+                }
+                if let answer = answer(request, number) {
+                    responder.send(answer)
+                } else {
+                    state.withLock { $0.held.append(responder) }
+                }
+            }
+        }
+    }
+
+    var url: String { "http://127.0.0.1:\(server.address.port)" }
+    var port: UInt16 { server.address.port }
+    var requests: [Request] { state.withLock(\.requests) }
+
+    /// Answers what is held.
+    func release(_ response: Response) {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        held.forEach { $0.send(response) }
+    }
+
+    func stop() {
+        server.stop(within: .zero)
+    }
+
+    private final class Handler: RequestHandler {
+        private let take: (Request, Responder) -> Void
+        private static let names: [StaticString] = [
+            "authorization", "idempotency-key", "content-type",
+        ]
+
+        init(_ take: @escaping (Request, Responder) -> Void) {
+            self.take = take
+        }
+
+        func admit(_ head: RequestHead) -> Admission { .accept(bodyBytesMax: 1 << 20) }
+
+        func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+            var fields: [String: String] = [:]
+            for name in Self.names { fields["\(name)"] = head.field(name) }
+            take(
+                Request(
+                    method: head.method.name,
+                    path: head.pathText,
+                    query: head.queryText ?? "",
+                    fields: fields,
+                    body: Array(body)
+                ),
+                responder
+            )
+        }
+
+        func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+            Response(status: problem.status)
+        }
+
+        func stamp(_ fields: inout [UInt8], of response: Response) {}
+    }
+}

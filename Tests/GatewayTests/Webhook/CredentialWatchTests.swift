@@ -1,0 +1,83 @@
+import Credentials
+import System
+import Testing
+
+@testable import Gateway
+
+@Suite struct CredentialWatchTests {
+    private typealias State = CredentialStatus.State
+
+    private var watch = CredentialWatch()
+    private var now = Moment(nanoseconds: 0)
+
+    /// What is told of one credential that is looked at every ten seconds, by its states.
+    private mutating func events(_ states: [State], fingerprint: String = "a") -> [String] {
+        states.map { state in
+            var status = CredentialStatus(name: "default", source: "admin", state: state)
+            status.fingerprint = fingerprint
+            let notices = watch.look(
+                [status],
+                interval: .seconds(300),
+                now: now,
+                time: WallTime(seconds: 1_700_000_000)
+            )
+            now = now + .seconds(10)
+            return notices.map(\.event.rawValue).joined()
+        }
+    }
+
+    @Test("A credential that is well, or is being asked for the first time, is not worth a word")
+    mutating func well() {
+        let told = events([.refreshing, .missing, .refreshing, .ok, .ok])
+        #expect(told.joined() == "")
+    }
+
+    @Test("Each thing that happens is told once")
+    mutating func once() {
+        #expect(
+            events([.ok, .expiring, .expiring, .expired, .expired, .ok, .ok])
+                == ["", "expiring", "", "expired", "", "recovered", ""]
+        )
+    }
+
+    @Test("One that is not well at the start is told, and that it is well again after a renewal")
+    mutating func start() {
+        #expect(events([.refused, .refreshing, .ok]) == ["refused", "", "recovered"])
+    }
+
+    @Test("A second one that is refused too is news, once the interval is over")
+    mutating func second() {
+        #expect(events([.refused]) == ["refused"])
+        #expect(events([.refused], fingerprint: "b") == [""])
+        now = now + .seconds(300)
+        #expect(events([.refused, .refused], fingerprint: "b") == ["refused", ""])
+    }
+
+    @Test("What flaps makes no storm, and what it comes to is told in the end")
+    mutating func flapping() {
+        // Half an hour of it.
+        let flapping = (0..<180).map { $0 % 2 == 0 ? State.refused : .ok }
+        let told = events(flapping).filter { !$0.isEmpty }
+        #expect((2...14).contains(told.count), "\(told)")
+        let after = events(Array(repeating: .refused, count: 60)).filter { !$0.isEmpty }
+        let all = told + after
+        #expect(all.last == "refused")
+        let isAlternating = zip(all, all.dropFirst()).allSatisfy { $0 != $1 }
+        #expect(isAlternating, "\(all)")
+    }
+
+    @Test("Credentials do not keep each other quiet, and one that is gone is forgotten")
+    mutating func several() {
+        func look(_ names: [String]) -> [String] {
+            watch.look(
+                names.map { CredentialStatus(name: $0, source: "admin", state: .refused) },
+                interval: .seconds(300),
+                now: now,
+                time: .now
+            ).map(\.status.name)
+        }
+        #expect(look(["a", "b"]) == ["a", "b"])
+        #expect(look(["b"]) == [])
+        #expect(look(["a", "b"]) == ["a"])
+    }
+}
