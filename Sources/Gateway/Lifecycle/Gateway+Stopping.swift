@@ -15,6 +15,7 @@ extension Gateway {
         let deadline = Moment.now + time
         reporter.markStopping()
         steering.helm.stop()
+        steering.proofEnd.set()
         steering.vaultHelm.stop()
         steering.webhook.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.

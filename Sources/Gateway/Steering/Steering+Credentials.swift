@@ -8,8 +8,8 @@ import System
 extension Steering {
     /// What became of a rotation.
     struct Rotation {
-        var proofs: [CredentialProof] = []
-        var isProved: Bool { proofs.contains { $0.verdict == .accepted } }
+        var proofs = Proofs()
+        var isProved: Bool { proofs.isProved }
         /// Kept over a restart.
         var isStored = false
         /// Why not.
@@ -48,20 +48,6 @@ extension Steering {
         return rotation
     }
 
-    /// One destination that takes it is enough, since others may be away; where the one in use is good for nothing
-    /// any more, so is the doubt.
-    private func judge(
-        _ proofs: [CredentialProof],
-        _ before: CredentialStatus
-    ) throws(Refusal) {
-        if let refused = proofs.first(where: { $0.verdict == .refused }) { throw Refusal(refused) }
-        let isUsable = ![.expired, .missing, .refused].contains(before.state)
-        guard isUsable, let doubtful = proofs.first,
-            proofs.allSatisfy({ $0.verdict == .undecided })
-        else { return }
-        throw Refusal(doubtful)
-    }
-
     /// Lets the source that the configuration describes have the word again, also of a name that it does not
     /// describe any more.
     func forgetCredential(_ name: String, _ entry: AuditEntry) throws(Refusal) {
@@ -84,8 +70,9 @@ extension Steering {
         audit.tell(entry)
     }
 
-    /// Asks SLS whether it takes the credential in use, on behalf of each destination that uses it.
-    func verify(_ name: String) throws(Refusal) -> [CredentialProof] {
+    /// Asks SLS whether it takes the credential in use, on behalf of each destination that uses it, and STS on
+    /// behalf of each role that is asked for with it.
+    func verify(_ name: String) throws(Refusal) -> Proofs {
         guard keeper.status.contains(where: { $0.name == name }) else {
             throw .noCredential(name, keeper.status.map(\.name))
         }
@@ -94,31 +81,6 @@ extension Steering {
             throw Refusal(409, "CredentialMissing", reason)
         }
         return try prove(credential, as: name)
-    }
-
-    private func prove(_ credential: Credential, as name: String) throws(Refusal)
-        -> [CredentialProof]
-    {
-        if let problem = credential.problem { throw Refusal(PushRefusal.unsendable(problem)) }
-        var proofs: [CredentialProof] = []
-        let users = configuration.withLock { $0.destinations.filter { $0.credential == name } }
-        for destination in users {
-            let prover = CredentialProver(
-                destination.deliverySettings,
-                userAgent: "sluice/\(Version.current)",
-                isInterrupted: { [vaultHelm] in vaultHelm.isEnding }
-            )
-            let logstore: String? =
-                if case .named(let name) = destination.logstore { name } else { nil }
-            do throws(DeliveryError) {
-                proofs.append(try prover.prove(credential, logstore: logstore))
-            } catch {
-                throw Refusal(503, "ServerBusy", error.description)
-            }
-            // One refusal is enough to know.
-            if proofs.last?.verdict == .refused { break }
-        }
-        return proofs
     }
 
     /// Stores what is pushed now, where it may be, and the line of the audit log.
@@ -160,17 +122,5 @@ extension Refusal {
             default: (400, "CredentialInvalid")
             }
         self.init(status, code, refusal.description)
-    }
-
-    init(_ proof: CredentialProof) {
-        let isRefused = proof.verdict == .refused
-        let said = [proof.code, proof.message].compactMap(\.self).joined(separator: ": ")
-        let id = proof.requestID.map { " (request id \($0))" } ?? ""
-        self.init(
-            isRefused ? 422 : 502,
-            isRefused ? "CredentialRefused" : "CredentialUnproved",
-            "\(isRefused ? "SLS refuses it" : "it cannot be proved") for destination \(proof.destination): "
-                + "\(said)\(id); \(proof.remedy); the old one stays in use, ?force=true skips the proof"
-        )
     }
 }

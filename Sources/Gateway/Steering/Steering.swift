@@ -19,6 +19,8 @@ final class Steering: Sendable {
     let helm: Helm
     /// For credentials, whose proofs may wait long for SLS.
     let vaultHelm: Helm
+    /// Ends what proofs wait for at STS.
+    let proofEnd: Interruption
 
     let store: LogStore
     let forwarder: Forwarder
@@ -74,6 +76,7 @@ final class Steering: Sendable {
         adminKeys = Locked(AdminKeys(main: parts.adminSecret, named: named))
         helm = try Helm("changes")
         vaultHelm = try Helm("rotations")
+        proofEnd = try Interruption()
         forwarder.hold(parts.decided.held)
     }
 }

@@ -55,33 +55,36 @@ enum CredentialDocument {
     }
 
     /// 422 where SLS refuses it and 502 where nobody could tell, so that a script sees it too.
-    static func answer(_ name: String, proofs: [CredentialProof], _ wantsText: Bool) -> Response {
-        let isRefused = proofs.contains { $0.verdict == .refused }
-        let isTaken = proofs.isEmpty || proofs.contains { $0.verdict == .accepted }
+    static func answer(_ name: String, proofs: Steering.Proofs, _ wantsText: Bool) -> Response {
+        let isTaken = proofs.verdicts.isEmpty || proofs.isProved
         var response = document(name, proofs: proofs, wantsText)
-        response.status = isRefused ? 422 : isTaken ? 200 : 502
+        response.status = proofs.isRefused ? 422 : isTaken ? 200 : 502
         return response
     }
 
     private static func document(
         _ name: String,
-        proofs: [CredentialProof],
+        proofs: Steering.Proofs,
         _ wantsText: Bool
     ) -> Response {
         guard !wantsText else {
-            guard !proofs.isEmpty else {
+            guard !proofs.verdicts.isEmpty else {
                 return Response(
-                    text: "\(name): no destination uses it, so there is nobody to ask\n"
+                    text: "\(name): no destination or role uses it, so there is nobody to ask\n"
                 )
             }
-            return Response(text: proofs.map { $0.line(of: name) }.joined())
+            return Response(
+                text: proofs.destinations.map { $0.line(of: name) }.joined()
+                    + proofs.roles.map { $0.line(of: name) }.joined()
+            )
         }
         var json = JSONText()
         json.object { json in
             json.member("name", name)
+            let verdicts = proofs.verdicts
             json.member(
                 "verdict",
-                (proofs.first { $0.verdict != .accepted } ?? proofs.first)?.verdictName
+                (verdicts.first { $0 != .accepted } ?? verdicts.first)?.name
             )
             json.proofs(proofs)
         }
@@ -108,21 +111,30 @@ extension CredentialStatus {
     }
 }
 
-extension CredentialProof {
-    var verdictName: String {
-        switch verdict {
+extension CredentialProof.Verdict {
+    fileprivate var name: String {
+        switch self {
         case .accepted: "accepted"
         case .refused: "refused"
         case .undecided: "undecided"
         }
     }
+}
 
+extension CredentialProof {
     fileprivate func line(of name: String) -> String {
         let said =
             verdict == .accepted
             ? "" : ": \([code, message].compactMap(\.self).joined(separator: ": "))"
         let help = verdict == .accepted ? "" : "; \(remedy)"
-        return "\(name) at \(destination): \(verdictName)\(printable(said))\(help)\n"
+        return "\(name) at \(destination): \(verdict.name)\(printable(said))\(help)\n"
+    }
+}
+
+extension RoleProof {
+    fileprivate func line(of name: String) -> String {
+        let said = problem.map { ": \(printable($0.description))" } ?? ""
+        return "\(name) for the role \(role): \(verdict.name)\(said)\n"
     }
 }
 
@@ -149,18 +161,31 @@ extension JSONText {
         member("next_try", status.nextTry?.rfc3339)
     }
 
-    fileprivate mutating func proofs(_ proofs: [CredentialProof]) {
+    fileprivate mutating func proofs(_ proofs: Steering.Proofs) {
         array("proofs") { json in
-            for proof in proofs {
+            for proof in proofs.destinations {
                 json.object { json in
                     json.member("destination", proof.destination)
                     json.member("endpoint", proof.endpoint)
-                    json.member("verdict", proof.verdictName)
+                    json.member("verdict", proof.verdict.name)
                     json.member("status", proof.status)
                     json.member("code", proof.code)
                     json.member("message", proof.message)
                     json.member("request_id", proof.requestID)
                     json.member("remedy", proof.verdict == .accepted ? nil : proof.remedy)
+                }
+            }
+        }
+        array("role_proofs") { json in
+            for proof in proofs.roles {
+                json.object { json in
+                    json.member("role", proof.role)
+                    json.member("verdict", proof.verdict.name)
+                    json.member("status", proof.problem?.words?.status)
+                    json.member("code", proof.problem?.words?.code)
+                    json.member("message", proof.problem?.words?.message ?? proof.problem?.what)
+                    json.member("request_id", proof.problem?.words?.requestID)
+                    json.member("remedy", proof.problem?.remedy)
                 }
             }
         }

@@ -15,6 +15,7 @@ extension OpenAPIDocument {
                     .init("stored", .boolean),
                     .init("not_stored_because", .nullable(.string)),
                     .init("proofs", .array(of: .named("Proof"))),
+                    .init("role_proofs", .array(of: .named("RoleProof"))),
                 ]
             )
         ),
@@ -23,6 +24,17 @@ extension OpenAPIDocument {
             .object([
                 .init("name", .string), .init("verdict", .nullable(verdict)),
                 .init("proofs", .array(of: .named("Proof"))),
+                .init("role_proofs", .array(of: .named("RoleProof"))),
+            ])
+        ),
+        (
+            // What STS says when it is asked for a role with the credential.
+            "RoleProof",
+            .object([
+                .init("role", .string), .init("verdict", verdict),
+                .init("status", .nullable(.count)), .init("code", .nullable(.string)),
+                .init("message", .nullable(.string)), .init("request_id", .nullable(.string)),
+                .init("remedy", .nullable(.string)),
             ])
         ),
         (

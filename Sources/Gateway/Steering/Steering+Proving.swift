@@ -1,0 +1,103 @@
+import Credentials
+import Delivery
+import Queue
+import SLS
+import System
+
+extension Steering {
+    /// What everybody said who was asked with a credential: the destinations that use it, and STS for the roles
+    /// that are asked for with it.
+    struct Proofs {
+        var destinations: [CredentialProof] = []
+        var roles: [RoleProof] = []
+
+        var verdicts: [CredentialProof.Verdict] {
+            destinations.map(\.verdict) + roles.map(\.verdict)
+        }
+        var isProved: Bool { verdicts.contains(.accepted) }
+        var isRefused: Bool { verdicts.contains(.refused) }
+    }
+
+    func prove(_ credential: Credential, as name: String) throws(Refusal) -> Proofs {
+        if let problem = credential.problem { throw Refusal(PushRefusal.unsendable(problem)) }
+        var proofs = Proofs()
+        let users = configuration.withLock { $0.destinations.filter { $0.credential == name } }
+        // One refusal is enough to know.
+        for destination in users where !proofs.isRefused {
+            proofs.destinations.append(try prove(credential, at: destination))
+        }
+        for role in keeper.roles(askedForBy: name) where !proofs.isRefused {
+            guard !vaultHelm.isEnding else { break }
+            var problem: SourceProblem?
+            do throws(SourceProblem) {
+                try keeper.prove(credential, as: name, for: role, proofEnd)
+            } catch {
+                problem = error
+            }
+            proofs.roles.append(RoleProof(role, problem))
+        }
+        return proofs
+    }
+
+    private func prove(
+        _ credential: Credential,
+        at destination: Destination
+    ) throws(Refusal) -> CredentialProof {
+        let prover = CredentialProver(
+            destination.deliverySettings,
+            userAgent: "sluice/\(Version.current)",
+            isInterrupted: { [vaultHelm] in vaultHelm.isEnding }
+        )
+        let logstore: String? =
+            if case .named(let name) = destination.logstore { name } else { nil }
+        do throws(DeliveryError) {
+            return try prover.prove(credential, logstore: logstore)
+        } catch {
+            throw Refusal(503, "ServerBusy", error.description)
+        }
+    }
+
+    /// One that takes it is enough, since others may be away; where the one in use is good for nothing any more, so
+    /// is the doubt.
+    func judge(_ proofs: Proofs, _ before: CredentialStatus) throws(Refusal) {
+        if let refused = proofs.destinations.first(where: { $0.verdict == .refused }) {
+            throw Refusal(refused)
+        }
+        if let refused = proofs.roles.first(where: { $0.verdict == .refused }) {
+            throw Refusal(refused)
+        }
+        let isUsable = ![.expired, .missing, .refused].contains(before.state)
+        guard isUsable, !proofs.isProved else { return }
+        if let doubtful = proofs.destinations.first { throw Refusal(doubtful) }
+        if let doubtful = proofs.roles.first { throw Refusal(doubtful) }
+    }
+}
+
+extension Refusal {
+    init(_ proof: CredentialProof) {
+        let said = [proof.code, proof.message].compactMap(\.self).joined(separator: ": ")
+        let id = proof.requestID.map { " (request id \($0))" } ?? ""
+        self.init(
+            unproved: proof.verdict == .refused,
+            "\(proof.verdict == .refused ? "SLS refuses it" : "it cannot be proved") for destination "
+                + "\(proof.destination): \(said)\(id); \(proof.remedy)"
+        )
+    }
+
+    init(_ proof: RoleProof) {
+        let said = proof.problem?.description ?? "nobody was asked"
+        self.init(
+            unproved: proof.verdict == .refused,
+            "\(proof.verdict == .refused ? "STS refuses it" : "it cannot be proved") for the role "
+                + "\(proof.role): \(said)"
+        )
+    }
+
+    private init(unproved isRefused: Bool, _ reason: String) {
+        self.init(
+            isRefused ? 422 : 502,
+            isRefused ? "CredentialRefused" : "CredentialUnproved",
+            reason + "; the old one stays in use, ?force=true skips the proof"
+        )
+    }
+}
