@@ -247,36 +247,4 @@ import Testing
         #expect(try ask(gateway, "DELETE", "/admin/credentials/nobody").status == 404)
         #expect(try gateway.store.recall().isEmpty)
     }
-
-    @Test("A hundred rotations under load fail no packet, and lose and repeat no log")
-    func hundredRotations() throws {
-        defer { end() }
-        let gateway = try gateway()
-        defer { stop(gateway) }
-        let isOver = Locked(false)
-        let sent = Locked(0)
-        let poster = try Worker("poster") {
-            let client = Client(address: gateway.deviceAddress)
-            while !isOver.withLock({ $0 }) {
-                let number = sent.withLock { sent in
-                    defer { sent += 1 }
-                    return sent
-                }
-                let status = try? client.post("/logs/hello", #"{"number":\#(number)}"#.utf8).status
-                if status != 200 { Issue.record("a post was answered \(status ?? 0)") }
-            }
-        }
-        for number in 0..<100 {
-            let credential = [Self.second, Self.sts, Self.first][number % 3]
-            let status = try ask(gateway, "PUT", Self.path, body(credential)).status
-            #expect(status == 200, "rotation \(number)")
-        }
-        isOver.withLock { $0 = true }
-        poster.join()
-        let count = Int64(sent.withLock { $0 })
-        #expect(eventually { gateway.report.queue.ledger.delivered == count })
-        #expect(gateway.report.destinations[0].delivery.failures.isEmpty)
-        let stats = try Client(address: sandbox.address).get("/stats").text
-        #expect(stats.contains("\(count)"), "\(stats)")
-    }
 }
