@@ -60,3 +60,7 @@ sluice_json_result sluice_json_build(
 void sluice_json_shrink(sluice_json_index *index, size_t length) {
     if (index->parser && index->parser->capacity() > length) index->parser.reset();
 }
+
+bool sluice_utf8_is_valid(const uint8_t *text, size_t length) {
+    return simdjson::validate_utf8(reinterpret_cast<const char *>(text), length);
+}

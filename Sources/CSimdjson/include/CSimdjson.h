@@ -1,4 +1,5 @@
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,9 @@ sluice_json_result sluice_json_build(
 
 /// Gives memory back that texts longer than `length` needed.
 void sluice_json_shrink(sluice_json_index *index, size_t length);
+
+/// Whether a text is well-formed UTF-8, at tens of bytes a cycle.
+bool sluice_utf8_is_valid(const uint8_t *text, size_t length);
 
 #ifdef __cplusplus
 }

@@ -48,8 +48,6 @@ extension JSONFault.Reason {
         case .tooDeep(let limit): "objects and arrays are nested deeper than \(limit)"
         case .logExpected: "a log must be an object with its fields"
         case .tooManyLogs(let limit): "the body has more than \(limit) logs; send smaller batches"
-        case .tagNameEmpty: "a tag's name must not be empty"
-        case .tagNameTooLong(let limit): "a tag's name must not exceed \(limit) bytes"
         case .timeUnreadable:
             "__time__ must be a number since 1970 (s, ms, us or ns) or text like 2025-01-14T08:30:00Z"
         case .timeOutOfRange: "__time__ must lie between 1970 and 2106"
@@ -61,8 +59,21 @@ extension JSONFault.Reason {
         case .topicTooLong(let limit): "__topic__ must not exceed \(limit) bytes"
         case .sourceTooLong(let limit): "__source__ must not exceed \(limit) bytes"
         case .tagsNotObject: "__tags__ must be an object"
-        case .tooManyTags(let limit): "__tags__ has more than \(limit) tags"
-        case .tagsTooLong(let limit): "__tags__ exceeds \(limit) bytes"
+        case .tagNameEmpty: GatheredTags.Fault.nameEmpty.sentence
+        case .tagNameTooLong(let limit): GatheredTags.Fault.nameTooLong(limit).sentence
+        case .tooManyTags(let limit): GatheredTags.Fault.tooMany(limit).sentence
+        case .tagsTooLong(let limit): GatheredTags.Fault.tooLong(limit).sentence
+        }
+    }
+}
+
+extension JSONFault.Reason {
+    init(_ fault: GatheredTags.Fault) {
+        switch fault {
+        case .nameEmpty: self = .tagNameEmpty
+        case .nameTooLong(let limit): self = .tagNameTooLong(limit)
+        case .tooMany(let limit): self = .tooManyTags(limit)
+        case .tooLong(let limit): self = .tagsTooLong(limit)
         }
     }
 }

@@ -5,13 +5,8 @@
 /// field once, at its final place: no object, `String` or number conversion on the way, so numbers
 /// keep the digits they were sent with.
 ///
-/// - A repeated name within a log keeps its last value, as JavaScript, Python and Go read it.
-/// - `__time__` gives a log's time and is not stored. Other names that SLS keeps for itself
-///   (`__topic__`, `__source__`, `__partition_time__`, `_extract_others_`, `__extract_others__`) are
-///   stored with `field` in front, as in `field__topic__`, and an empty name as `__empty__`:
-///   refusing would cost the whole batch.
-/// - Logs that SLS would refuse are treated by the rules, which come with each body; the others pay
-///   nothing for it.
+/// `__time__` gives a log's time and is not stored. What becomes of other names, and of logs that SLS
+/// would refuse, is `LogWriter`'s; the rules for it come with each body.
 package final class JSONLogDecoder {
     /// What stays allocated between bodies.
     private static let keptBytes = 256 << 10
@@ -19,7 +14,7 @@ package final class JSONLogDecoder {
     private let index = JSONIndex()
     private var walk: JSONLogWalk
 
-    package init(limits: JSONLimits = JSONLimits()) {
+    package init(limits: LogLimits = LogLimits()) {
         walk = JSONLogWalk(limits: limits)
     }
 
@@ -32,7 +27,7 @@ package final class JSONLogDecoder {
     ) throws(LogDecodingError) -> DecodedLogs {
         try decode(body, timing, rules, lenientTimes: false) { walk throws(JSONFault) in
             try walk.documents()
-            return walk.logs
+            return walk.writer.logs
         }
     }
 
@@ -65,7 +60,7 @@ package final class JSONLogDecoder {
         let skipped = hasMark ? 3 : 0
         defer {
             if body.count > Self.keptBytes { index.shrink(to: Self.keptBytes) }
-            walk.shrink(to: Self.keptBytes)
+            walk.writer.shrink(to: Self.keptBytes)
         }
         do throws(JSONFault) {
             guard let text = body.bindMemory(to: UInt8.self).baseAddress, body.count > skipped
@@ -74,7 +69,7 @@ package final class JSONLogDecoder {
             }
             let tokens = try index.tokens(of: text + skipped, count: body.count - skipped)
             walk.start(text + skipped, count: body.count - skipped, tokens)
-            walk.follow(rules, timing)
+            walk.writer.start(timing, rules)
             walk.lenientTimes = lenientTimes
             return try read(&walk)
         } catch {

@@ -32,7 +32,7 @@ extension JSONLogWalk {
         guard keyCount > 0, keyCount <= limits.keyBytes, keyCount < 0x80,
             valueCount <= limits.valueBytes, text[keyStart] != UInt8(ascii: "_")
         else { return try fieldInParts(keyStart, keyCount, depth: depth) }
-        let content = memory.start + length
+        let content = writer.memory.start + writer.length
         content[0] = LogTag.contents
         let key = Varint.write(size, to: content + 1) + 2
         key[-2] = PairTag.key
@@ -42,68 +42,27 @@ extension JSONLogWalk {
         let place = Varint.write(valueCount, to: key + keyCount + 1)
         escapes |= copyWords(text + value, valueCount, to: place)
         guard escapes == 0 else { return try fieldInParts(keyStart, keyCount, depth: depth) }
-        names.add(key, keyCount, content: length, in: memory.start)
-        length = place - memory.start + valueCount
+        writer.names.add(key, keyCount, content: writer.length, in: writer.memory.start)
+        writer.length = place - writer.memory.start + valueCount
         next += 3
     }
 
-    /// Any field: key and value are written with room before them, then moved together.
+    /// Any field.
     private mutating func fieldInParts(
         _ keyStart: Int,
         _ keyCount: Int,
         depth: Int
     ) throws(JSONFault) {
-        var key = length + Self.keyRoom
-        var count = try unescape(keyStart, keyCount, to: key)
-        let isNameTooLong = count > limits.keyBytes
-        if count == 0 || isNameTooLong { count = storableName(key, count) }
-        let reserved = ReservedKey(UnsafeBufferPointer(start: memory.start + key, count: count))
-        let valueRoom = key + count + Self.valueRoom
+        let count = try unescape(keyStart, keyCount, to: writer.nameOffset)
+        let field = writer.openField(nameBytes: count)
         next += 2
         let token = next
-        var (valueCount, kind) = try value(to: valueRoom, depth: depth)
-        if let reserved {
-            if reserved == .time {
-                if try takeTime(valueRoom, valueCount, kind, at: Int(tokens[token])) { return }
-            }
-            let name = UnsafeBufferPointer(start: memory.start + key, count: count)
-            let stored = reserved.stored(name)
-            key += count - stored.count
-            count = stored.count
-            _ = UnsafeMutableBufferPointer(start: memory.start + key, count: count)
-                .update(fromContentsOf: stored)
+        let (valueCount, kind) = try value(to: field.value, depth: depth)
+        if field.reserved == .time {
+            let position = Int(tokens[token])
+            if try takeTime(field.value, valueCount, kind, at: position) { return }
         }
-        if valueCount > limits.valueBytes {
-            remarks.addOversized(.value, at: length)
-            valueCount = storableValue(valueRoom, valueCount)
-        } else if isNameTooLong {
-            remarks.addOversized(.name, at: length)
-        }
-        close(key: key, count, value: valueRoom, valueCount)
-    }
-
-    /// Room before a key for the field's tag, length and key length, and what a reserved one becomes.
-    private static let keyRoom = 24
-    /// Room before a value for its tag and length.
-    private static let valueRoom = 8
-
-    private mutating func close(key: Int, _ keyCount: Int, value: Int, _ valueCount: Int) {
-        let size =
-            2 + Varint.size(keyCount) + keyCount + Varint.size(valueCount) + valueCount
-        let start = memory.start
-        var place = start + length
-        place.pointee = LogTag.contents
-        place = Varint.write(size, to: place + 1)
-        place.pointee = PairTag.key
-        place = Varint.write(keyCount, to: place + 1)
-        let keyPlace = place
-        place.update(from: start + key, count: keyCount)
-        place += keyCount
-        place.pointee = PairTag.value
-        place = Varint.write(valueCount, to: place + 1)
-        place.update(from: start + value, count: valueCount)
-        names.add(keyPlace, keyCount, content: length, in: start)
-        length = place - start + valueCount
+        writer.close(field, valueBytes: valueCount)
     }
 
     /// What is wrong with a field that lacks one of its four tokens.

@@ -4,7 +4,7 @@ extension JSONLogWalk {
     ///
     /// Without recursion: whether the open containers are objects is one bit each, so 64 are the most.
     mutating func compact(to offset: Int, depth outer: Int) throws(JSONFault) -> Int {
-        var place = memory.start + offset
+        var place = writer.memory.start + offset
         var objects: UInt64 = 0
         var depth = 0
         let deepest = min(limits.depth, 64) - outer
@@ -42,7 +42,7 @@ extension JSONLogWalk {
             }
             // A value is complete. Close what ends here.
             while true {
-                guard depth > 0 else { return place - memory.start - offset }
+                guard depth > 0 else { return place - writer.memory.start - offset }
                 guard next < tokenCount else { throw unfinished }
                 let separator = byte
                 let inObject = objects & 1 == 1
@@ -73,7 +73,7 @@ extension JSONLogWalk {
         place.pointee = UInt8(ascii: "\"")
         if copyWords(text + start, count, to: place + 1) != 0 {
             // Unescaping checks the escapes; the text itself is then put over what it wrote.
-            _ = try unescape(start, count, to: place + 1 - memory.start)
+            _ = try unescape(start, count, to: place + 1 - writer.memory.start)
             (place + 1).update(from: text + start, count: count)
         }
         place += count + 1

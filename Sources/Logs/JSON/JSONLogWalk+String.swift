@@ -34,7 +34,7 @@ extension JSONLogWalk {
     func unescape(_ start: Int, _ count: Int, to offset: Int) throws(JSONFault) -> Int {
         let end = start + count
         var source = start
-        var place = memory.start + offset
+        var place = writer.memory.start + offset
         while source < end {
             let word = UnsafeRawPointer(text + source).loadUnaligned(as: UInt64.self)
             UnsafeMutableRawPointer(place).storeBytes(of: word, as: UInt64.self)
@@ -48,7 +48,7 @@ extension JSONLogWalk {
             place += plain
             if found != 0 { try escape(&source, end, &place) }
         }
-        return place - memory.start - offset
+        return place - writer.memory.start - offset
     }
 
     /// RFC 8259, section 7.

@@ -35,12 +35,12 @@ extension JSONLogWalk {
                 let limit = walk.limits.sourceBytes
                 tracked.source = try walk.text(upTo: limit, else: .sourceTooLong(limit), depth: 1)
             case .tags: tracked.tags = try walk.tags()
-            case .other: _ = try walk.value(to: walk.length, depth: 1)
+            case .other: _ = try walk.value(to: walk.writer.length, depth: 1)
             }
         }
         guard hasLogs else { throw JSONFault(.logsMissing, at: 0) }
         guard next == tokenCount else { throw fault(.textFollows) }
-        tracked.logs = logs
+        tracked.logs = writer.logs
         return tracked
     }
 
@@ -66,9 +66,10 @@ extension JSONLogWalk {
                 throw JSONFault(.colonExpected, at: colon)
             }
             makeRoom(from: start)
-            let count = try unescape(start, try stringCount(start, before: colon), to: length)
+            let quoted = try stringCount(start, before: colon)
+            let count = try unescape(start, quoted, to: writer.length)
             // A copy: the value may be written where the name stands.
-            let name = Array(copying: memory.start + length, count: count)
+            let name = Array(copying: writer.memory.start + writer.length, count: count)
             next += 2
             guard next < tokenCount else { throw unfinished }
             try name.withUnsafeBufferPointer { name throws(JSONFault) in
@@ -91,43 +92,30 @@ extension JSONLogWalk {
         depth: Int
     ) throws(JSONFault) -> String? {
         let token = next
-        let (count, kind) = try value(to: length, depth: depth)
+        let (count, kind) = try value(to: writer.length, depth: depth)
         guard count <= limit else { throw JSONFault(reason, at: Int(tokens[token])) }
         guard kind != .null else { return nil }
-        let bytes = UnsafeBufferPointer(start: memory.start + length, count: count)
+        let bytes = UnsafeBufferPointer(start: writer.memory.start + writer.length, count: count)
         return String(decoding: bytes, as: UTF8.self)
     }
 
     private mutating func tags() throws(JSONFault) -> [(key: String, value: String)] {
         if byte == UInt8(ascii: "n") {
-            _ = try value(to: length, depth: 1)
+            _ = try value(to: writer.length, depth: 1)
             return []
         }
         guard byte == UInt8(ascii: "{") else { throw fault(.tagsNotObject) }
-        var tags: [(key: String, value: String)] = []
-        var bytes = 0
+        var tags = GatheredTags()
         try members { walk, token, name throws(JSONFault) in
-            let keyAt = Int(walk.tokens[token])
-            guard !name.isEmpty else { throw JSONFault(.tagNameEmpty, at: keyAt) }
-            let keyLimit = walk.limits.keyBytes
-            guard name.count <= keyLimit else {
-                throw JSONFault(.tagNameTooLong(keyLimit), at: keyAt)
-            }
             let limit = walk.limits.tagsBytes
-            let value = try walk.text(upTo: limit, else: .tagsTooLong(limit), depth: 2) ?? ""
-            // A tag is part of every log of its packet, so the same names are taken.
-            let key = ReservedKey.storable(String(decoding: name, as: UTF8.self))
-            bytes += key.utf8.count + value.utf8.count
-            guard bytes <= limit else { throw JSONFault(.tagsTooLong(limit), at: keyAt) }
-            if let earlier = tags.firstIndex(where: { $0.key == key }) {
-                tags[earlier].value = value
-            } else {
-                guard tags.count < walk.limits.tags else {
-                    throw JSONFault(.tooManyTags(walk.limits.tags), at: keyAt)
-                }
-                tags.append((key, value))
+            let value = try walk.text(upTo: limit, else: .tagsTooLong(limit), depth: 2)
+            do throws(GatheredTags.Fault) {
+                let name = String(decoding: name, as: UTF8.self)
+                try tags.add(name, value ?? "", walk.limits)
+            } catch {
+                throw JSONFault(JSONFault.Reason(error), at: Int(walk.tokens[token]))
             }
         }
-        return tags
+        return tags.tags
     }
 }

@@ -26,7 +26,7 @@ extension JSONLogWalk {
             return (count, .nested)
         default:
             let count = try scalarCount(token, before: after)
-            _ = copyWords(text + token, count, to: memory.start + offset)
+            _ = copyWords(text + token, count, to: writer.memory.start + offset)
             next += 1
             switch first {
             case UInt8(ascii: "t"), UInt8(ascii: "f"): return (count, .boolean)

@@ -1,23 +1,12 @@
 /// The one pass over a body's tokens that writes its logs.
 ///
 /// Invariants of the hot path: before a field is written there is room for everything that is left of
-/// the text and `slack` bytes more, and a field is never larger than its text by more than that. No
+/// the text and the writer's slack, and a field is never larger than its text by more than that. No
 /// byte of the text is trusted as a token unless `next` is below the number of tokens.
 struct JSONLogWalk: ~Copyable {
-    /// What a log and a field need besides their text, and what copying in words overshoots.
-    static let slack = 96
-
-    let limits: JSONLimits
-    /// The time of logs that bring none.
-    var time = LogTime(seconds: 0)
+    let limits: LogLimits
     /// Whether an unreadable time is kept as a field instead of being refused.
     var lenientTimes = false
-    private(set) var rules = LogRules()
-    private(set) var skew = ClockSkew.none
-    /// The skew as each corrected log tells it.
-    private(set) var skewText: [UInt8] = []
-    /// Times outside are late; nil when there is no such bound.
-    private(set) var believedTimes: ClosedRange<UInt32>?
 
     private(set) var text: UnsafePointer<UInt8>
     private(set) var textCount = 0
@@ -26,24 +15,14 @@ struct JSONLogWalk: ~Copyable {
     /// The token to read next.
     var next = 0
 
-    /// Where the logs are written.
-    var memory = RawMemory(capacity: 16 << 10)
-    /// How much of the memory is written for good.
-    var length = 0
-    var logCount = 0
-    /// What is special about the log that is being written.
-    var remarks = LogRemarks()
-    /// Logs that are counted, and are not in the memory.
-    var excluded = DecodedLogs()
-    /// The size of the last log's length: a good guess for the next one.
-    var logLengthSize = 2
-    var names = FieldNames()
+    var writer: LogWriter
 
-    init(limits: JSONLimits) {
+    init(limits: LogLimits) {
         self.limits = limits
+        writer = LogWriter(limits: limits)
         // Replaced by `start` before anything is read.
-        text = UnsafePointer(memory.start)
-        tokens = UnsafeRawPointer(memory.start).assumingMemoryBound(to: UInt32.self)
+        text = UnsafePointer(writer.memory.start)
+        tokens = UnsafeRawPointer(writer.memory.start).assumingMemoryBound(to: UInt32.self)
     }
 
     mutating func start(
@@ -56,33 +35,6 @@ struct JSONLogWalk: ~Copyable {
         if let start = tokens.baseAddress { self.tokens = start }
         tokenCount = tokens.count
         next = 0
-        length = 0
-        logCount = 0
-        remarks.clear()
-        excluded = DecodedLogs()
-    }
-
-    mutating func follow(_ rules: LogRules, _ timing: BatchTiming) {
-        self.rules = rules
-        time = LogTime(arrival: timing.arrival)
-        skew = timing.skew
-        skewText = skew == .none ? [] : Array("\(skew.seconds)".utf8)
-        believedTimes = rules.times?.seconds(around: timing.arrival)
-    }
-
-    mutating func shrink(to bytes: Int) {
-        memory.shrink(to: bytes)
-        names.startLog()
-    }
-
-    /// What has been written, and what has been set aside.
-    var logs: DecodedLogs {
-        var logs = excluded
-        logs.sound = EncodedLogs(
-            bytes: Array(copying: memory.start, count: length),
-            count: logCount - excluded.count
-        )
-        return logs
     }
 
     /// Logs and arrays of logs until the end.
@@ -133,18 +85,6 @@ struct JSONLogWalk: ~Copyable {
     /// Makes room for what is left of the text.
     @inline(__always)
     mutating func makeRoom(from position: Int) {
-        makeRoom(forBytes: textCount - position)
-    }
-
-    /// Makes room for so many bytes and the slack.
-    @inline(__always)
-    mutating func makeRoom(forBytes count: Int) {
-        let wanted = length + count + Self.slack
-        if wanted > memory.capacity { grow(to: wanted) }
-    }
-
-    @inline(never)
-    private mutating func grow(to wanted: Int) {
-        memory.grow(to: wanted + wanted / 2, keeping: length)
+        writer.makeRoom(forBytes: textCount - position)
     }
 }

@@ -14,6 +14,8 @@ struct LogRemarks {
     private(set) var isCorrected = false
     /// Where fields start whose name or value is too long.
     private(set) var oversized: [(what: Oversized, content: Int)] = []
+    /// Where fields start that had bytes which were no text.
+    private(set) var invalid: [Int] = []
 
     /// Of several times the last one counts, so nil takes an earlier word back.
     mutating func setLateness(_ fault: LogFault?) {
@@ -34,6 +36,11 @@ struct LogRemarks {
 
     mutating func addOversized(_ what: Oversized, at content: Int) {
         oversized.append((what, content))
+        isEmpty = false
+    }
+
+    mutating func addInvalid(at content: Int) {
+        invalid.append(content)
         isEmpty = false
     }
 

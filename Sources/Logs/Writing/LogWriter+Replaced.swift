@@ -1,4 +1,4 @@
-extension JSONLogWalk {
+extension LogWriter {
     /// Closes the gaps of fields whose name came again: one pass over the log's fields.
     @inline(never)
     mutating func dropReplaced(from first: Int) {

@@ -1,7 +1,8 @@
-extension JSONLogWalk {
+extension LogWriter {
     private static let truncated: StaticString = "__truncated__"
+    private static let invalidUTF8: StaticString = "__invalid_utf8__"
     private static let clockSkew: StaticString = "__clock_skew__"
-    /// Bytes of the names in `__truncated__`: a hostile log has ten thousands of names to cut.
+    /// Bytes of the names in one mark: a hostile log has ten thousands of names to cut.
     private static let namesBytes = 1024
 
     /// Writes what the remarks add to the log, behind its fields. Nothing has moved yet, so fields are
@@ -21,6 +22,8 @@ extension JSONLogWalk {
                 )
             }
         }
+        let invalid = remarks.invalid.filter { memory.start[$0] != 0 }
+        if !invalid.isEmpty { write(Self.invalidUTF8, namesOfFields(at: invalid)) }
         if remarks.isCorrected {
             excluded.corrected += 1
             write(Self.clockSkew, skewText)
@@ -40,26 +43,6 @@ extension JSONLogWalk {
         }
     }
 
-    /// What is stored instead of an empty name or one that is too long, in its place.
-    @inline(never)
-    func storableName(_ offset: Int, _ count: Int) -> Int {
-        let name = memory.start + offset
-        guard count == 0 else {
-            return rules.oversize == .cut
-                ? FieldName.cut(name, count, to: limits.keyBytes) : count
-        }
-        let empty = FieldName.empty
-        name.update(from: empty.utf8Start, count: empty.utf8CodeUnitCount)
-        return empty.utf8CodeUnitCount
-    }
-
-    /// How much is stored of a value that is too long.
-    @inline(never)
-    func storableValue(_ offset: Int, _ count: Int) -> Int {
-        rules.oversize == .cut
-            ? utf8Boundary(memory.start + offset, atMost: limits.valueBytes) : count
-    }
-
     private func namesOfFields(at contents: [Int]) -> [UInt8] {
         var list: [UInt8] = []
         for content in contents {
@@ -77,22 +60,12 @@ extension JSONLogWalk {
     /// One field more. It replaces what the device calls by that name.
     private mutating func write(_ name: StaticString, _ value: [UInt8]) {
         makeRoom(forBytes: name.utf8CodeUnitCount + value.count)
-        let start = memory.start
-        let size =
-            2 + Varint.size(name.utf8CodeUnitCount) + name.utf8CodeUnitCount
-            + Varint.size(value.count) + value.count
-        var place = start + length
-        place.pointee = LogTag.contents
-        place = Varint.write(size, to: place + 1)
-        place.pointee = PairTag.key
-        let key = Varint.write(name.utf8CodeUnitCount, to: place + 1)
-        key.update(from: name.utf8Start, count: name.utf8CodeUnitCount)
-        place = key + name.utf8CodeUnitCount
-        place.pointee = PairTag.value
-        place = Varint.write(value.count, to: place + 1)
-        place.update(from: value, count: value.count)
-        names.add(key, name.utf8CodeUnitCount, content: length, in: start)
-        length = place - start + value.count
+        value.withUnsafeBufferPointer { value in
+            write(
+                UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount),
+                value
+            )
+        }
     }
 
     private func clipped(_ name: UnsafeBufferPointer<UInt8>) -> String {

@@ -7,7 +7,8 @@ enum ReservedKey {
     case other
 
     /// Where a time that is not taken for the log's own is kept.
-    static let originalTimeName = "__original_time__"
+    static let originalTimeField: StaticString = "__original_time__"
+    static let originalTimeName = "\(originalTimeField)"
     private static let originalTime = Array(originalTimeName.utf8)
     /// What makes any other reserved name an ordinary one.
     private static let prefix = Array("field".utf8)

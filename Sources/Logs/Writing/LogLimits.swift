@@ -1,6 +1,6 @@
-/// What a JSON body may contain. SLS's own limits where it has them: a log beyond them would make SLS
-/// refuse the whole packet it travels in.
-package struct JSONLimits: Sendable, Equatable {
+/// What the body of one request may contain, whatever its format. SLS's own limits where it has them: a
+/// log beyond them would make SLS refuse the whole packet it travels in.
+package struct LogLimits: Sendable, Equatable {
     /// A field's name; what is done with a longer one is in the rules.
     package var keyBytes = FieldName.bytesMax
     /// A field's value, likewise.
@@ -17,3 +17,6 @@ package struct JSONLimits: Sendable, Equatable {
 
     package init() {}
 }
+
+/// The name from when JSON was the only format.
+package typealias JSONLimits = LogLimits
