@@ -75,9 +75,16 @@ let package = Package(
             uses: ["System", "Logs", "SLS", "Queue", "CSystem", "CSQLite"]
         ),
 
+        // Certificates and the client's side of TLS, for tests of several rooms.
+        .target(
+            name: "TestTLS",
+            dependencies: ["Net", "COpenSSL"],
+            path: "Tests/TestTLS",
+            swiftSettings: swiftSettings
+        ),
         tests(of: "System"),
         tests(of: "Net", uses: ["System"]),
-        tests(of: "HTTP", uses: ["System", "Net", "COpenSSL"]),
+        tests(of: "HTTP", uses: ["System", "Net", "COpenSSL", "TestTLS"]),
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd"]),
         tests(of: "SLS", uses: ["Logs"]),
         tests(of: "Queue", uses: ["System", "Logs", "CSQLite"]),
@@ -91,14 +98,14 @@ let package = Package(
             of: "Gateway",
             uses: [
                 "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Credentials",
-                "Sandbox",
+                "Sandbox", "TestTLS",
             ]
         ),
-        tests(of: "Operator", uses: ["Net", "Gateway"]),
+        tests(of: "Operator", uses: ["Net", "HTTP", "System", "Gateway", "TestTLS"]),
         // The built program itself, started as a process.
         .testTarget(
             name: "CommandTests",
-            dependencies: ["sluice", "System", "Net", "HTTP", "Sandbox"],
+            dependencies: ["sluice", "System", "Net", "HTTP", "Sandbox", "TestTLS"],
             swiftSettings: swiftSettings
         ),
     ],

@@ -1,4 +1,5 @@
 import Glibc
+import TestTLS
 import Testing
 
 /// A blocking client that sends bytes and reads answers as they are on the wire.

@@ -1,4 +1,5 @@
 import COpenSSL
+import TestTLS
 import Testing
 
 @testable import HTTP

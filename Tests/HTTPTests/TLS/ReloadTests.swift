@@ -1,5 +1,6 @@
 import COpenSSL
 import Net
+import TestTLS
 import Testing
 
 @testable import HTTP

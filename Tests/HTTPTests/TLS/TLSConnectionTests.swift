@@ -2,6 +2,7 @@ import COpenSSL
 import Glibc
 import Net
 import System
+import TestTLS
 import Testing
 
 @testable import HTTP

@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestTLS
 import Testing
 
 /// What is said about files that cannot be used, and about those that soon cannot.
@@ -109,6 +110,10 @@ struct TLSFilesTests {
         #expect(later.count == 1)
         #expect(later.first?.contains(" expired at 20") == true)
         #expect(later.first?.contains(certificate.file) == true)
+        // The last fifth of its two days.
+        let late = WallTime(seconds: certificate.expires.seconds - 9 * 3600)
+        #expect(context.warnings(at: late).first?.contains("should have been renewed") == true)
+        #expect(context.warnings(at: late + .seconds(-3600)).isEmpty)
         let earlier = context.warnings(at: WallTime(seconds: now.seconds - 86_400))
         #expect(earlier.first?.contains("is valid from 20") == true)
     }

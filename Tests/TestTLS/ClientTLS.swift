@@ -1,25 +1,36 @@
 import COpenSSL
 import Glibc
 
-@testable import HTTP
-@testable import Net
-
 /// The client's side of TLS on a blocking descriptor.
-final class ClientTLS {
-    struct Options {
-        var serverName: String?
+package final class ClientTLS {
+    package struct Options {
+        package var serverName: String?
         /// A pair of `TestCertificates` to show.
-        var certificate: String?
-        var version: CInt = TLS1_3_VERSION
-        var protocols: [String] = []
+        package var certificate: String?
+        package var version: CInt = TLS1_3_VERSION
+        package var protocols: [String] = []
         /// One of an earlier connection, to be resumed.
-        var session: OpaquePointer?
+        package var session: OpaquePointer?
+
+        package init(
+            serverName: String? = nil,
+            certificate: String? = nil,
+            version: CInt = TLS1_3_VERSION,
+            protocols: [String] = [],
+            session: OpaquePointer? = nil
+        ) {
+            self.serverName = serverName
+            self.certificate = certificate
+            self.version = version
+            self.protocols = protocols
+            self.session = session
+        }
     }
 
     private let context: OpaquePointer
-    private let tls: OpaquePointer
+    package let tls: OpaquePointer
 
-    init(_ options: Options, descriptor: CInt) {
+    package init(_ options: Options, descriptor: CInt) {
         // OpenSSL writes to servers that have closed without MSG_NOSIGNAL.
         signal(SIGPIPE, SIG_IGN)
         let files = TestCertificates.shared
@@ -52,14 +63,14 @@ final class ClientTLS {
         SSL_CTX_free(context)
     }
 
-    func connect() -> Bool { SSL_connect(tls) == 1 }
+    package func connect() -> Bool { SSL_connect(tls) == 1 }
 
-    func send(_ bytes: UnsafeRawBufferPointer) -> Int {
+    package func send(_ bytes: UnsafeRawBufferPointer) -> Int {
         var count = 0
         return SSL_write_ex(tls, bytes.baseAddress, bytes.count, &count) == 1 ? count : -1
     }
 
-    func receive(_ room: UnsafeMutableRawBufferPointer) -> Int {
+    package func receive(_ room: UnsafeMutableRawBufferPointer) -> Int {
         ERR_clear_error()
         var count = 0
         errno = 0
@@ -67,17 +78,22 @@ final class ClientTLS {
     }
 
     /// Sends close_notify; what comes can still be read.
-    func finish() { SSL_shutdown(tls) }
+    package func finish() { SSL_shutdown(tls) }
 
     /// Whether the server has ended with close_notify.
-    var isFinishedByServer: Bool { SSL_get_shutdown(tls) & SSL_RECEIVED_SHUTDOWN != 0 }
-    var isResumed: Bool { SSL_session_reused(tls) == 1 }
-    var version: String { String(cString: SSL_get_version(tls)) }
+    package var isFinishedByServer: Bool { SSL_get_shutdown(tls) & SSL_RECEIVED_SHUTDOWN != 0 }
+    /// Whether the server's certificate is for such a host.
+    package func shows(_ name: String) -> Bool {
+        SSL_get0_peer_certificate(tls).map { X509_check_host($0, name, 0, 0, nil) == 1 } ?? false
+    }
+
+    package var isResumed: Bool { SSL_session_reused(tls) == 1 }
+    package var version: String { String(cString: SSL_get_version(tls)) }
 
     /// For the next connection, which frees nothing: tests are short.
-    var session: OpaquePointer? { SSL_get1_session(tls) }
+    package var session: OpaquePointer? { SSL_get1_session(tls) }
 
-    var chosenProtocol: String {
+    package var chosenProtocol: String {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
         SSL_get0_alpn_selected(tls, &bytes, &count)
@@ -88,47 +104,9 @@ final class ClientTLS {
     }
 
     /// The alert that made the last call on this thread fail.
-    static var lastAlert: CInt {
+    package static var lastAlert: CInt {
         let code = ERR_peek_last_error()
         // SSL_AD_REASON_OFFSET
         return CInt(truncatingIfNeeded: code & 0x7f_ffff) - 1000
-    }
-
-    var serverNames: [String] {
-        SSL_get0_peer_certificate(tls).map { certificateNames($0).map(\.text) } ?? []
-    }
-}
-
-extension TestClient {
-    struct NoHandshake: Error {}
-
-    /// The handshake, from the client's side.
-    @discardableResult
-    func secure(_ options: ClientTLS.Options = ClientTLS.Options()) throws -> ClientTLS {
-        let tls = ClientTLS(options, descriptor: descriptor)
-        guard tls.connect() else { throw NoHandshake() }
-        self.tls = tls
-        return tls
-    }
-}
-
-extension TestServer {
-    static func securely(
-        _ names: [String] = ["server"],
-        clients: (TLSSettings.ClientCertificates) = .none,
-        loops: Int = 2,
-        _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }
-    ) throws -> TestServer {
-        let files = TestCertificates.shared
-        let context = try TLSContext(
-            TLSSettings(certificates: names.map(files.files), clientCertificates: clients)
-        )
-        return try TestServer(loops: loops, tls: context, adjust)
-    }
-
-    func secureClient(_ options: ClientTLS.Options = ClientTLS.Options()) throws -> TestClient {
-        let client = try client()
-        try client.secure(options)
-        return client
     }
 }

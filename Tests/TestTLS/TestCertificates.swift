@@ -1,14 +1,13 @@
 import Glibc
-import Net
-import System
+package import Net
 
 /// Certificates and keys in files of their own, made once by the `openssl` command.
-final class TestCertificates: Sendable {
-    static let shared = TestCertificates()
+package final class TestCertificates: Sendable {
+    package static let shared = TestCertificates()
 
     struct Unmade: Error {}
 
-    let directory: String
+    package let directory: String
 
     private init() {
         var template = Array("/tmp/sluice-tls-XXXXXX".utf8CString)
@@ -25,15 +24,15 @@ final class TestCertificates: Sendable {
         make("wrong-client", "/CN=phone 7", by: "stranger")
     }
 
-    func certificate(_ name: String) -> String { "\(directory)/\(name).pem" }
-    func key(_ name: String) -> String { "\(directory)/\(name).key" }
+    package func certificate(_ name: String) -> String { "\(directory)/\(name).pem" }
+    package func key(_ name: String) -> String { "\(directory)/\(name).key" }
 
-    func files(_ name: String) -> TLSSettings.Certificate {
+    package func files(_ name: String) -> TLSSettings.Certificate {
         TLSSettings.Certificate(chainFile: certificate(name), keyFile: key(name))
     }
 
     /// A file of the directory with this content.
-    func file(_ name: String, _ content: String) -> String {
+    package func file(_ name: String, _ content: String) -> String {
         let path = "\(directory)/\(name)"
         let file = fopen(path, "w")
         fputs(content, file)
@@ -42,7 +41,7 @@ final class TestCertificates: Sendable {
     }
 
     /// With `names` as the alternative names, signed by `authority` or by itself.
-    private func make(
+    package func make(
         _ name: String,
         _ subject: String,
         names: String? = nil,
@@ -59,7 +58,7 @@ final class TestCertificates: Sendable {
         openssl(arguments)
     }
 
-    func openssl(_ arguments: [String]) {
+    package func openssl(_ arguments: [String]) {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
