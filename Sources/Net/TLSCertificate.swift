@@ -28,7 +28,16 @@ package struct TLSCertificate: Sendable, Equatable {
             return "the certificate in \(file) is valid from \(begins.rfc3339) only, clients refuse"
                 + " it until then; check the clock, or put the one before it in its place"
         }
+        if isNearEnd(at: now) {
+            return "the certificate in \(file) expires at \(expires.rfc3339) and should have been"
+                + " renewed by now; see why it was not, and put a new one in its place"
+        }
         return nil
+    }
+
+    /// Whether its renewal is late: the last fifth of its time has begun, or of a long one the last two weeks.
+    package func isNearEnd(at now: WallTime) -> Bool {
+        expires - now < min(.seconds(14 * 86_400), (expires - begins) / 5)
     }
 }
 

@@ -1,3 +1,4 @@
+import COpenSSL
 package import System
 
 /// The certificates of a listener and how it speaks TLS. It may be shared by listeners and threads.
@@ -14,6 +15,17 @@ package final class TLSContext: Sendable {
     /// After an error all is as it was.
     package func replace(_ settings: TLSSettings) throws(TLSError) {
         let next = try TLSIdentities(settings)
+        identities.withLock { $0 = next }
+    }
+
+    /// Whether certificates of clients can be checked with what the file holds.
+    package static func check(authorities file: String) throws(TLSError) {
+        for certificate in try TLSFiles.certificates(in: file) { X509_free(certificate) }
+    }
+
+    /// As `replace`, with what another context has read already.
+    package func adopt(_ other: TLSContext) {
+        let next = other.current
         identities.withLock { $0 = next }
     }
 

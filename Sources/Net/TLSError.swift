@@ -11,6 +11,16 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
     /// OpenSSL itself: no memory, most likely.
     case library(reason: String)
 
+    /// The one that has to be looked at, where it is one.
+    package var file: String? {
+        switch self {
+        case .unreadable(let file, _), .holdsNoCertificate(let file), .holdsNoKey(let file),
+            .keyIsLocked(let file), .keyDoesNotFit(let file, _), .refused(let file, _):
+            file
+        case .noCertificate, .noSuchCiphers, .library: nil
+        }
+    }
+
     package var description: String {
         switch self {
         case .noCertificate:

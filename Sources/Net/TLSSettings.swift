@@ -34,6 +34,18 @@ package struct TLSSettings: Sendable, Equatable {
     /// Forward secrecy and authenticated encryption only.
     package static let soundCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
+    /// Every file that is named here.
+    package var files: [String] {
+        certificates.flatMap { [$0.chainFile, $0.keyFile] } + [clientAuthorities].compactMap(\.self)
+    }
+
+    package var clientAuthorities: String? {
+        switch clientCertificates {
+        case .none: nil
+        case .optional(let authorities), .required(let authorities): authorities
+        }
+    }
+
     package init(
         certificates: [Certificate],
         clientCertificates: ClientCertificates = .none,

@@ -83,6 +83,11 @@ package final class Gateway: Sendable {
             )
         )
         self.reporter = reporter
+        let adminTLS = try Self.start { () throws(TLSError) in
+            try configuration.admin.tls.map { settings throws(TLSError) in
+                try CertificateWatch(settings, of: "admin", journal: journal)
+            }
+        }
         let steering = try Self.start { () throws(SystemError) in
             try Steering(
                 .init(
@@ -97,6 +102,7 @@ package final class Gateway: Sendable {
                     keeper: keeper,
                     webhook: webhook,
                     box: box,
+                    certificates: [adminTLS].compactMap(\.self),
                     adminSecret: secret,
                     journal: journal
                 )
@@ -109,6 +115,7 @@ package final class Gateway: Sendable {
                 listen: configuration.admin.listen,
                 name: "admin",
                 loops: 1,
+                tls: adminTLS?.context,
                 journal: journal
             )
             settings.limits.connections = 256
@@ -131,7 +138,9 @@ package final class Gateway: Sendable {
             }
         }
         try Self.start { () throws(SystemError) in
-            try steering.helm.start()
+            try steering.helm.start(every: CertificateWatch.pause) {
+                for watch in steering.certificates { watch.look() }
+            }
             try steering.watchCredentials()
             try tail.start()
             try webhook.use(configuration.webhook)
@@ -140,7 +149,8 @@ package final class Gateway: Sendable {
         deviceAddress = deviceServer.address
         adminAddress = adminServer.address
         reporter.add(deviceServer, as: "devices")
-        reporter.add(adminServer, as: "admin")
+        reporter.add(adminServer, as: "admin", adminTLS)
+        for warning in configuration.listenerWarnings { journal.warning("\(warning)") }
         warnOfStrangers()
     }
 

@@ -31,6 +31,8 @@ final class Steering: Sendable {
     let webhook: Webhook
     /// Nil where pushed credentials stay in memory.
     let box: SecretBox?
+    /// Of the listeners that speak TLS.
+    let certificates: [CertificateWatch]
     let adminKeys: Locked<AdminKeys>
     /// The main token as long as the operator gives no other.
     let adminSecret: Secret
@@ -49,6 +51,7 @@ final class Steering: Sendable {
         let keeper: CredentialKeeper
         let webhook: Webhook
         let box: SecretBox?
+        let certificates: [CertificateWatch]
         let adminSecret: Secret
         let journal: Journal
     }
@@ -65,6 +68,7 @@ final class Steering: Sendable {
         keeper = parts.keeper
         webhook = parts.webhook
         box = parts.box
+        certificates = parts.certificates
         adminSecret = parts.adminSecret
         journal = parts.journal
         audit = AuditTrail(
