@@ -1,5 +1,6 @@
 import CCurl
 package import Gateway
+import Glibc
 import Net
 import SLS
 
@@ -24,8 +25,9 @@ package struct AdminClient: Sendable {
         }
         defer { curl_easy_cleanup(easy) }
         // A request whose body is none is sent as one of length nothing.
-        let url = "http://\(access.address)\(request.target)"
+        let url = "\(access.tls == nil ? "http" : "https")://\(access.address)\(request.target)"
         sluice_curl_set_text(easy, CURLOPT_URL, url)
+        if let tls = access.tls { try secure(easy, tls) }
         sluice_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         sluice_curl_set_text(easy, CURLOPT_PROXY, "")
         sluice_curl_set_number(easy, CURLOPT_NOSIGNAL, 1)
@@ -40,6 +42,12 @@ package struct AdminClient: Sendable {
         defer { curl_slist_free_all(fields) }
         sluice_curl_set_list(easy, CURLOPT_HTTPHEADER, fields)
 
+        // curl's own words, where its code alone says too little.
+        let details = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+        details.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        defer { details.deallocate() }
+        sluice_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, details)
+
         let body = request.body ?? []
         let (code, answer) = body.withUnsafeBytes { bytes in
             if request.method != .get {
@@ -52,14 +60,69 @@ package struct AdminClient: Sendable {
             if code == CURLE_OPERATION_TIMEDOUT, wasSent(easy) {
                 throw Unreachable(description: tooLate(request))
             }
-            let reason = String(cString: curl_easy_strerror(code))
-            throw Unreachable(
-                description:
-                    "no gateway answers at \(access.address) (\(reason)); start it, or say "
-                    + "where its admin listener is with --admin-listen ADDRESS"
+            var verdict = 0
+            sluice_curl_get_number(easy, CURLINFO_SSL_VERIFYRESULT, &verdict)
+            let failure = ConnectionFailure(
+                code: code,
+                details: String(cString: details),
+                verdict: verdict,
+                access: access
             )
+            throw Unreachable(description: failure.description)
         }
         return answer
+    }
+
+    private func secure(
+        _ easy: UnsafeMutableRawPointer,
+        _ tls: AdminTLS
+    ) throws(Unreachable) {
+        sluice_curl_set_number(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        sluice_curl_set_number(easy, CURLOPT_SSL_VERIFYPEER, 1)
+        sluice_curl_set_number(easy, CURLOPT_SSL_VERIFYHOST, 2)
+        switch tls.trust {
+        case .system: break
+        case .authorities(let file):
+            try readable(file, "--admin-ca or admin.client.ca")
+            trust(file, easy)
+        case .certificate(let file):
+            do throws(TLSError) {
+                let pin = try CertificatePin(file: file)
+                sluice_curl_set_text(easy, CURLOPT_PINNEDPUBLICKEY, pin.description)
+            } catch {
+                throw Unreachable(
+                    description:
+                        "\(error.description); or name the authority of the gateway's certificate "
+                        + "with --admin-ca FILE"
+                )
+            }
+            trust(file, easy)
+            // The key says more than a name would.
+            sluice_curl_set_number(easy, CURLOPT_SSL_VERIFYHOST, 0)
+        }
+        guard let certificate = tls.certificate else { return }
+        try readable(certificate.chainFile, "--admin-cert or admin.client.certificate")
+        try readable(certificate.keyFile, "--admin-key or admin.client.key")
+        sluice_curl_set_text(easy, CURLOPT_SSLCERT, certificate.chainFile)
+        sluice_curl_set_text(easy, CURLOPT_SSLKEY, certificate.keyFile)
+        // Without one curl would ask for a passphrase at the terminal, and wait.
+        sluice_curl_set_text(easy, CURLOPT_KEYPASSWD, "")
+    }
+
+    /// Nothing else is trusted.
+    private func trust(_ file: String, _ easy: UnsafeMutableRawPointer) {
+        sluice_curl_set_text(easy, CURLOPT_CAINFO, file)
+        sluice_curl_set_text(easy, CURLOPT_CAPATH, nil)
+    }
+
+    /// curl does not say which of its files it cannot open, or why.
+    private func readable(_ file: String, _ source: String) throws(Unreachable) {
+        guard Glibc.access(file, R_OK) != 0 else { return }
+        throw Unreachable(
+            description:
+                "\(file) cannot be read: \(String(cString: strerror(errno))); it is named by "
+                + source
+        )
     }
 
     private func wasSent(_ easy: UnsafeMutableRawPointer) -> Bool {

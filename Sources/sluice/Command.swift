@@ -22,7 +22,8 @@ enum Command: String, CaseIterable {
             "--data-dir": "DIR", "--log-level": "LEVEL", "--sandbox": nil,
         ]
         let reach: KeyValuePairs<String, String?> = [
-            "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+            "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
+            "--admin-cert": "FILE", "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
         ]
         return switch self {
         case .serve, .check: configuration
@@ -91,7 +92,8 @@ enum Command: String, CaseIterable {
 
 extension Arguments {
     private static let settingOptions: Set<String> = [
-        "--listen", "--admin-listen", "--data-dir", "--log-level",
+        "--listen", "--admin-listen", "--admin-ca", "--admin-cert", "--admin-key", "--data-dir",
+        "--log-level",
     ]
 
     /// People get text, scripts that say --json get JSON.

@@ -13,7 +13,9 @@ enum DeadLetterArguments {
     private static let logBytesMax = 10 << 20
 
     static let options: KeyValuePairs<String, String?> = [
-        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
+        "--admin-cert": "FILE",
+        "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
         "--destination": "NAME", "--logstore": "NAME", "--code": "CODE", "--all": nil,
         "--file": "FILE",
     ]

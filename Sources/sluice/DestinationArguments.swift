@@ -13,7 +13,9 @@ enum DestinationArguments {
     private static let path = "/admin/destinations"
 
     static let all: KeyValuePairs<String, String?> = [
-        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
+        "--admin-cert": "FILE",
+        "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
         "--all": nil,
     ]
 

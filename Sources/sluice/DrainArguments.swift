@@ -1,7 +1,9 @@
 /// `sluice drain …`.
 enum DrainArguments {
     static let options: KeyValuePairs<String, String?> = [
-        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
+        "--admin-cert": "FILE",
+        "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
         "--timeout": "SECONDS", "--end": nil,
     ]
 

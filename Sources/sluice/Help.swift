@@ -106,7 +106,11 @@ enum Help {
 
     static let reach = """
           --config FILE           the gateway's YAML file               SLUICE_CONFIG
-          --admin-listen ADDRESS  where its admin listener is           SLUICE_ADMIN_LISTEN
+          --admin-listen ADDRESS  where its admin listener is, or       SLUICE_ADMIN_LISTEN
+                                  https://NAME:PORT on another machine
+          --admin-ca FILE         who signed its certificate            SLUICE_ADMIN_CA
+          --admin-cert FILE       the certificate to show it            SLUICE_ADMIN_CERT
+          --admin-key FILE        its key                               SLUICE_ADMIN_KEY
           --data-dir DIR          where it keeps its admin token        SLUICE_DATA_DIR
           --json                  print JSON, for scripts
         """

@@ -5,7 +5,9 @@ import System
 /// machine can read.
 enum RotateArguments {
     static let options: KeyValuePairs<String, String?> = [
-        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
+        "--admin-cert": "FILE",
+        "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
         "--file": "FILE", "--environment": nil, "--force": nil,
     ]
     private static let path = "/admin/credentials"

@@ -3,7 +3,9 @@ import Operator
 /// `sluice status …`.
 enum StatusArguments {
     static let options: KeyValuePairs<String, String?> = [
-        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
+        "--admin-cert": "FILE",
+        "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
         "--watch": "[=SECONDS]",
     ]
 

@@ -1,15 +1,17 @@
 /// A gateway in a process of its own that sends to a sandbox in another.
 final class RunningGateway {
     let scratch = ScratchDirectory()
+    let file: String
     let sandbox: RunningSandbox
     let program: Program
     let listeners: Listeners
 
-    /// `more` goes on where the configuration of the destination `app` ends.
-    init(_ more: String = "") throws {
+    /// `more` goes on where the configuration of the destination `app` ends, `admin` in the group of that name.
+    init(_ more: String = "", admin: String = "") throws {
         sandbox = try RunningSandbox()
-        let file = try scratch.write(
-            sandbox.configuration(dataDirectory: "\(scratch.path)/data") + more,
+        let text = sandbox.configuration(dataDirectory: "\(scratch.path)/data") + more
+        file = try scratch.write(
+            text.replacing("admin: { ", with: "admin: { \(admin)"),
             to: "sluice.yaml"
         )
         program = try Program(["serve", "--config", file], environment: RunningSandbox.keys)

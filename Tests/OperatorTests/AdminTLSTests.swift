@@ -1,0 +1,74 @@
+import Gateway
+import Net
+import TestTLS
+import Testing
+
+@testable import Operator
+
+/// How a command knows the gateway, and what it says when it does not.
+@Suite(.timeLimit(.minutes(1))) struct AdminTLSTests {
+    private static let made = SecureListener.made
+    private static let authority = SecureListener.authority
+
+    @Test("The configured certificate is known by its key, whatever names it has")
+    func pinned() throws {
+        let listener = try SecureListener("exact")
+        let own = AdminTLS(.certificate(file: Self.made.certificate("exact")))
+        #expect(listener.heard(own) == "here")
+        // Of the same authority, and not the same.
+        let other = AdminTLS(.certificate(file: Self.made.certificate("server")))
+        #expect(listener.heard(other).contains("shows another certificate than that in "))
+        let gone = AdminTLS(.certificate(file: "/nowhere"))
+        #expect(listener.heard(gone).contains("/nowhere cannot be read: No such file or directory"))
+    }
+
+    @Test("With an authority the certificate must be of it and have the right name")
+    func authority() throws {
+        let listener = try SecureListener("server")
+        let known = AdminTLS(.authorities(file: Self.authority))
+        #expect(listener.heard(known) == "here")
+        #expect(listener.heard(known, as: "localhost") == "here")
+        let stranger = AdminTLS(.authorities(file: Self.made.certificate("stranger")))
+        #expect(listener.heard(stranger).contains("is not of an authority in "))
+        #expect(listener.heard(AdminTLS(.system)).contains("name the authority's certificate with"))
+        let elsewhere = try SecureListener("exact")
+        #expect(elsewhere.heard(known).contains("is made for another name"))
+        let missing = AdminTLS(.authorities(file: "/nowhere"))
+        #expect(listener.heard(missing).hasPrefix("/nowhere cannot be read: "))
+        let noCertificate = AdminTLS(.authorities(file: Self.made.key("server")))
+        #expect(listener.heard(noCertificate).hasPrefix("no certificate can be read from"))
+    }
+
+    @Test(
+        "A certificate that the gateway asks for is shown, and a missing or wrong one is told of",
+        arguments: [AdminRequest.Method.get, .post]
+    )
+    func mutual(method: AdminRequest.Method) throws {
+        let listener = try SecureListener("server", clients: .required(authorities: Self.authority))
+        var tls = AdminTLS(.authorities(file: Self.authority))
+        let missing = listener.heard(tls, by: method)
+        #expect(missing.contains("wants a certificate of its clients; show yours"), "\(missing)")
+        tls.certificate = Self.made.files("client")
+        #expect(listener.heard(tls, by: method) == "phone-7.example.com")
+        tls.certificate = Self.made.files("wrong-client")
+        let wrong = listener.heard(tls, by: method)
+        #expect(wrong.contains("does not take the certificate that it was shown"), "\(wrong)")
+        tls.certificate?.keyFile = Self.made.key("client")
+        #expect(listener.heard(tls, by: method).contains("to show to the gateway cannot be used"))
+        tls.certificate?.keyFile = "/nowhere"
+        #expect(listener.heard(tls, by: method).hasPrefix("/nowhere cannot be read: "))
+    }
+
+    @Test("TLS where there is none, and none where there is, are told apart from nobody")
+    func mismatch() throws {
+        let plain = try SecureListener(nil)
+        #expect(plain.heard(nil) == "here")
+        #expect(
+            plain.heard(AdminTLS(.system)).contains("speaks no TLS; say --admin-listen http://")
+        )
+        let secure = try SecureListener("server")
+        let said = secure.heard(nil)
+        #expect(said.contains("does not answer in plain HTTP"), "\(said)")
+        #expect(said.contains("--admin-listen https://127.0.0.1:"), "\(said)")
+    }
+}
