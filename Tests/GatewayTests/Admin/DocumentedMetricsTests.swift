@@ -90,12 +90,30 @@ import Testing
         }
     }
 
+    @Test("Every panel of the dashboard says what it shows and in which unit")
+    func panels() throws {
+        let text = try lines("Docker/observability/dashboard.json").joined(separator: "\n")
+        let dashboard = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+        let panels = try #require(dashboard?["panels"] as? [[String: Any]])
+            .filter { $0["type"] as? String != "row" }
+        #expect(panels.count > 30)
+        for panel in panels {
+            let title = try #require(panel["title"] as? String)
+            #expect((panel["description"] as? String)?.isEmpty == false, "\(title)")
+            let fields = (panel["fieldConfig"] as? [String: Any])?["defaults"] as? [String: Any]
+            #expect((fields?["unit"] as? String)?.isEmpty == false, "\(title)")
+            #expect((panel["targets"] as? [Any])?.isEmpty == false, "\(title)")
+        }
+    }
+
     @Test("Every alert has its section in the document, and every section its alert")
     func runbooks() throws {
         let rules = try lines("Docker/observability/alerts.yaml")
         let alerts = rules.compactMap { $0.firstMatch(of: /- alert: (\w+)/).map { String($0.1) } }
         let books = rules.compactMap {
-            $0.firstMatch(of: /runbook_url: docs\/operations.md#(\w+)/).map { String($0.1) }
+            $0.firstMatch(
+                of: /runbook_url: "{{ \$externalLabels.sluice_docs }}docs\/operations.md#(\w+)"/
+            ).map { String($0.1) }
         }
         #expect(books == alerts.map { $0.lowercased() })
         let sections = try lines("docs/operations.md").filter { $0.hasPrefix("### ") }
