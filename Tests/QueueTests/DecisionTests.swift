@@ -10,8 +10,8 @@ extension LogStore {
         _ settings: [String: [UInt8]],
         resets: Set<String> = [],
         _ subject: String = "something"
-    ) -> QueueAdmission? {
-        let answer = Awaited<QueueAdmission?>()
+    ) -> DecisionRefusal? {
+        let answer = Awaited<DecisionRefusal?>()
         let entry = AuditEntry(
             actor: "admin",
             address: "127.0.0.1",
@@ -88,11 +88,30 @@ extension LogStore {
         var many: [String: [UInt8]] = [:]
         for number in 0..<Decision.settingsMax { many["\(number)"] = [0] }
         #expect(store.decide(many) == nil)
-        #expect(store.decide(["one more": [0]]) == .full)
+        #expect(store.decide(["one more": [0]]) == .tooManySettings)
         #expect(store.decide([:], resets: ["0"]) == nil)
         #expect(store.decide(["one more": [0]]) == nil)
-        #expect(store.decide(["1": [UInt8](repeating: 0, count: 65_537)]) == .full)
+        #expect(store.decide(["1": [UInt8](repeating: 0, count: 65_537)]) == .tooLarge)
         #expect(try store.recalled().count == Decision.settingsMax)
+    }
+
+    @Test("With as many settings as may be, each can still be changed, taken away or exchanged")
+    func changesWhenFull() throws {
+        let store = try open()
+        defer { store.close() }
+        var many: [String: [UInt8]] = [:]
+        for number in 0..<Decision.settingsMax { many["\(number)"] = [0] }
+        #expect(store.decide(many) == nil)
+        #expect(store.decide(["1": [7]]) == nil)
+        #expect(store.decide(["1": [8], "2": [8]], resets: ["3", "never there"]) == nil)
+        #expect(store.decide(["3": [9]]) == nil)
+        #expect(store.decide(["in its place": [1]], resets: ["4"]) == nil)
+        // Of several all or none is stored.
+        #expect(store.decide(["1": [1], "one more": [1]]) == .tooManySettings)
+        #expect(store.decide(["one more": [1]], resets: ["one more"]) == .tooManySettings)
+        let kept = try store.recalled()
+        #expect(kept.count == Decision.settingsMax)
+        #expect(kept["1"] == [8] && kept["3"] == [9] && kept["4"] == nil)
     }
 
     @Test("The audit log forgets its oldest entries")
@@ -115,7 +134,7 @@ extension LogStore {
     func closed() throws {
         let store = try open()
         store.close()
-        #expect(store.decide(["a": [1]]) == .stopping)
+        #expect(store.decide(["a": [1]]) == .queue(.stopping))
         #expect(throws: QueueError.self) { try store.recalled() }
     }
 

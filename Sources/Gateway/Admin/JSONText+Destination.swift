@@ -6,7 +6,8 @@ extension JSONText {
     mutating func destination(_ destination: GatewayReport.Destination, now: WallTime) {
         let delivery = destination.delivery
         member("name", destination.name)
-        member("configured", true)
+        member("configured", !destination.isRemoved)
+        member("notice", destination.notice)
         member("endpoint", destination.endpoint)
         array("endpoints") { json in delivery.endpoints.forEach { json.element($0) } }
         member("endpoint_reason", delivery.endpointReason)

@@ -9,7 +9,7 @@ extension GatewayReport {
 
     var summary: [String] {
         accepting.map { "accepting    \($0)" } + delivering
-            + ["backlog      \(backlog)"] + credentialLines + certificateLines + lastErrorLines
+            + ["backlog      \(backlog)"] + credentialLines + lastErrorLines
     }
 
     private var accepting: [String] {

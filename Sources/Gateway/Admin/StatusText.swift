@@ -53,6 +53,7 @@ extension GatewayReport.Destination {
             let tenths = (rate * 10).rounded() / 10
             lines.append("  pace       \(tenths) requests/s, which the project's quota allows")
         }
+        if let notice { lines.append("  notice     \(notice)") }
         if let trouble { lines.append("  trouble    \(printable(trouble))") }
         // The destination's own trouble is theirs too.
         if delivery.trouble == nil { lines += troubledLogstores }

@@ -20,9 +20,8 @@ extension Steering {
         journal.warning(
             "a change by an operator was refused",
             [
-                "actor": holder.name(at: head.peer), "address": head.peer.host,
-                "method": "\(head.method)", "path": clipped(head.pathText, to: 160),
-                "status": "\(status)",
+                "actor": holder.name, "address": head.peer.host, "method": "\(head.method)",
+                "path": clipped(head.pathText, to: 160), "status": "\(status)",
             ]
         )
     }

@@ -22,6 +22,8 @@ package struct Destination: Sendable, Equatable {
     package var intake = Intake()
     package var backlog = Backlog()
     package var transfer = Transfer()
+    /// A reload found no such destination any more: it goes on as it is, until the restart.
+    package var isRemoved = false
 
     /// What batches get that bring none, and what every batch gets.
     package struct Labels: Sendable, Equatable {

@@ -83,31 +83,33 @@ package final class Gateway: Sendable {
             )
         )
         self.reporter = reporter
-        let adminTLS = try Self.start { () throws(TLSError) in
-            try configuration.admin.tls.map { settings throws(TLSError) in
-                try CertificateWatch(settings, of: "admin", journal: journal)
-            }
-        }
         let steering = try Self.start { () throws(SystemError) in
-            try Steering(
-                .init(
-                    configuration: running,
-                    decided: decided,
-                    reading: reading,
-                    store: store,
-                    forwarder: forwarder,
-                    devices: shared,
-                    reporter: reporter,
-                    tail: tail,
-                    keeper: keeper,
-                    webhook: webhook,
-                    box: box,
-                    certificates: [adminTLS].compactMap(\.self),
-                    adminSecret: secret,
-                    journal: journal
+            Steering(
+                configuration: running,
+                decided: Locked(decided),
+                reading: reading,
+                helm: try Helm("changes"),
+                vaultHelm: try Helm("rotations"),
+                proofEnd: try Interruption(),
+                store: store,
+                forwarder: forwarder,
+                devices: shared,
+                reporter: reporter,
+                tail: tail,
+                keeper: keeper,
+                webhook: webhook,
+                box: box,
+                adminKeys: Locked(AdminKeys(main: secret, named: configuration.admin.tokens)),
+                adminSecret: secret,
+                journal: journal,
+                audit: AuditTrail(
+                    decisions: store,
+                    journal: journal,
+                    counters: reporter.operators
                 )
             )
         }
+        forwarder.hold(decided.held)
         self.steering = steering
         try Self.start { () throws(SystemError) in try forwarder.start() }
         adminServer = try Self.start { () throws(ListenError) in
@@ -115,7 +117,6 @@ package final class Gateway: Sendable {
                 listen: configuration.admin.listen,
                 name: "admin",
                 loops: 1,
-                tls: adminTLS?.context,
                 journal: journal
             )
             settings.limits.connections = 256
@@ -138,9 +139,7 @@ package final class Gateway: Sendable {
             }
         }
         try Self.start { () throws(SystemError) in
-            try steering.helm.start(every: CertificateWatch.pause) {
-                for watch in steering.certificates { watch.look() }
-            }
+            try steering.helm.start()
             try steering.watchCredentials()
             try tail.start()
             try webhook.use(configuration.webhook)
@@ -149,8 +148,7 @@ package final class Gateway: Sendable {
         deviceAddress = deviceServer.address
         adminAddress = adminServer.address
         reporter.add(deviceServer, as: "devices")
-        reporter.add(adminServer, as: "admin", adminTLS)
-        for warning in configuration.listenerWarnings { journal.warning("\(warning)") }
+        reporter.add(adminServer, as: "admin")
         warnOfStrangers()
     }
 

@@ -22,26 +22,15 @@ final class Reporter: Sendable {
     let operators = OperatorCounters()
     private let parts: Parts
     private let start = Moment.now
-    private struct Listener {
-        let name: String
-        let server: HTTPServer
-        let certificates: CertificateWatch?
-    }
-
-    private let servers = Locked<[Listener]>([])
+    private let servers = Locked<[(name: String, server: HTTPServer)]>([])
     private let stopping = Atomic<Bool>(false)
 
     init(_ parts: Parts) {
         self.parts = parts
     }
 
-    func add(
-        _ server: HTTPServer,
-        as name: String,
-        _ certificates: CertificateWatch? = nil
-    ) {
-        let listener = Listener(name: name, server: server, certificates: certificates)
-        servers.withLock { $0.append(listener) }
+    func add(_ server: HTTPServer, as name: String) {
+        servers.withLock { $0.append((name, server)) }
     }
 
     /// From now on the gateway is not ready, so that balancers look elsewhere.
@@ -74,8 +63,7 @@ final class Reporter: Sendable {
                 .init(
                     name: $0.name,
                     address: $0.server.address.description,
-                    counters: $0.server.counters,
-                    certificates: $0.certificates?.status
+                    counters: $0.server.counters
                 )
             },
             queue: queue,
@@ -115,7 +103,8 @@ extension GatewayReport.Destination {
             project: destination.project,
             logstore: destination.logstore.name,
             queue: queue,
-            delivery: delivery
+            delivery: delivery,
+            isRemoved: destination.isRemoved
         )
     }
 }

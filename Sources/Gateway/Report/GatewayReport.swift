@@ -11,8 +11,6 @@ package struct GatewayReport: Sendable {
         package let name: String
         package let address: String
         package let counters: HTTPServer.Counters
-        /// Nil where it speaks no TLS.
-        let certificates: CertificateWatch.Status?
     }
 
     package struct Destination: Sendable {
@@ -24,6 +22,8 @@ package struct GatewayReport: Sendable {
         package let logstore: String
         package let queue: QueueStatus.Destination
         package let delivery: DestinationStatus
+        /// A reload found it no more; it goes on until the restart.
+        package var isRemoved = false
     }
 
     package let now: WallTime

@@ -28,6 +28,16 @@ extension GatewayReport.Destination {
     }
 }
 
+extension GatewayReport.Destination {
+    /// What an operator has to know of it that is no trouble.
+    var notice: String? {
+        isRemoved
+            ? "removed from the configuration; until the restart it takes and delivers logs as before, and what is "
+                + "queued then waits until it is described again"
+            : nil
+    }
+}
+
 extension QueueAdmission {
     /// Why batches are refused; nil when they are taken.
     var reason: String? {

@@ -49,8 +49,8 @@ extension Decisions {
     }
 
     /// Returns why it was not stored, nil when it was.
-    func store(_ decision: Decision) -> QueueAdmission? {
-        guard let outcome = try? Outcome<QueueAdmission?>() else { return .failing }
+    func store(_ decision: Decision) -> DecisionRefusal? {
+        guard let outcome = try? Outcome<DecisionRefusal?>() else { return .queue(.failing) }
         decide(decision) { outcome.bring($0) }
         return outcome.wait()
     }

@@ -1,10 +1,9 @@
 import Credentials
-import Delivery
 import Queue
-import SLS
 import System
 
-// What operators do to credentials. To be called on the thread for it, since a proof waits for SLS.
+// What operators do to credentials. To be called on the helm's thread: what a change is meant for is looked at there,
+// where no other is made.
 extension Steering {
     /// What became of a rotation.
     struct Rotation {
@@ -16,26 +15,20 @@ extension Steering {
         var reason: String?
     }
 
-    /// Puts a credential in the place of the one in use, at once or from its activation on, when SLS takes it. What
-    /// is in flight ends with the old one; what waits goes on at once.
+    /// Puts a credential in the place of the one in use, at once or from its activation on. What is in flight ends
+    /// with the old one; what waits goes on at once.
     func rotate(
         _ name: String,
         _ pushed: PushedCredential,
-        isForced: Bool,
+        _ proofs: Proofs,
+        if condition: IfMatch,
         _ entry: AuditEntry
     ) throws(Refusal) -> Rotation {
-        guard let before = keeper.status.first(where: { $0.name == name }) else {
-            throw .noCredential(name, keeper.status.map(\.name))
-        }
+        let before = try known(name)
+        try condition.check(before.version)
         var rotation = Rotation()
-        let now = WallTime.now
-        if pushed.supplied.isExpired(at: now), let expiration = pushed.supplied.expiration {
-            throw Refusal(PushRefusal.expired(ago: now - expiration))
-        }
-        if !isForced {
-            rotation.proofs = try prove(pushed.supplied.credential, as: name)
-            try judge(rotation.proofs, before)
-        }
+        rotation.proofs = proofs
+        try refuseExpired(pushed)
         do throws(PushRefusal) {
             try keeper.push(name, pushed)
         } catch {
@@ -50,7 +43,11 @@ extension Steering {
 
     /// Lets the source that the configuration describes have the word again, also of a name that it does not
     /// describe any more.
-    func forgetCredential(_ name: String, _ entry: AuditEntry) throws(Refusal) {
+    func forgetCredential(
+        _ name: String,
+        if condition: IfMatch,
+        _ entry: AuditEntry
+    ) throws(Refusal) {
         let before = keeper.status.first { $0.name == name }
         let settings = [false, true].map { StoredCredential.setting(of: name, isNext: $0) }
         if before == nil {
@@ -59,6 +56,7 @@ extension Steering {
                 throw .noCredential(name, keeper.status.map(\.name))
             }
         }
+        try condition.check(before?.version)
         var entry = entry
         entry.before = before?.fingerprint ?? ""
         entry.after = before.map { "as configured: \($0.source)" } ?? ""
@@ -70,17 +68,19 @@ extension Steering {
         audit.tell(entry)
     }
 
-    /// Asks SLS whether it takes the credential in use, on behalf of each destination that uses it, and STS on
-    /// behalf of each role that is asked for with it.
-    func verify(_ name: String) throws(Refusal) -> Proofs {
-        guard keeper.status.contains(where: { $0.name == name }) else {
-            throw .noCredential(name, keeper.status.map(\.name))
+    func known(_ name: String) throws(Refusal) -> CredentialStatus {
+        let all = keeper.status
+        guard let status = all.first(where: { $0.name == name }) else {
+            throw .noCredential(name, all.map(\.name))
         }
-        guard let credential = keeper.credential(named: name) else {
-            let reason = keeper.absence(of: name) ?? "there is no credential"
-            throw Refusal(409, "CredentialMissing", reason)
-        }
-        return try prove(credential, as: name)
+        return status
+    }
+
+    func refuseExpired(_ pushed: PushedCredential) throws(Refusal) {
+        let now = WallTime.now
+        guard pushed.supplied.isExpired(at: now), let expiration = pushed.supplied.expiration
+        else { return }
+        throw Refusal(PushRefusal.expired(ago: now - expiration))
     }
 
     /// Stores what is pushed now, where it may be, and the line of the audit log.
@@ -96,9 +96,10 @@ extension Steering {
             resets.remove(setting)
         }
         if let refusal = store.store(Decision(settings, resets: resets, entry)) {
-            let reason = refusal.reason ?? "the queue cannot be written"
-            audit.missing(entry, reason)
-            return (false, "\(reason); an older one that is stored comes back with a restart")
+            audit.missing(entry, refusal.reason)
+            return (
+                false, "\(refusal.reason); an older one that is stored comes back with a restart"
+            )
         }
         if pushed.isEmpty { return (false, nil) }
         return box == nil ? (false, "there is no credentials.encryption_key") : (true, nil)

@@ -10,7 +10,7 @@ extension Steering {
     func patch(
         _ name: String,
         _ patch: [UInt8],
-        if version: String?,
+        if condition: IfMatch,
         _ entry: AuditEntry
     ) throws(Refusal) {
         var settings = decided.withLock { $0.settings[name] } ?? DecidedSettings()
@@ -19,32 +19,43 @@ extension Steering {
         } catch {
             throw Refusal(400, "PostBodyInvalid", error.reason)
         }
-        try decide(settings, of: name, if: version, entry)
+        try decide(settings, of: name, if: condition, entry)
     }
 
-    /// Lets the destination be as the configuration says.
-    func reset(_ name: String, if version: String?, _ entry: AuditEntry) throws(Refusal) {
-        try decide(DecidedSettings(), of: name, if: version, entry)
+    /// Lets the destination be as the configuration says. Of one that is not in it any more, what was decided is
+    /// forgotten, so that it does not come back with it.
+    func reset(_ name: String, if condition: IfMatch, _ entry: AuditEntry) throws(Refusal) {
+        let running = configuration.withLock(\.destinations).first { $0.name == name }
+        if let running, !running.isRemoved {
+            return try decide(DecidedSettings(), of: name, if: condition, entry)
+        }
+        let before = decided.withLock { $0.settings[name] ?? $0.leftOut[name] }
+        guard running != nil || before != nil else { throw absent(name) }
+        try condition.check(running?.version(before ?? DecidedSettings()))
+        guard let before else { return }
+        var entry = entry
+        entry.before = before.json
+        try keep(Decision(resets: [Decided.setting(ofDestination: name)], entry))
+        decided.withLock { decided in
+            decided.settings[name] = nil
+            decided.leftOut[name] = nil
+        }
+        audit.tell(entry)
     }
 
     private func decide(
         _ settings: DecidedSettings,
         of name: String,
-        if version: String?,
+        if condition: IfMatch,
         _ entry: AuditEntry
     ) throws(Refusal) {
         let before = decided.withLock { $0.settings[name] } ?? DecidedSettings()
         let running = configuration.withLock { $0 }
         guard let now = running.destinations.first(where: { $0.name == name }) else {
-            throw .noDestination(name)
+            throw absent(name)
         }
-        if let version, version != "*", version != now.version(before) {
-            throw Refusal(
-                412,
-                "PreconditionFailed",
-                "somebody changed the destination meanwhile; look at it again"
-            )
-        }
+        try condition.check(now.version(before))
+        guard !now.isRemoved else { throw .removedDestination(name) }
         guard !settings.holdsSecret else {
             throw Refusal(
                 400,
@@ -74,7 +85,7 @@ extension Steering {
         let decision =
             settings.isEmpty
             ? Decision(resets: [key], entry) : Decision([key: Array(settings.json.utf8)], entry)
-        if let refusal = store.store(decision) { throw Refusal(notStored: refusal) }
+        try keep(decision)
         reload(next)
         decided.withLock { decided in
             decided.settings[name] = settings.isEmpty ? nil : settings
@@ -98,9 +109,28 @@ extension Steering {
             throw Refusal(400, "ParameterInvalid", problems)
         }
         guard let destination = read.destinations.first(where: { $0.name == name }) else {
-            throw .noDestination(name)
+            throw .removedDestination(name)
         }
         return destination
+    }
+
+    func keep(_ decision: Decision) throws(Refusal) {
+        if let refusal = store.store(decision) { throw Refusal(notStored: refusal) }
+    }
+
+    func runs(_ name: String) -> Bool {
+        configuration.withLock { $0.destinations.contains { $0.name == name } }
+    }
+
+    /// Why nothing can be done to a destination that does not run.
+    func absent(_ name: String, isChange: Bool = true) -> Refusal {
+        guard let left = store.status.destinations[name] else { return .noDestination(name) }
+        return Refusal(
+            isChange ? 409 : 404,
+            "DestinationNotExist",
+            "destination \(clipped(name)) is not in the configuration, and \(left.ledger.queued) logs wait for it; "
+                + "describe it again and restart the gateway to deliver them"
+        )
     }
 }
 
@@ -129,17 +159,18 @@ extension Refusal {
         Refusal(404, "DestinationNotExist", "there is no destination \(clipped(name))")
     }
 
+    static func removedDestination(_ name: String) -> Refusal {
+        Refusal(
+            409,
+            "DestinationRemoved",
+            "destination \(clipped(name)) was removed from the configuration and keeps the settings that it has until "
+                + "the restart; describe it again and send SIGHUP to change them. It can be paused, resumed and flushed"
+        )
+    }
+
     static let tooManyChanges = Refusal(
         503,
         "ServerBusy",
         "too many changes wait already; try again in a moment"
     )
-
-    init(notStored reason: QueueAdmission) {
-        self.init(
-            503,
-            "ServerBusy",
-            "the change cannot be stored and was not made: \(reason.reason ?? "try again")"
-        )
-    }
 }

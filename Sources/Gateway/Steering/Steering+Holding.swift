@@ -6,8 +6,9 @@ import System
 extension Steering {
     /// Lets the destination send nothing more, or go on.
     func hold(_ name: String, _ isHeld: Bool, _ entry: AuditEntry) throws(Refusal) {
-        let names = try names(name)
         let before = decided.withLock(\.held)
+        // A pause of one that is gone would hold it again when it is back.
+        let names = isHeld ? try names(name) : try names(name, among: before)
         let held = isHeld ? before.union(names) : before.subtracting(names)
         guard held != before else { return }
         var entry = entry
@@ -18,7 +19,7 @@ extension Steering {
             isHeld
             ? Decision(Dictionary(uniqueKeysWithValues: changed.map { ($0, [1]) }), entry)
             : Decision(resets: changed, entry)
-        if let refusal = store.store(decision) { throw Refusal(notStored: refusal) }
+        try keep(decision)
         decided.withLock { $0.held = held }
         forwarder.hold(held)
         audit.tell(entry)
@@ -30,10 +31,14 @@ extension Steering {
         audit.record(entry)
     }
 
-    private func names(_ name: String) throws(Refusal) -> [String] {
+    /// Those that run, and others.
+    private func names(
+        _ name: String,
+        among others: Set<String> = []
+    ) throws(Refusal) -> Set<String> {
         let all = configuration.withLock { $0.destinations.map(\.name) }
-        guard name != Self.all else { return all }
-        guard all.contains(name) else { throw .noDestination(name) }
+        guard name != Self.all else { return others.union(all) }
+        guard all.contains(name) || others.contains(name) else { throw absent(name) }
         return [name]
     }
 }

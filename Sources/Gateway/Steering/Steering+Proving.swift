@@ -4,6 +4,7 @@ import Queue
 import SLS
 import System
 
+// Asks SLS and STS about credentials. To be called on the thread for it, since they may let it wait.
 extension Steering {
     /// What everybody said who was asked with a credential: the destinations that use it, and STS for the roles
     /// that are asked for with it.
@@ -18,7 +19,33 @@ extension Steering {
         var isRefused: Bool { verdicts.contains(.refused) }
     }
 
-    func prove(_ credential: Credential, as name: String) throws(Refusal) -> Proofs {
+    /// What is said of a credential that is to be used, or why it is not worth using.
+    func proofs(
+        of pushed: PushedCredential,
+        for name: String,
+        if condition: IfMatch
+    ) throws(Refusal) -> Proofs {
+        let before = try known(name)
+        // Nobody is to wait for proofs of what is refused in the end.
+        try condition.check(before.version)
+        try refuseExpired(pushed)
+        let proofs = try prove(pushed.supplied.credential, as: name)
+        try judge(proofs, before)
+        return proofs
+    }
+
+    /// Asks SLS whether it takes the credential in use, on behalf of each destination that uses it, and STS on
+    /// behalf of each role that is asked for with it.
+    func verify(_ name: String) throws(Refusal) -> Proofs {
+        _ = try known(name)
+        guard let credential = keeper.credential(named: name) else {
+            let reason = keeper.absence(of: name) ?? "there is no credential"
+            throw Refusal(409, "CredentialMissing", reason)
+        }
+        return try prove(credential, as: name)
+    }
+
+    private func prove(_ credential: Credential, as name: String) throws(Refusal) -> Proofs {
         if let problem = credential.problem { throw Refusal(PushRefusal.unsendable(problem)) }
         var proofs = Proofs()
         let users = configuration.withLock { $0.destinations.filter { $0.credential == name } }
@@ -59,7 +86,7 @@ extension Steering {
 
     /// One that takes it is enough, since others may be away; where the one in use is good for nothing any more, so
     /// is the doubt.
-    func judge(_ proofs: Proofs, _ before: CredentialStatus) throws(Refusal) {
+    private func judge(_ proofs: Proofs, _ before: CredentialStatus) throws(Refusal) {
         if let refused = proofs.destinations.first(where: { $0.verdict == .refused }) {
             throw Refusal(refused)
         }

@@ -1,6 +1,5 @@
 import Credentials
 import Delivery
-import Net
 import Queue
 import SLS
 import System
@@ -9,17 +8,12 @@ extension Steering {
     /// Takes over from a new configuration what can change while the gateway runs, and tells of the
     /// rest which keys want a restart. All of it or, when delivery cannot go on with it, nothing.
     ///
-    /// To be called by one thread.
-    func reload(_ new: GatewayConfiguration) {
+    /// To be called by one thread. Returns why delivery cannot.
+    @discardableResult
+    func reload(_ new: GatewayConfiguration) -> DeliveryError? {
         let before = configuration.withLock { $0 }
         var after = before
         after.apply(new)
-        let certificates: [ReadCertificates]
-        do throws(TLSError) {
-            certificates = try readCertificates(before, after)
-        } catch {
-            return refuse(error.description)
-        }
         let changed = after.destinations.filter { !before.destinations.contains($0) }
         // Those that deliver with another credential from now on must find it.
         useCredentials(before.credentials.merging(after.credentials) { _, new in new })
@@ -30,7 +24,11 @@ extension Steering {
         } catch {
             useCredentials(before.credentials)
             store.apply(before.queueRules, before.queueBounds)
-            return refuse(error.description)
+            journal.error(
+                "the new configuration is refused, the gateway goes on with the one it has",
+                ["problem": error.description]
+            )
+            return error
         }
         let running = after
         configuration.withLock { $0 = running }
@@ -47,15 +45,8 @@ extension Steering {
         } catch {
             journal.error("the webhook is told nothing", ["problem": "\(error)"])
         }
-        for each in certificates { each.adopt() }
         tell(before.changes(to: new))
-    }
-
-    private func refuse(_ problem: String) {
-        journal.error(
-            "the new configuration is refused, the gateway goes on with the one it has",
-            ["problem": problem]
-        )
+        return nil
     }
 
     private func useCredentials(_ sources: [String: CredentialSource]) {
@@ -70,7 +61,6 @@ extension Steering {
     func reread() {
         do throws(ConfigurationProblems) {
             reload(try reading(decided.withLock { $0.settings }, true))
-            for watch in certificates { watch.lookAnew() }
         } catch {
             for problem in error.problems {
                 journal.error("the new configuration is refused", ["problem": problem.description])

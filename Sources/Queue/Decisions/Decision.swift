@@ -18,9 +18,9 @@ package struct Decision: Sendable {
         self.entry = entry
     }
 
-    static let settingsMax = 1000
+    package static let settingsMax = 1000
     static let nameBytesMax = 256
-    static let valueBytesMax = 64 << 10
+    package static let valueBytesMax = 64 << 10
 
     /// Larger ones are no settings.
     var isReasonable: Bool {

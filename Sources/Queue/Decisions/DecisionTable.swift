@@ -8,6 +8,7 @@ final class DecisionTable {
     private let save: Statement
     private let remove: Statement
     private let count: Statement
+    private let isKept: Statement
     private let all: Statement
     private let addEntry: Statement
     private let trim: Statement
@@ -17,6 +18,7 @@ final class DecisionTable {
         save = try connection.prepare("INSERT OR REPLACE INTO decisions VALUES (?, ?)")
         remove = try connection.prepare("DELETE FROM decisions WHERE name = ?")
         count = try connection.prepare("SELECT count(*) FROM decisions")
+        isKept = try connection.prepare("SELECT EXISTS (SELECT 1 FROM decisions WHERE name = ?)")
         all = try connection.prepare("SELECT * FROM decisions LIMIT \(Decision.settingsMax)")
         addEntry = try connection.prepare(
             "INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -32,8 +34,22 @@ final class DecisionTable {
         )
     }
 
-    /// How many settings are kept.
-    func settingCount() throws(SQLiteError) -> Int { try count.single() }
+    /// Whether no more settings would be kept than may be. One that is kept already can always be changed, and
+    /// what a decision takes away makes room for what it adds.
+    func hasRoom(for decision: Decision) throws(SQLiteError) -> Bool {
+        var growth = 0
+        for name in decision.settings.keys { growth += try keeps(name) ? 0 : 1 }
+        for name in decision.resets.subtracting(decision.settings.keys) {
+            growth -= try keeps(name) ? 1 : 0
+        }
+        guard growth > 0 else { return true }
+        return try count.single() + growth <= Decision.settingsMax
+    }
+
+    private func keeps(_ name: String) throws(SQLiteError) -> Bool {
+        isKept.bind(1, name)
+        return try isKept.single() > 0
+    }
 
     func set(_ name: String, to value: [UInt8]) throws(SQLiteError) {
         save.bind(1, name)

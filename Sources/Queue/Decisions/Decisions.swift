@@ -3,7 +3,7 @@ package protocol Decisions: Sendable {
     /// Stores it, in the next commit; tells why where that is not possible.
     func decide(
         _ decision: Decision,
-        whenDurable: @escaping @Sendable (QueueAdmission?) -> Void
+        whenDurable: @escaping @Sendable (DecisionRefusal?) -> Void
     )
 
     /// All settings that were decided, or why they cannot be read.
@@ -20,9 +20,9 @@ package protocol Decisions: Sendable {
 extension LogStore: Decisions {
     package func decide(
         _ decision: Decision,
-        whenDurable: @escaping @Sendable (QueueAdmission?) -> Void
+        whenDurable: @escaping @Sendable (DecisionRefusal?) -> Void
     ) {
-        guard decision.isReasonable else { return whenDurable(.full) }
+        guard decision.isReasonable else { return whenDurable(.tooLarge) }
         door.post(.decision(.change(decision, whenDurable)))
     }
 

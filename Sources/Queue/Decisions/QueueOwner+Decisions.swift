@@ -14,7 +14,7 @@ struct DecisionWork {
 extension QueueOwner {
     func take(_ request: DecisionRequest) {
         guard decisions.waiting.count < DecisionRequest.waitingMax else {
-            return request.refuse(.full)
+            return request.refuse(.busy)
         }
         decisions.waiting.append(request)
     }
@@ -51,17 +51,16 @@ extension QueueOwner {
         let taken = decisions.taken
         decisions.settled = []
         decisions.taken = []
-        for request in taken { request.refuse(reason) }
-        while let request = decisions.waiting.popFirst() { request.refuse(reason) }
+        for request in taken { request.refuse(.queue(reason)) }
+        while let request = decisions.waiting.popFirst() { request.refuse(.queue(reason)) }
     }
 }
 
 extension OpenStore {
     /// Stores a decision and its entry, or says why not.
-    fileprivate func decide(_ decision: Decision) throws(SQLiteError) -> QueueAdmission? {
+    fileprivate func decide(_ decision: Decision) throws(SQLiteError) -> DecisionRefusal? {
         let table = database.decisions
-        let more = decision.settings.count
-        if more > 0, try table.settingCount() + more > Decision.settingsMax { return .full }
+        guard try table.hasRoom(for: decision) else { return .tooManySettings }
         try database.write()
         for name in decision.resets { try table.reset(name) }
         for (name, value) in decision.settings { try table.set(name, to: value) }

@@ -142,7 +142,7 @@ final class QueueDoor: Sendable {
                 settled(append.rawBytes)
                 append.answer(.refused(.stopping))
             case .letters(let request): request.refuse(.stopping)
-            case .decision(let request): request.refuse(.stopping)
+            case .decision(let request): request.refuse(.queue(.stopping))
             default: continue
             }
         }

@@ -247,4 +247,73 @@ import Testing
         #expect(try ask(gateway, "DELETE", "/admin/credentials/nobody").status == 404)
         #expect(try gateway.store.recall().isEmpty)
     }
+
+    @Test("Of two rotations that began with the same version the second is refused, also forced")
+    func versions() throws {
+        defer { end() }
+        let gateway = try gateway()
+        defer { stop(gateway) }
+        func put(_ credential: Credential, _ version: String, _ query: String = "") throws
+            -> Client.Answer
+        {
+            try Client(address: gateway.adminAddress).send(
+                "PUT",
+                Self.path + query,
+                Array(body(credential).utf8),
+                [
+                    "authorization": "Bearer \(TryOut.token)", "content-type": "application/json",
+                    "if-match": version,
+                ]
+            )
+        }
+        let version = try #require(try ask(gateway, "GET")["etag"])
+        #expect(version.contains(/^"[0-9a-f]{16}"$/))
+        let first = try put(Self.second, #""older", \#(version)"#)
+        #expect(first.status == 200, "\(first.text)")
+        let after = try #require(first["etag"])
+        #expect(try after != version && ask(gateway, "GET")["etag"] == after)
+        for query in ["", "?force=true"] {
+            let second = try put(Self.sts, version, query)
+            #expect(second.status == 412, "\(second.text)")
+        }
+        // A weak tag is no version (RFC 9110, section 13.1.1), and what cannot be read is no condition.
+        #expect(try put(Self.sts, "W/" + after).status == 412)
+        #expect(try put(Self.sts, String(after.dropLast())).status == 400)
+        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.second)
+        #expect(try put(Self.sts, "*").status == 200)
+        let stale = try Client(address: gateway.adminAddress).send(
+            "DELETE",
+            Self.path,
+            [],
+            ["authorization": "Bearer \(TryOut.token)", "if-match": after]
+        )
+        #expect(stale.status == 412)
+        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.sts)
+    }
+
+    @Test("Of rotations that come at the same time with the same version one is made")
+    func concurrentVersions() throws {
+        defer { end() }
+        let gateway = try gateway()
+        defer { stop(gateway) }
+        let version = try #require(try ask(gateway, "GET")["etag"])
+        let statuses = Locked<[Int]>([])
+        let workers = try (0..<8).map { number in
+            try Worker("rotator") {
+                let credential = [Self.second, Self.sts][number % 2]
+                let answer = try? Client(address: gateway.adminAddress).send(
+                    "PUT",
+                    Self.path + (number < 4 ? "" : "?force=true"),
+                    Array(body(credential).utf8),
+                    [
+                        "authorization": "Bearer \(TryOut.token)",
+                        "content-type": "application/json", "if-match": version,
+                    ]
+                )
+                statuses.withLock { $0.append(answer?.status ?? 0) }
+            }
+        }
+        for worker in workers { worker.join() }
+        #expect(statuses.withLock { $0.sorted() } == [200] + [Int](repeating: 412, count: 7))
+    }
 }

@@ -250,6 +250,35 @@ import Testing
         let after = try #require(first["etag"])
         #expect(after != version)
         #expect(try ask(trial, "PATCH", Self.path, #"{"topic":"b"}"#, ifMatch: after).status == 200)
+        for (condition, status) in [
+            ("*", 200), (after, 412), ("W/" + version, 412), ("none", 400),
+        ] {
+            let answer = try ask(trial, "DELETE", Self.path, ifMatch: condition)
+            #expect(answer.status == status, "\(condition): \(answer.text)")
+            if status == 200 { #expect(answer["etag"] == version) }
+        }
+    }
+
+    @Test(
+        "A setting beyond those that are kept is refused with the remedy, and one that is kept changes"
+    )
+    func tooMany() throws {
+        let trial = try TryOut()
+        #expect(try ask(trial, "PATCH", Self.path, #"{"topic":"a"}"#).status == 200)
+        var others: [String: [UInt8]] = [:]
+        for number in 1..<Decision.settingsMax { others["held/other-\(number)"] = [1] }
+        let filler = Decision(
+            others,
+            AuditEntry(actor: "a", address: "b", action: "fill", subject: "all")
+        )
+        #expect(trial.gateway.steering.store.store(filler) == nil)
+        let refused = try ask(trial, "POST", Self.path + "/pause")
+        #expect(refused.status == 409)
+        #expect(refused.text.contains("1000 settings are decided already"), "\(refused.text)")
+        #expect(refused.text.contains("DELETE /admin/destinations/NAME"))
+        #expect(try ask(trial, "PATCH", Self.path, #"{"topic":"b"}"#).status == 200)
+        #expect(try ask(trial, "DELETE", Self.path).status == 200)
+        #expect(try ask(trial, "POST", Self.path + "/pause").status == 200)
     }
 
     @Test("Paused, a destination takes logs and sends none; resumed, it sends them all")

@@ -101,6 +101,57 @@ import Testing
         #expect(named.isSuperset(of: components["schemas"].map { Array($0.keys) } ?? []))
     }
 
+    @Test("What an answer links to is there, with the parameters that the link gives")
+    func links() throws {
+        let operations = paths.flatMap { $0.value.values }
+        var count = 0
+        for operation in operations {
+            let answers = try #require(operation["responses"] as? [String: [String: Any]])
+            for case let links as [String: [String: Any]] in answers.values.map({ $0["links"] }) {
+                for link in links.values {
+                    count += 1
+                    let id = try #require(link["operationId"] as? String)
+                    let target = try #require(
+                        operations.first { $0["operationId"] as? String == id },
+                        "\(id)"
+                    )
+                    let known = (target["parameters"] as? [[String: Any]] ?? []).compactMap {
+                        parameter -> String? in
+                        guard let name = parameter["name"], let place = parameter["in"] else {
+                            return nil
+                        }
+                        return "\(place).\(name)"
+                    }
+                    let given = try #require(link["parameters"] as? [String: String])
+                    for name in given.keys {
+                        #expect(
+                            known.contains { $0 == name || $0.hasSuffix(".\(name)") },
+                            "\(id) \(name)"
+                        )
+                    }
+                }
+            }
+        }
+        #expect(count >= 10)
+    }
+
+    @Test("The page for people has each request of the document, and no other")
+    func page() throws {
+        let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        let page = try String(contentsOfFile: "/\(root)/docs/admin.md", encoding: .utf8)
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let named = rows.flatMap { row in
+            let requests = row.dropFirst(2).prefix { $0 != "|" }
+            return requests.matches(of: /`([A-Z]+ \/[^`]*)`/).map { String($0.1) }
+        }
+        let described = paths.flatMap { path, operations in
+            operations.keys.filter { $0 != "head" }.map { "\($0.uppercased()) \(path)" }
+        }
+        #expect(Set(described).subtracting(named).sorted() == [], "not on the page")
+        #expect(Set(named).subtracting(described).sorted() == [], "not in the document")
+        #expect(named.count == Set(named).count, "each once")
+    }
+
     @Test("The document is served to whoever has a token")
     func served() throws {
         let trial = try TryOut()

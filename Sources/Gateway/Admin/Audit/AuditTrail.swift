@@ -18,7 +18,7 @@ struct AuditTrail: Sendable {
         after: String = ""
     ) -> AuditEntry {
         AuditEntry(
-            actor: holder.name(at: head.peer),
+            actor: holder.name,
             address: head.peer.host,
             action: action,
             subject: subject,
@@ -31,7 +31,7 @@ struct AuditTrail: Sendable {
     func record(_ entry: AuditEntry) {
         tell(entry)
         decisions.decide(Decision([:], entry)) { [self] refusal in
-            if let refusal { missing(entry, refusal.reason ?? "-") }
+            if let refusal { missing(entry, refusal.reason) }
         }
     }
 

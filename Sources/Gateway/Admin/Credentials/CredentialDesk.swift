@@ -5,7 +5,7 @@ import System
 
 /// Answers what operators ask of credentials: look, rotate, give back to the source, verify. Secrets go in and
 /// never out.
-struct CredentialDesk {
+struct CredentialDesk: Sendable {
     let steering: Steering
 
     func handle(
@@ -24,15 +24,17 @@ struct CredentialDesk {
                 try rotate(name, head, body, holder, responder)
             case (.credential(let name), .delete):
                 let entry = steering.audit.entry(holder, head, "forget", "credential \(name)")
+                let condition = try IfMatch(head)
                 change(responder) { steering throws(Refusal) in
-                    try steering.forgetCredential(name, entry)
+                    try steering.forgetCredential(name, if: condition, entry)
                     return CredentialDocument.forgotten(name, steering, wantsText)
                 }
             case (.credential(let name), _):
                 responder.send(try CredentialDocument.answer(name, steering, wantsText))
             case (.credentialVerify(let name), _):
-                change(responder) { steering throws(Refusal) in
-                    CredentialDocument.answer(name, proofs: try steering.verify(name), wantsText)
+                post(to: steering.vaultHelm, responder) { steering throws(Refusal) in
+                    let proofs = try steering.verify(name)
+                    responder.send(CredentialDocument.answer(name, proofs: proofs, wantsText))
                 }
             default: responder.send(ErrorShape.plain.response(.unknownPath))
             }
@@ -49,6 +51,7 @@ struct CredentialDesk {
         _ responder: Responder
     ) throws(Refusal) {
         let isForced = try isForced(head)
+        let condition = try IfMatch(head)
         let wantsText = head.wantsText
         let pushed: PushedCredential
         do throws(PushRefusal) {
@@ -61,11 +64,16 @@ struct CredentialDesk {
             throw Refusal(error)
         }
         let entry = steering.audit.entry(holder, head, "rotate", "credential \(name)")
+        let exchange: @Sendable (Steering.Proofs) -> Void = { proofs in
+            change(responder) { steering throws(Refusal) in
+                let rotation = try steering.rotate(name, pushed, proofs, if: condition, entry)
+                return try CredentialDocument.answer(name, steering, wantsText, after: rotation)
+            }
+        }
         // Forced, it asks nobody, and must not wait for others' proofs.
-        change(responder, at: isForced ? steering.helm : steering.vaultHelm) {
-            steering throws(Refusal) in
-            let rotation = try steering.rotate(name, pushed, isForced: isForced, entry)
-            return try CredentialDocument.answer(name, steering, wantsText, after: rotation)
+        guard !isForced else { return exchange(Steering.Proofs()) }
+        post(to: steering.vaultHelm, responder) { steering throws(Refusal) in
+            exchange(try steering.proofs(of: pushed, for: name, if: condition))
         }
     }
 
@@ -84,15 +92,25 @@ struct CredentialDesk {
         return value == "true"
     }
 
+    /// Makes the change at the helm, one after the other, and answers with what comes of it.
     private func change(
         _ responder: Responder,
-        at helm: Helm? = nil,
         _ change: @escaping @Sendable (Steering) throws(Refusal) -> Response
     ) {
+        post(to: steering.helm, responder) { steering throws(Refusal) in
+            responder.send(try change(steering))
+        }
+    }
+
+    private func post(
+        to helm: Helm,
+        _ responder: Responder,
+        _ work: @escaping @Sendable (Steering) throws(Refusal) -> Void
+    ) {
         let steering = steering
-        let isTaken = (helm ?? steering.vaultHelm).post {
+        let isTaken = helm.post {
             do throws(Refusal) {
-                responder.send(try change(steering))
+                try work(steering)
             } catch {
                 responder.send(ErrorShape.plain.response(error))
             }

@@ -22,10 +22,17 @@ enum CredentialDocument {
         _ wantsText: Bool,
         after rotation: Steering.Rotation? = nil
     ) throws(Refusal) -> Response {
-        let all = steering.keeper.status
-        guard let status = all.first(where: { $0.name == name }) else {
-            throw .noCredential(name, all.map(\.name))
-        }
+        let status = try steering.known(name)
+        var response = answer(status, wantsText, after: rotation)
+        response.fields.append(("etag", status.version))
+        return response
+    }
+
+    private static func answer(
+        _ status: CredentialStatus,
+        _ wantsText: Bool,
+        after rotation: Steering.Rotation?
+    ) -> Response {
         guard !wantsText else {
             var note = rotation?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
             if rotation?.isProved == false {

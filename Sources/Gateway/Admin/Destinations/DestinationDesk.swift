@@ -13,22 +13,37 @@ struct DestinationDesk {
         _ holder: AdminHolder,
         _ responder: Responder
     ) {
+        do throws(Refusal) {
+            try answer(route, head, body, holder, responder)
+        } catch {
+            responder.send(ErrorShape.plain.response(error))
+        }
+    }
+
+    private func answer(
+        _ route: AdminRoute,
+        _ head: RequestHead,
+        _ body: UnsafeRawBufferPointer,
+        _ holder: AdminHolder,
+        _ responder: Responder
+    ) throws(Refusal) {
         switch (route, head.method) {
         case (.destinations, _): responder.send(steering.destinationsAnswer(head.wantsText))
         case (.destination(let name), .patch):
             let patch = Array(body)
             let entry = steering.audit.entry(holder, head, "patch", "destination \(name)")
-            let version = head.field("if-match")
+            let condition = try IfMatch(head)
             change(name, head, responder) { steering throws(Refusal) in
-                try steering.patch(name, patch, if: version, entry)
+                try steering.patch(name, patch, if: condition, entry)
             }
         case (.destination(let name), .delete):
             let entry = steering.audit.entry(holder, head, "reset", "destination \(name)")
-            let version = head.field("if-match")
+            let condition = try IfMatch(head)
             change(name, head, responder) { steering throws(Refusal) in
-                try steering.reset(name, if: version, entry)
+                try steering.reset(name, if: condition, entry)
             }
-        case (.destination(let name), _): show(name, head, responder)
+        case (.destination(let name), _):
+            responder.send(try steering.destinationAnswer(name, head.wantsText))
         case (.destinationPause(let name), _):
             let entry = steering.audit.entry(holder, head, "pause", "destination \(name)")
             change(name, head, responder) { steering throws(Refusal) in
@@ -48,15 +63,6 @@ struct DestinationDesk {
         }
     }
 
-    private func show(_ name: String, _ head: RequestHead, _ responder: Responder) {
-        let wantsText = head.wantsText
-        do throws(Refusal) {
-            responder.send(try steering.destinationAnswer(name, wantsText))
-        } catch {
-            responder.send(ErrorShape.plain.response(error))
-        }
-    }
-
     /// Makes the change at the helm, and answers with what the destination is then.
     private func change(
         _ name: String,
@@ -69,7 +75,7 @@ struct DestinationDesk {
         let isTaken = steering.helm.post {
             do throws(Refusal) {
                 try change(steering)
-                responder.send(try steering.destinationAnswer(name, wantsText))
+                responder.send(try steering.answer(afterChangeOf: name, wantsText))
             } catch {
                 responder.send(ErrorShape.plain.response(error))
             }

@@ -29,7 +29,7 @@ extension Steering {
         let report = reporter.report
         guard let destination = report.destinations.first(where: { $0.name == name }),
             let settings = configuration.withLock({ $0.destinations.first { $0.name == name } })
-        else { throw .noDestination(name) }
+        else { throw absent(name, isChange: false) }
         let decided = decided.withLock { $0.settings[name] } ?? DecidedSettings()
         var response: Response
         if wantsText {
@@ -43,6 +43,21 @@ extension Steering {
         return response
     }
 
+    /// What a destination is after a change of it.
+    func answer(afterChangeOf name: String, _ wantsText: Bool) throws(Refusal) -> Response {
+        let isThere = name == Self.all || runs(name)
+        return isThere
+            ? try destinationAnswer(name, wantsText) : forgottenAnswer(name, wantsText)
+    }
+
+    /// After what was decided of a destination was forgotten that does not run.
+    private func forgottenAnswer(_ name: String, _ wantsText: Bool) -> Response {
+        guard !wantsText else { return Response(text: "\(name): forgotten\n") }
+        var json = JSONText()
+        json.object { $0.member("name", name) }
+        return Response(json: json.text + "\n")
+    }
+
     /// "app: fine, 12 logs queued, sends to my-project/app-log at https://…"
     private func line(_ destination: GatewayReport.Destination) -> String {
         let isHeld = decided.withLock { $0.held.contains(destination.name) }
@@ -52,10 +67,11 @@ extension Steering {
         let state =
             isHeld
             ? "paused by an operator" : isHeldStill ? "resumed" : destination.delivery.stateName
+        let notice = destination.notice.map { "\n  \($0)" } ?? ""
         let beaten = decided.map { "\n  decided at run time: \($0.json)" } ?? ""
         return
             "\(destination.name): \(state), \(destination.queue.ledger.queued) logs queued, sends to "
-            + "\(destination.project)/\(destination.logstore) at \(destination.endpoint)\(beaten)\n"
+            + "\(destination.project)/\(destination.logstore) at \(destination.endpoint)\(notice)\(beaten)\n"
     }
 
     private func member(

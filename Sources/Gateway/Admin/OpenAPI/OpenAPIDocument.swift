@@ -29,7 +29,7 @@ enum OpenAPIDocument {
         + deadLetterSchemas
 
     fileprivate static let headers: [(name: String, says: String, schema: Schema)] = [
-        ("etag", "the version of the settings, for If-Match", .pattern("^\"[0-9a-f]{16}\"$")),
+        ("etag", "the version, for If-Match", .pattern("^\"[0-9a-f]{16}\"$")),
         ("x-sluice-next", "where the next page starts; missing on the last", .id),
         ("retry-after", "seconds to wait", .id),
         ("www-authenticate", "what would be taken", .string),

@@ -50,6 +50,18 @@ extension JSONText {
             }
         }
         if !answer.contents.isEmpty { content(answer.contents) }
+        if !answer.links.isEmpty {
+            object("links") { json in
+                for link in answer.links { json.object(link.name) { $0.link(link) } }
+            }
+        }
+    }
+
+    private mutating func link(_ link: Link) {
+        member("operationId", link.operation)
+        object("parameters") { json in
+            for (name, expression) in link.parameters { json.member(name, expression) }
+        }
     }
 
     private mutating func content(_ contents: [(type: String, schema: Schema)]) {

@@ -44,6 +44,22 @@ struct Answer: Sendable {
     var contents: [(type: String, schema: Schema)] = []
     /// Of those that the document knows.
     var headers: [String] = []
+    var links: [Link] = []
+
+    func linked(to links: Link...) -> Answer {
+        var answer = self
+        answer.links = links
+        return answer
+    }
+}
+
+/// What may be asked next, with what an answer says.
+struct Link: Sendable {
+    let name: String
+    /// The operation's id.
+    let operation: String
+    /// Runtime expressions by the names of the operation's parameters.
+    let parameters: KeyValuePairs<String, String>
 }
 
 extension Answer {

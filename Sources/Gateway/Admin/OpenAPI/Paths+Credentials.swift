@@ -8,7 +8,12 @@ extension OpenAPIDocument {
                 Operation(
                     id: "credentials",
                     says: "Source, state, fingerprint and end of each; never a secret",
-                    answers: [.fine("all", "Credentials")]
+                    answers: [
+                        .fine("all", "Credentials").linked(
+                            to: Link(name: "one", operation: "credential", parameters: first),
+                            Link(name: "verify", operation: "verifyCredential", parameters: first)
+                        )
+                    ]
                 )
             )
         ),
@@ -19,7 +24,16 @@ extension OpenAPIDocument {
                     id: "credential",
                     says: "Source, state, fingerprint and end; never a secret",
                     parameters: [name],
-                    answers: [.fine("this one", "Credential"), nobody]
+                    answers: [
+                        .fine("this one", "Credential", headers: ["etag"]).linked(
+                            to: Link(
+                                name: "rotate",
+                                operation: "rotateCredential",
+                                parameters: same
+                            ),
+                            Link(name: "forget", operation: "forgetCredential", parameters: same)
+                        ), nobody,
+                    ]
                 )
             ) + [rotate, forget]
         ),
@@ -47,6 +61,7 @@ extension OpenAPIDocument {
     ]
 
     private static let name = name(of: "a credential of the configuration", example: "default")
+    private static let first: KeyValuePairs = ["name": "$response.body#/credentials/0/name"]
     private static let nobody = Answer.refusal(404, "no such credential")
 
     /// With what each destination said; a credential that cannot be sent at all is refused in the common shape.
@@ -67,7 +82,7 @@ extension OpenAPIDocument {
         says: "Put another one in the place of the one in use, when SLS takes it",
         parameters: [
             name,
-            query("force", .choice(["true", "false"]), "without asking SLS"),
+            query("force", .choice(["true", "false"]), "without asking SLS"), ifMatch,
         ],
         body: Operation.Body(
             types: ["application/json"],
@@ -75,7 +90,8 @@ extension OpenAPIDocument {
             isRequired: true
         ),
         answers: [
-            .fine("in use, at once or at its activation", "Rotation"), nobody,
+            .fine("in use, at once or at its activation", "Rotation", headers: ["etag"]), nobody,
+            meanwhile,
             .refusal(400, "half a credential, an unknown member, no time, or expired"),
             .refusal(422, "SLS refuses it; the old one stays"),
             .refusal(502, "it cannot be proved; the old one stays"),
@@ -86,7 +102,7 @@ extension OpenAPIDocument {
         method: .delete,
         id: "forgetCredential",
         says: "Give the word back to the source of the configuration",
-        parameters: [name],
-        answers: [.fine("as configured", "Forgotten"), nobody]
+        parameters: [name, ifMatch],
+        answers: [.fine("as configured", "Forgotten", headers: ["etag"]), nobody, meanwhile]
     )
 }

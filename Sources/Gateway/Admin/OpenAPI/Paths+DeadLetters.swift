@@ -9,7 +9,17 @@ extension OpenAPIDocument {
                     id: "deadLetters",
                     says: "Logs that SLS will never take as they are, oldest first",
                     parameters: filter + page,
-                    answers: [.fine("a page", "DeadLetters", headers: ["x-sluice-next"])]
+                    answers: [
+                        .fine("a page", "DeadLetters", headers: ["x-sluice-next"]).linked(
+                            to: Link(name: "one", operation: "deadLetter", parameters: first),
+                            Link(name: "edit", operation: "editDeadLetter", parameters: first),
+                            Link(
+                                name: "next",
+                                operation: "deadLetters",
+                                parameters: ["after": "$response.header.x-sluice-next"]
+                            )
+                        )
+                    ]
                 )
             )
         ),
@@ -52,6 +62,7 @@ extension OpenAPIDocument {
         schema: .id,
         says: "its number"
     )
+    private static let first: KeyValuePairs = ["id": "$response.body#/dead_letters/0/id"]
     private static let nobody = Answer.refusal(404, "no such dead letter, or not any more")
     private static let logstore = query("logstore", .string, "of this logstore")
     private static let filter = [

@@ -8,7 +8,12 @@ extension OpenAPIDocument {
                 Operation(
                     id: "destinations",
                     says: "Settings, what was decided of them, and state of each",
-                    answers: [.fine("all", "Destinations")]
+                    answers: [
+                        .fine("all", "Destinations").linked(
+                            to: Link(name: "one", operation: "destination", parameters: first),
+                            Link(name: "flush", operation: "flushDestination", parameters: first)
+                        )
+                    ]
                 )
             )
         ),
@@ -19,7 +24,16 @@ extension OpenAPIDocument {
                     id: "destination",
                     says: "Settings, what was decided of them, and state",
                     parameters: [name],
-                    answers: [shown, nobody]
+                    answers: [
+                        shown.linked(
+                            to: Link(
+                                name: "patch",
+                                operation: "patchDestination",
+                                parameters: same
+                            ),
+                            Link(name: "reset", operation: "resetDestination", parameters: same)
+                        ), nobody,
+                    ]
                 )
             ) + [patch, reset]
         ),
@@ -32,25 +46,25 @@ extension OpenAPIDocument {
         of: "a destination of the configuration; * is every one, where settings are not changed",
         example: "default"
     )
+    private static let first: KeyValuePairs = [
+        "name": "$response.body#/destinations/0/settings/name"
+    ]
     private static let nobody = Answer.refusal(404, "no such destination")
     private static let shown = Answer.fine(
         "as it is then; of every one a list, without an ETag",
         "DestinationAnswer",
         headers: ["etag"]
     )
-    private static let version = Operation.Parameter(
-        name: "If-Match",
-        place: .header,
-        schema: .string,
-        says: "the ETag that the change is meant for, or *"
+    private static let full = Answer.refusal(
+        409,
+        "it does not run, or too many settings are decided already"
     )
-    private static let meanwhile = Answer.refusal(412, "somebody else changed it meanwhile")
 
     private static let patch = Operation(
         method: .patch,
         id: "patchDestination",
         says: "Other settings, at once and until they are reset; null is as the configuration says",
-        parameters: [name, version],
+        parameters: [name, ifMatch],
         body: Operation.Body(
             types: ["application/json"],
             schema: .named("DestinationPatch"),
@@ -59,6 +73,10 @@ extension OpenAPIDocument {
         answers: [
             shown, nobody, meanwhile,
             .refusal(400, "all that is wrong with it; nothing was changed"),
+            .refusal(
+                409,
+                "it was removed from the configuration, or too many settings are decided already"
+            ),
         ]
     )
 
@@ -66,8 +84,8 @@ extension OpenAPIDocument {
         method: .delete,
         id: "resetDestination",
         says: "As the configuration says again",
-        parameters: [name, version],
-        answers: [shown, nobody, meanwhile]
+        parameters: [name, ifMatch],
+        answers: [shown, nobody, meanwhile, full]
     )
 
     private static func verb(_ verb: String, _ says: String) -> PathItem {
@@ -76,7 +94,7 @@ extension OpenAPIDocument {
             id: "\(verb)Destination",
             says: says,
             parameters: [name],
-            answers: [shown, nobody]
+            answers: [shown, nobody, full]
         )
         return PathItem(template: "/admin/destinations/{name}/\(verb)", operations: [operation])
     }

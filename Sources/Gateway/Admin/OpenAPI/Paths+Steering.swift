@@ -68,13 +68,36 @@ extension OpenAPIDocument {
                         query("after", .id, "the same, under the name that other lists have"),
                         limit,
                     ],
-                    answers: [.fine("a page", "Audit", headers: ["x-sluice-next"])]
+                    answers: [
+                        .fine("a page", "Audit", headers: ["x-sluice-next"]).linked(
+                            to: Link(
+                                name: "next",
+                                operation: "audit",
+                                parameters: ["before": "$response.header.x-sluice-next"]
+                            )
+                        )
+                    ]
                 )
             )
         ),
     ]
 
     static let limit = query("limit", .integer(1...1000), "how many at most, 100")
+
+    static let ifMatch = Operation.Parameter(
+        name: "If-Match",
+        place: .header,
+        schema: .string,
+        says: "the versions that the change is meant for, each the ETag of an answer, or *"
+    )
+    /// The one that was looked at, as it was then.
+    static let same: KeyValuePairs = [
+        "path.name": "$request.path.name", "header.If-Match": "$response.header.etag",
+    ]
+    static let meanwhile = Answer.refusal(
+        412,
+        "it is another version, as after somebody else's change"
+    )
 
     static func query(
         _ name: String,

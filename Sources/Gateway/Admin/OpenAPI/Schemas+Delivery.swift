@@ -23,8 +23,9 @@ extension OpenAPIDocument {
     private static let attempt = Schema.Member("next_attempt", .nullable(.time))
 
     private static let destinationStatus = Schema.object([
-        .init("name", .string), .init("configured", .boolean), .init("endpoint", .string),
-        .init("endpoints", .array(of: .string)), .init("endpoint_reason", .nullable(.string)),
+        .init("name", .string), .init("configured", .boolean), .init("notice", .nullable(.string)),
+        .init("endpoint", .string), .init("endpoints", .array(of: .string)),
+        .init("endpoint_reason", .nullable(.string)),
         .init("project", .string), .init("logstore", .string),
         .init("state", .choice(DestinationStatus.stateNames)), trouble, attempt, ledger,
         .init("ledger_closed", .boolean), .init("queue", .named("Backlog")),

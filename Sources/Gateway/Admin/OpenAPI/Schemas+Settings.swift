@@ -2,8 +2,14 @@ extension OpenAPIDocument {
     static let settingSchemas: [(String, Schema)] = [
         ("Destinations", .object([.init("destinations", .array(of: .named("Destination")))])),
         ("Destination", destination),
-        // A list where every destination was meant.
-        ("DestinationAnswer", .either([.named("Destination"), .named("Destinations")])),
+        // A list where every destination was meant; a name where one was forgotten that does not run.
+        (
+            "DestinationAnswer",
+            .either([
+                .named("Destination"), .named("Destinations"),
+                .object([.init("name", .string)]),
+            ])
+        ),
         ("DestinationSettings", settings),
         ("DestinationPatch", destinationPatch),
     ]

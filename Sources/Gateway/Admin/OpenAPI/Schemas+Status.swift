@@ -3,7 +3,6 @@ extension OpenAPIDocument {
         ("Status", status),
         ("Queue", queue),
         ("Listener", listener),
-        ("ListenerTLS", listenerTLS),
         (
             "Stranger",
             // Of an earlier configuration.
@@ -93,19 +92,6 @@ extension OpenAPIDocument {
 
     private static let listener = Schema.object([
         .init("name", .string), .init("address", .string), .init("connections", .count),
-        .init("requests", .count), .init("tls", .nullable(.named("ListenerTLS"))),
-    ])
-
-    private static let listenerTLS = Schema.object([
-        .init(
-            "certificates",
-            .array(
-                of: .object([
-                    .init("file", .string), .init("names", .array(of: .string)),
-                    .init("expires", .time), .init("expiring", .boolean),
-                ])
-            )
-        ),
-        .init("problem", .nullable(.string)),
+        .init("requests", .count),
     ])
 }
