@@ -41,6 +41,7 @@ extension GatewayReport {
                         json.member("address", listener.address)
                         json.member("connections", listener.counters.connectionsOpen)
                         json.member("requests", listener.counters.requests)
+                        json.certificates(listener.certificates, now: now)
                     }
                 }
             }

@@ -9,7 +9,7 @@ extension GatewayReport {
 
     var summary: [String] {
         accepting.map { "accepting    \($0)" } + delivering
-            + ["backlog      \(backlog)"] + credentialLines + lastErrorLines
+            + ["backlog      \(backlog)"] + credentialLines + certificateLines + lastErrorLines
     }
 
     private var accepting: [String] {

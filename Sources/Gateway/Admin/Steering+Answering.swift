@@ -20,8 +20,9 @@ extension Steering {
         journal.warning(
             "a change by an operator was refused",
             [
-                "actor": holder.name, "address": head.peer.host, "method": "\(head.method)",
-                "path": clipped(head.pathText, to: 160), "status": "\(status)",
+                "actor": holder.name(at: head.peer), "address": head.peer.host,
+                "method": "\(head.method)", "path": clipped(head.pathText, to: 160),
+                "status": "\(status)",
             ]
         )
     }

@@ -2,17 +2,29 @@ import Glibc
 package import Net
 package import SLS
 
-/// Where the admin listener of a gateway on this machine is, and its token: found with the same file, options
-/// and variables that the gateway was started with.
+/// Where the admin listener of a gateway is, how it is spoken to, and its token: found with the same file, options
+/// and variables that the gateway was started with, or with a URL where it is elsewhere.
 package struct AdminAccess: Sendable {
+    /// A numeric address, or the name that a URL gave.
     package let address: ListenAddress
     /// Nil when none was found: what is open to everybody answers all the same.
     package let token: Secret?
+    /// Nil speaks plain HTTP.
+    package let tls: AdminTLS?
+
+    package init(address: ListenAddress, token: Secret?, tls: AdminTLS? = nil) {
+        self.address = address
+        self.token = token
+        self.tls = tls
+    }
 
     /// Reads only what concerns the admin listener; whatever else the file says may be wrong.
     package static func find(
-        _ inputs: ConfigurationInputs
+        _ described: ConfigurationInputs
     ) throws(ConfigurationProblems) -> AdminAccess {
+        var inputs = described
+        inputs.readsCertificates = false
+        let url = try AdminURL.take(from: &inputs)
         let report = ProblemReport(inputs)
         let document = GatewayConfiguration.document(report)
         guard report.problems.isEmpty else { throw report.sorted }
@@ -21,8 +33,9 @@ package struct AdminAccess: Sendable {
         let directory = file.value("data_dir", .path, GatewayConfiguration.dataDirectorySource)
         guard report.problems.isEmpty else { throw report.sorted }
         return AdminAccess(
-            address: settings.listen.reachable,
-            token: settings.token ?? keptToken(directory)
+            address: url?.address ?? settings.listen.reachable,
+            token: settings.token ?? keptToken(directory),
+            tls: url?.isPlain == true ? nil : AdminTLS(settings, isURL: url != nil)
         )
     }
 

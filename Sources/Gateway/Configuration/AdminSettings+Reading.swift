@@ -29,11 +29,15 @@ extension AdminSettings {
             )
         }
         let named = readTokens(section.section("tokens"))
+        let tls = TLSSettings.read(section.section("tls"))
+        let client = ClientSettings.read(section.section("client"))
         section.refuseOthers()
         return AdminSettings(
             listen: address,
             token: variables == [fileVariable] ? tokenFromFile(report) : token,
-            tokens: named
+            tokens: named,
+            tls: tls,
+            client: client
         )
     }
 

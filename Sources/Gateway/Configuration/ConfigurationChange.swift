@@ -26,6 +26,9 @@ extension GatewayConfiguration {
         // Without a token of the operator's the generated one goes on.
         compare("admin.token", \.admin.token, isImmediate: new.admin.token != nil)
         compare("admin.tokens", \.admin.tokens, isImmediate: true)
+        // Certificates are replaced in a listener that has some.
+        compare("admin.tls", \.admin.tls, isImmediate: admin.tls != nil && new.admin.tls != nil)
+        compare("admin.client", \.admin.client, isImmediate: true)
         compare("data_dir", \.dataDirectory)
         // What the queue says for destinations shows as a change of theirs.
         compare("queue.max_bytes", \.queue.bytesMax, isImmediate: true)
@@ -87,6 +90,8 @@ extension GatewayConfiguration {
         queue.durability = durability
         admin.tokens = new.admin.tokens
         webhook = new.webhook
+        if admin.tls != nil, let tls = new.admin.tls { admin.tls = tls }
+        admin.client = new.admin.client
         log.level = new.log.level
         drainTimeout = new.drainTimeout
         let kept = Set(kept(under: new).map(\.credential))

@@ -11,6 +11,9 @@ package struct ConfigurationInputs: Sendable {
     var content: [UInt8]?
     /// What operators decided of destinations while the gateway ran, by name. It beats everything else.
     var decided: [String: DecidedSettings] = [:]
+    /// Whether files of certificates are looked into. Not where something else is asked: they may be in the
+    /// middle of a renewal, and keys may be none of the asker's business.
+    var readsCertificates = true
 
     package init(
         file: String? = nil,

@@ -16,6 +16,7 @@ struct ConfigurationReader: Sendable {
     ) throws(ConfigurationProblems) -> GatewayConfiguration {
         var inputs = inputs
         inputs.decided = decided
+        inputs.readsCertificates = anew
         inputs.content = anew ? nil : content.withLock { $0 }
         if inputs.content == nil, let path = inputs.path {
             // A file that cannot be read tells so when the configuration is read from it.

@@ -39,6 +39,17 @@ package struct AdminSettings: Sendable, Equatable {
     package var token: Secret?
     /// Tokens with a name of their own besides it.
     package var tokens: [NamedToken] = []
+    /// Nil speaks plain HTTP.
+    package var tls: TLSSettings?
+    /// For the commands that talk to the listener.
+    package var client = ClientSettings()
+
+    package struct ClientSettings: Sendable, Equatable {
+        /// Trusted in place of the system's.
+        package var authorities: String?
+        /// What the command shows where certificates of clients are asked for.
+        package var certificate: TLSSettings.Certificate?
+    }
 }
 
 package struct QueueSettings: Sendable, Equatable {

@@ -17,6 +17,23 @@ extension Section {
         return overriding(override, .commaSeparated(kind, counts))
     }
 
+    /// A setting that is a list of groups: each is read as one, and reports what is wrong itself.
+    mutating func groups(_ key: String, max: Int, _ read: (consuming Section) -> Void) {
+        know(key)
+        guard let node = entries[key]?.value, !node.isNull else { return }
+        guard case .sequence(let items) = node.content else {
+            return problem(key, "wants a list of groups of settings, got \(node.kindName)")
+        }
+        do throws(Mismatch) {
+            try (1...max).check(items.count)
+        } catch {
+            return problem(key, error.reason)
+        }
+        for (index, item) in items.enumerated() {
+            read(Section(item, path: "\(keyPath(key))[\(index)]", report: report))
+        }
+    }
+
     private func listFromFile<Value>(
         _ key: String,
         _ kind: Kind<Value>,

@@ -49,6 +49,9 @@ struct Section: ~Copyable {
         report.place(entries[key]?.line ?? line)
     }
 
+    /// Where the group itself stands.
+    var ownPlace: ConfigurationProblem.Place { report.place(line) }
+
     /// Where a setting was given; nil when it was nowhere.
     func origin(of key: String, _ override: Override) -> ConfigurationProblem.Place? {
         overridden(key, override)?.place ?? (has(key) ? place(of: key) : nil)

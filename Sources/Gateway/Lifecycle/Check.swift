@@ -24,10 +24,12 @@ package struct Check: Sendable {
     static func summary(_ configuration: GatewayConfiguration) -> String {
         let queue = configuration.queue
         let token = configuration.admin.token == nil ? "a token of its own making" : "your token"
+        let tls =
+            configuration.admin.tls.map { ", TLS\(certificates(of: $0.clientCertificates))" } ?? ""
         var lines = [
             "configuration is fine",
             "  devices      \(configuration.listen)",
-            "  admin        \(configuration.admin.listen), with \(token)",
+            "  admin        \(configuration.admin.listen), with \(token)\(tls)",
             "  queue        \(configuration.dataDirectory), up to \(sizeText(queue.bytesMax)) or "
                 + "\(durationText(queue.ageMax)), durability \(queue.durability)",
         ]
@@ -49,7 +51,16 @@ package struct Check: Sendable {
             )
             lines += destination.particulars.map { "               \($0)" }
         }
+        lines += configuration.warnings(at: .now).map { "  warning      \($0)" }
         return lines.joined(separator: "\n")
+    }
+
+    private static func certificates(of clients: TLSSettings.ClientCertificates) -> String {
+        switch clients {
+        case .none: ""
+        case .optional: " that may show a client's certificate"
+        case .required: " and certificates of clients"
+        }
     }
 
     /// Where the key comes from, and enough of its id to recognise it where it is at hand.

@@ -83,6 +83,11 @@ package final class Gateway: Sendable {
             )
         )
         self.reporter = reporter
+        let adminTLS = try Self.start { () throws(TLSError) in
+            try configuration.admin.tls.map { settings throws(TLSError) in
+                try CertificateWatch(settings, of: "admin", journal: journal)
+            }
+        }
         let steering = try Self.start { () throws(SystemError) in
             Steering(
                 configuration: running,
@@ -99,6 +104,7 @@ package final class Gateway: Sendable {
                 keeper: keeper,
                 webhook: webhook,
                 box: box,
+                certificates: [adminTLS].compactMap(\.self),
                 adminKeys: Locked(AdminKeys(main: secret, named: configuration.admin.tokens)),
                 adminSecret: secret,
                 journal: journal,
@@ -117,6 +123,7 @@ package final class Gateway: Sendable {
                 listen: configuration.admin.listen,
                 name: "admin",
                 loops: 1,
+                tls: adminTLS?.context,
                 journal: journal
             )
             settings.limits.connections = 256
@@ -139,7 +146,9 @@ package final class Gateway: Sendable {
             }
         }
         try Self.start { () throws(SystemError) in
-            try steering.helm.start()
+            try steering.helm.start(every: CertificateWatch.pause) {
+                for watch in steering.certificates { watch.look() }
+            }
             try steering.watchCredentials()
             try tail.start()
             try webhook.use(configuration.webhook)
@@ -148,7 +157,8 @@ package final class Gateway: Sendable {
         deviceAddress = deviceServer.address
         adminAddress = adminServer.address
         reporter.add(deviceServer, as: "devices")
-        reporter.add(adminServer, as: "admin")
+        reporter.add(adminServer, as: "admin", adminTLS)
+        for warning in configuration.listenerWarnings { journal.warning("\(warning)") }
         warnOfStrangers()
     }
 

@@ -22,15 +22,26 @@ final class Reporter: Sendable {
     let operators = OperatorCounters()
     private let parts: Parts
     private let start = Moment.now
-    private let servers = Locked<[(name: String, server: HTTPServer)]>([])
+    private struct Listener {
+        let name: String
+        let server: HTTPServer
+        let certificates: CertificateWatch?
+    }
+
+    private let servers = Locked<[Listener]>([])
     private let stopping = Atomic<Bool>(false)
 
     init(_ parts: Parts) {
         self.parts = parts
     }
 
-    func add(_ server: HTTPServer, as name: String) {
-        servers.withLock { $0.append((name, server)) }
+    func add(
+        _ server: HTTPServer,
+        as name: String,
+        _ certificates: CertificateWatch? = nil
+    ) {
+        let listener = Listener(name: name, server: server, certificates: certificates)
+        servers.withLock { $0.append(listener) }
     }
 
     /// From now on the gateway is not ready, so that balancers look elsewhere.
@@ -63,7 +74,8 @@ final class Reporter: Sendable {
                 .init(
                     name: $0.name,
                     address: $0.server.address.description,
-                    counters: $0.server.counters
+                    counters: $0.server.counters,
+                    certificates: $0.certificates?.status
                 )
             },
             queue: queue,

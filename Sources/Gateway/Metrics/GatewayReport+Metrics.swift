@@ -9,6 +9,7 @@ extension GatewayReport {
         var page = MetricsPage()
         page.build()
         page.listeners(listeners)
+        page.certificates(listeners, now: now)
         page.requests(answers)
         page.ingest(accepted, refused)
         page.clocks(clocks)

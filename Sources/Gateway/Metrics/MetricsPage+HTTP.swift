@@ -24,6 +24,15 @@ extension MetricsPage {
             "sluice_http_refused_in_flight_total": (
                 "Requests refused because too many body bytes were in flight.", \.refusedInFlight
             ),
+            "sluice_http_tls_handshakes_total": (
+                "TLS handshakes that came to their end.", \.tlsHandshakes
+            ),
+            "sluice_http_tls_resumptions_total": (
+                "TLS handshakes that resumed an earlier session.", \.tlsResumptions
+            ),
+            "sluice_http_tls_failures_total": (
+                "TLS handshakes that failed.", \.tlsFailures
+            ),
             "sluice_http_received_bytes_total": ("Bytes read from connections.", \.bytesIn),
             "sluice_http_sent_bytes_total": ("Bytes written to connections.", \.bytesOut),
         ]

@@ -11,6 +11,8 @@ package struct GatewayReport: Sendable {
         package let name: String
         package let address: String
         package let counters: HTTPServer.Counters
+        /// Nil where it speaks no TLS.
+        let certificates: CertificateWatch.Status?
     }
 
     package struct Destination: Sendable {

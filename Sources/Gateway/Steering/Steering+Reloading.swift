@@ -1,5 +1,6 @@
 import Credentials
 import Delivery
+import Net
 import Queue
 import SLS
 import System
@@ -8,12 +9,17 @@ extension Steering {
     /// Takes over from a new configuration what can change while the gateway runs, and tells of the
     /// rest which keys want a restart. All of it or, when delivery cannot go on with it, nothing.
     ///
-    /// To be called by one thread. Returns why delivery cannot.
-    @discardableResult
-    func reload(_ new: GatewayConfiguration) -> DeliveryError? {
+    /// To be called by one thread.
+    func reload(_ new: GatewayConfiguration) {
         let before = configuration.withLock { $0 }
         var after = before
         after.apply(new)
+        let certificates: [ReadCertificates]
+        do throws(TLSError) {
+            certificates = try readCertificates(before, after)
+        } catch {
+            return refuse(error.description)
+        }
         let changed = after.destinations.filter { !before.destinations.contains($0) }
         // Those that deliver with another credential from now on must find it.
         useCredentials(before.credentials.merging(after.credentials) { _, new in new })
@@ -24,11 +30,7 @@ extension Steering {
         } catch {
             useCredentials(before.credentials)
             store.apply(before.queueRules, before.queueBounds)
-            journal.error(
-                "the new configuration is refused, the gateway goes on with the one it has",
-                ["problem": error.description]
-            )
-            return error
+            return refuse(error.description)
         }
         let running = after
         configuration.withLock { $0 = running }
@@ -45,8 +47,15 @@ extension Steering {
         } catch {
             journal.error("the webhook is told nothing", ["problem": "\(error)"])
         }
+        for each in certificates { each.adopt() }
         tell(before.changes(to: new))
-        return nil
+    }
+
+    private func refuse(_ problem: String) {
+        journal.error(
+            "the new configuration is refused, the gateway goes on with the one it has",
+            ["problem": problem]
+        )
     }
 
     private func useCredentials(_ sources: [String: CredentialSource]) {
@@ -61,6 +70,7 @@ extension Steering {
     func reread() {
         do throws(ConfigurationProblems) {
             reload(try reading(decided.withLock { $0.settings }, true))
+            for watch in certificates { watch.lookAnew() }
         } catch {
             for problem in error.problems {
                 journal.error("the new configuration is refused", ["problem": problem.description])

@@ -32,6 +32,8 @@ struct Steering: Sendable {
     let webhook: Webhook
     /// Nil where pushed credentials stay in memory.
     let box: SecretBox?
+    /// Of the listeners that speak TLS.
+    let certificates: [CertificateWatch]
     let adminKeys: Locked<AdminKeys>
     /// The main token as long as the operator gives no other.
     let adminSecret: Secret

@@ -9,6 +9,12 @@ import Testing
         "listen": "127.0.0.1:9", "admin.listen": "127.0.0.1:9",
         "admin.token": "0123456789abcdef0123456789abcdef", "data_dir": "/tmp/other",
         "admin.tokens": "{grafana: {token: 0123456789abcdef0123456789abcdef, role: read}}",
+        "admin.tls.certificate": "/other.pem", "admin.tls.key": "/other.key",
+        "admin.tls.certificates": "[{certificate: /other.pem, key: /other.key}]",
+        "admin.tls.client_ca": "/other.pem",
+        "admin.tls.client_certificates": "optional", "admin.tls.minimum_version": "1.3",
+        "admin.client.ca": "/ca.pem", "admin.client.certificate": "/c.pem",
+        "admin.client.key": "/c.key",
         "drain_timeout": "1s",
         "queue.max_bytes": "1GiB", "queue.max_age": "1d", "queue.overflow": "drop_oldest",
         "queue.fresh_first": "10%", "queue.dead_letter_age": "1d", "queue.max_streams": "5",
@@ -62,8 +68,9 @@ import Testing
             var base = Self.base
             if key == "destinations.NAME.lanes" { base["destinations.app.exactly_once"] = "true" }
             if key == "webhook.authorization" { base["webhook.url"] = "\"https://example.com\"" }
-            let before = try read(text(base), Self.environment)
-            let after = try read(text(changed(base, key, value)), Self.environment)
+            base.merge(Self.company[key] ?? [:]) { $1 }
+            let before = try configuration(text(base))
+            let after = try configuration(text(changed(base, key, value)))
             let changes = before.changes(to: after)
             #expect(changes.count == 1, "\(key): \(changes)")
             let told = changes.first?.key ?? ""
@@ -75,6 +82,30 @@ import Testing
             let isOfDestination = told.hasPrefix("destinations.")
             #expect(!isOfDestination || changes.allSatisfy(\.isImmediate), "\(key)")
         }
+    }
+
+    /// What must be there for a key to mean something.
+    private static let company: [String: [String: String]] = {
+        let pair = ["admin.tls.certificate": "/a.pem", "admin.tls.key": "/a.key"]
+        return [
+            "admin.tls.certificate": pair, "admin.tls.key": pair, "admin.tls.certificates": pair,
+            "admin.tls.client_ca": pair, "admin.tls.minimum_version": pair,
+            "admin.tls.client_certificates": pair.merging(["admin.tls.client_ca": "/ca.pem"]) {
+                $1
+            },
+            "admin.client.key": ["admin.client.certificate": "/c.pem"],
+        ]
+    }()
+
+    /// Files of certificates are no matter here.
+    private func configuration(_ text: String) throws -> GatewayConfiguration {
+        let directory = TemporaryDirectory()
+        var inputs = ConfigurationInputs(
+            file: directory.file("sluice.yaml", text),
+            environment: Self.environment
+        )
+        inputs.readsCertificates = false
+        return try .read(inputs)
     }
 
     private static let environment = [
@@ -107,6 +138,9 @@ import Testing
         var changed = base
         if key == "credentials.NAME.from" {
             changed = base.filter { !$0.key.hasPrefix("credentials.main.") }
+        }
+        if key == "admin.tls.certificates" {
+            changed = base.filter { !$0.key.hasPrefix("admin.tls.") }
         }
         changed[key.hasPrefix("queue.") ? key : Self.place(of: key)] = value
         return changed

@@ -1,6 +1,7 @@
 import Glibc
 import Net
 import System
+import TestTLS
 
 /// The smallest HTTP client that shows what really came back.
 struct Client {
@@ -17,6 +18,10 @@ struct Client {
     let address: ListenAddress
     /// Which of this machine's addresses it comes from.
     var source = "127.0.0.1"
+    /// Nil speaks plain HTTP.
+    var tls: ClientTLS.Options?
+
+    struct NoHandshake: Error {}
 
     func post(
         _ path: String,
@@ -54,16 +59,22 @@ struct Client {
 
     /// As `exchange`, for more answers than one.
     func converse(_ request: [UInt8]) throws -> [UInt8] {
-        let connection = OpenConnection(try connected())
+        let connection = try open()
         connection.say(request)
         return connection.heard()
     }
 
     /// A connection that has said so much.
     func opened(saying text: String) throws -> OpenConnection {
-        let connection = OpenConnection(try connected())
+        let connection = try open()
         connection.say(Array(text.utf8))
         return connection
+    }
+
+    private func open() throws -> OpenConnection {
+        let connection = OpenConnection(try connected())
+        guard let tls else { return connection }
+        return try connection.secured(tls)
     }
 
     private func connected() throws -> OwnedDescriptor {
@@ -92,15 +103,30 @@ struct Client {
 final class OpenConnection {
     private let socket: OwnedDescriptor
 
+    private(set) var tls: ClientTLS?
+
     init(_ socket: consuming OwnedDescriptor) {
         self.socket = socket
+    }
+
+    func secured(_ options: ClientTLS.Options) throws -> OpenConnection {
+        let tls = ClientTLS(options, descriptor: socket.number)
+        guard tls.connect() else { throw Client.NoHandshake() }
+        self.tls = tls
+        return self
+    }
+
+    private func receive(_ room: inout [UInt8]) -> Int {
+        if let tls { return room.withUnsafeMutableBytes { tls.receive($0) } }
+        return recv(socket.number, &room, room.count, 0)
     }
 
     func say(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let sent = rest.withUnsafeBytes {
-                Glibc.send(socket.number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+                if let tls { return tls.send($0) }
+                return Glibc.send(socket.number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
             }
             // A server that refuses early stops reading; what it said still counts.
             guard sent > 0 else { break }
@@ -114,7 +140,7 @@ final class OpenConnection {
     func hears(_ part: String) -> Bool {
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while !heardText.contains(part) {
-            let count = recv(socket.number, &chunk, chunk.count, 0)
+            let count = receive(&chunk)
             guard count > 0 else { return false }
             heardText += String(decoding: chunk[..<count], as: UTF8.self)
         }
@@ -131,7 +157,7 @@ final class OpenConnection {
         var answer: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            let count = recv(socket.number, &chunk, chunk.count, 0)
+            let count = receive(&chunk)
             guard count > 0 else { return answer }
             answer += chunk[..<count]
         }

@@ -1,3 +1,4 @@
+import HTTP
 package import SLS
 
 /// What a token lets its holder do.
@@ -26,6 +27,11 @@ package struct AdminHolder: Sendable, Equatable {
     package let role: AdminRole
     /// Tells the token from others that had its name.
     let mark: [UInt8]
+
+    /// With that of the certificate, where the other end showed one: a token may be in many hands.
+    func name(at peer: PeerAddress) -> String {
+        peer.clientName.map { "\(name) (certificate \(printable($0)))" } ?? name
+    }
 }
 
 /// All tokens that the admin listener knows.

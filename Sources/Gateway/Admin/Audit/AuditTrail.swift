@@ -18,7 +18,7 @@ struct AuditTrail: Sendable {
         after: String = ""
     ) -> AuditEntry {
         AuditEntry(
-            actor: holder.name,
+            actor: holder.name(at: head.peer),
             address: head.peer.host,
             action: action,
             subject: subject,

@@ -3,6 +3,7 @@ extension OpenAPIDocument {
         ("Status", status),
         ("Queue", queue),
         ("Listener", listener),
+        ("ListenerTLS", listenerTLS),
         (
             "Stranger",
             // Of an earlier configuration.
@@ -92,6 +93,19 @@ extension OpenAPIDocument {
 
     private static let listener = Schema.object([
         .init("name", .string), .init("address", .string), .init("connections", .count),
-        .init("requests", .count),
+        .init("requests", .count), .init("tls", .nullable(.named("ListenerTLS"))),
+    ])
+
+    private static let listenerTLS = Schema.object([
+        .init(
+            "certificates",
+            .array(
+                of: .object([
+                    .init("file", .string), .init("names", .array(of: .string)),
+                    .init("expires", .time), .init("expiring", .boolean),
+                ])
+            )
+        ),
+        .init("problem", .nullable(.string)),
     ])
 }

@@ -1,0 +1,96 @@
+import HTTP
+import Net
+import System
+import TestTLS
+import Testing
+
+@testable import Gateway
+
+/// The admin listener with TLS, over real sockets.
+@Suite(.timeLimit(.minutes(1))) struct AdminTLSTests {
+    private static let authority = TestCertificates.shared.certificate("authority")
+
+    @Test("Operators are answered over TLS, and with the token only")
+    func answers() throws {
+        let trial = try SecureTrial()
+        #expect(try trial.get("/admin/status").status == 200)
+        #expect(try trial.get("/admin/status", token: "nonsense").status == 401)
+        #expect(try trial.admin().get("/healthz").status == 200)
+        var plain = trial.admin()
+        plain.tls = nil
+        #expect(throws: (any Error).self) { try plain.get("/healthz") }
+    }
+
+    @Test(
+        "A client without a certificate, or with one of a stranger, is not let in where one is required"
+    )
+    func mutual() throws {
+        let trial = try SecureTrial(clients: .required(authorities: Self.authority))
+        #expect(throws: (any Error).self) { try trial.get("/healthz") }
+        #expect(throws: (any Error).self) { try trial.get("/healthz", "wrong-client") }
+        #expect(try trial.get("/admin/status", "client").status == 200)
+        let stranger = try trial.get("/admin/status", "client", token: "nonsense")
+        #expect(stranger.status == 401, "a certificate is no token")
+        #expect(trial.gateway.report.listeners.last?.counters.tlsFailures == 2)
+    }
+
+    @Test("The audit log has the certificate's name beside the token's")
+    func audited() throws {
+        let trial = try SecureTrial(clients: .optional(authorities: Self.authority))
+        for (certificate, action) in [("client", "pause"), (nil, "resume")] {
+            let answer = try trial.admin(certificate).post(
+                "/admin/destinations/default/\(action)",
+                [UInt8](),
+                ["authorization": "Bearer \(TryOut.token)"]
+            )
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        let audit = try trial.get("/admin/audit").text
+        #expect(audit.contains(#""actor":"admin (certificate phone-7.example.com)""#), "\(audit)")
+        #expect(audit.contains(#""actor":"admin","#), "\(audit)")
+        #expect(!trial.saying(#""actor":"admin (certificate phone-7.example.com)""#).isEmpty)
+    }
+
+    @Test("Metrics and status tell of handshakes and of the certificate's end")
+    func metrics() throws {
+        let trial = try SecureTrial()
+        for _ in 0..<3 { #expect(try trial.get("/healthz").status == 200) }
+        let page = try trial.get("/metrics").text
+        let certificate = try #require(trial.watch.status.certificates.first)
+        let labels = #"{listener="admin",file="\#(certificate.file)"}"#
+        for line in [
+            #"sluice_http_tls_handshakes_total{listener="admin"} 4"#,
+            #"sluice_http_tls_handshakes_total{listener="devices"} 0"#,
+            #"sluice_http_tls_failures_total{listener="admin"} 0"#,
+            "sluice_tls_certificate_expiry_timestamp_seconds\(labels) \(certificate.expires.seconds)",
+            "sluice_tls_certificate_expiring\(labels) 0",
+            #"sluice_tls_renewal_failing{listener="admin"} 0"#,
+        ] {
+            #expect(page.contains(line + "\n"), "\(line)")
+        }
+        let status = try trial.get("/admin/status").text
+        #expect(status.contains(#""names":["localhost","127.0.0.1"]"#), "\(status)")
+    }
+
+    @Test("A start beyond loopback without TLS is warned of, with TLS it is not")
+    func exposed() throws {
+        let warning = "tokens travel there in the open"
+        let secure = try SecureTrial { $0.admin.listen = ListenAddress(host: "0.0.0.0", port: 0) }
+        #expect(secure.saying(warning).isEmpty)
+        let open = try SecureTrial {
+            $0.admin.listen = ListenAddress(host: "0.0.0.0", port: 0)
+            $0.admin.tls = nil
+        }
+        #expect(open.saying(warning).count == 1)
+        let local = try SecureTrial { $0.admin.tls = nil }
+        #expect(local.saying(warning).isEmpty)
+    }
+
+    @Test("A gateway does not start with files that it cannot serve")
+    func unusable() throws {
+        let error = #expect(throws: StartProblem.self) {
+            _ = try SecureTrial { $0.admin.tls?.certificates[0].keyFile = "/nowhere" }
+        }
+        #expect(error?.description.contains("/nowhere cannot be read") == true)
+    }
+}

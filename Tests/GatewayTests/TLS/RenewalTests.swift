@@ -1,0 +1,113 @@
+import Net
+import System
+import TestTLS
+import Testing
+
+@testable import Gateway
+
+/// Certificates that are replaced under a gateway that runs.
+@Suite(.timeLimit(.minutes(1))) struct RenewalTests {
+    private static let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
+    private static let made = TestCertificates.shared
+
+    @Test("Files that are swapped by a link are noticed, and connections that are open go on")
+    func renewal() throws {
+        let trial = try SecureTrial("exact")
+        let old = try trial.admin().opened(saying: Self.get)
+        #expect(old.hears("ok\n"))
+        trial.watch.look()
+        #expect(trial.saying("certificates are renewed").isEmpty)
+        trial.install("wildcard")
+        #expect(trial.watch.status.certificates.map(\.names) == [["api.example.com"]])
+        trial.watch.look()
+        #expect(trial.watch.status.certificates.map(\.names) == [["*.example.com"]])
+        #expect(trial.saying("certificates are renewed").count == 1)
+        old.say(Array(Self.get.replacing("/healthz", with: "/readyz").utf8))
+        #expect(old.hears(#""ready":true"#))
+        let new = try trial.admin().opened(saying: "")
+        #expect(try #require(new.tls).shows("web.example.com"))
+        #expect(try !#require(old.tls).shows("web.example.com"))
+    }
+
+    @Test("Files that cannot be served leave those that are, and are told of until they can")
+    func failure() throws {
+        let trial = try SecureTrial("exact")
+        trial.install("wildcard", key: "exact")
+        trial.watch.look()
+        // A pair may be caught in the middle.
+        #expect(trial.saying("cannot be renewed").isEmpty)
+        #expect(trial.watch.status.problem != nil)
+        for _ in 0..<3 { trial.watch.look() }
+        let told = trial.saying("cannot be renewed")
+        #expect(told.count == 1)
+        #expect(told.first?.contains("does not belong to the first certificate") == true, "\(told)")
+        let page = try trial.get("/metrics").text
+        #expect(page.contains(#"sluice_tls_renewal_failing{listener="admin"} 1"#))
+        let text = try trial.admin().get(
+            "/admin/status",
+            ["authorization": "Bearer \(TryOut.token)", "accept": "text/plain"]
+        ).text
+        #expect(text.contains("certificate  admin: cannot be renewed: "), "\(text)")
+        #expect(trial.watch.status.certificates.map(\.names) == [["api.example.com"]])
+        trial.install("wildcard")
+        trial.watch.look()
+        #expect(trial.watch.status.problem == nil)
+        #expect(trial.watch.status.certificates.map(\.names) == [["*.example.com"]])
+    }
+
+    @Test("Once a day tickets get other keys, though no file has changed")
+    func tickets() throws {
+        let trial = try SecureTrial()
+        func visit(_ session: OpaquePointer?) throws -> ClientTLS {
+            var client = trial.admin()
+            client.tls?.session = session
+            let connection = try client.opened(saying: Self.get)
+            #expect(connection.hears("ok\n"))
+            return try #require(connection.tls)
+        }
+        let first = try visit(nil)
+        trial.watch.look()
+        #expect(try visit(first.session).isResumed)
+        trial.watch.look(.now + .seconds(86_401))
+        #expect(try !visit(first.session).isResumed)
+        #expect(trial.saying("certificates are renewed").isEmpty)
+    }
+
+    @Test("A reload takes other files, and refuses those that it cannot serve with all the rest")
+    func reload() throws {
+        let trial = try SecureTrial("exact")
+        let before = trial.gateway.configuration.withLock { $0 }
+        var wrong = before
+        wrong.admin.tls?.certificates = [
+            .init(chainFile: Self.made.certificate("server"), keyFile: Self.made.key("exact"))
+        ]
+        wrong.drainTimeout = .seconds(77)
+        trial.gateway.reload(wrong)
+        #expect(trial.saying("the new configuration is refused").count == 1)
+        #expect(trial.gateway.configuration.withLock { $0 } == before)
+        #expect(trial.watch.status.certificates.map(\.names) == [["api.example.com"]])
+        var right = before
+        right.admin.tls?.certificates = [Self.made.files("server")]
+        right.admin.tls?.clientCertificates = .required(
+            authorities: Self.made.certificate("authority")
+        )
+        trial.gateway.reload(right)
+        #expect(trial.saying(#""changed":"admin.tls""#).count == 1)
+        #expect(throws: (any Error).self) { try trial.get("/healthz") }
+        #expect(try trial.get("/healthz", "client").status == 200)
+        // From here on these are the files that are looked at.
+        trial.install("wildcard")
+        trial.watch.look()
+        #expect(trial.watch.status.certificates.map(\.names) == [["localhost", "127.0.0.1"]])
+    }
+
+    @Test("TLS that comes or goes waits for a restart, and the listener stays as it is")
+    func onAndOff() throws {
+        let trial = try SecureTrial()
+        var changed = trial.gateway.configuration.withLock { $0 }
+        changed.admin.tls = nil
+        trial.gateway.reload(changed)
+        #expect(trial.saying(#""keys":"admin.tls""#).count == 1)
+        #expect(try trial.get("/healthz").status == 200)
+    }
+}
