@@ -2,34 +2,64 @@ import Glibc
 import Logs
 import System
 
-/// The decoder alone, on one thread and with the rules of a gateway.
+/// The decoders alone, on one thread and with the rules of a gateway: JSON, and the same logs as an SDK
+/// sends them to SLS.
 func runDecode(bodies: String, seconds: Double) {
-    let files = readBodies(bodies)
-    let decoder = JSONLogDecoder()
+    let files = readBodies(bodies).map { UnsafeRawBufferPointer(rebasing: $0[..<($0.count - 64)]) }
+    let json = JSONLogDecoder()
+    func read(_ file: UnsafeRawBufferPointer) -> EncodedLogs {
+        let rules = LogRules(times: .sls)
+        guard let logs = try? json.decodePlain(file, BatchTiming(arrival: .now), rules) else {
+            fatalError("a body is not readable")
+        }
+        return logs.sound
+    }
+    let putLogs = PutLogsDecoder()
+    let trailer = GroupTrailer(topic: "app", source: "10.0.0.1", tags: [("env", "prod")])
+    let groups = files.map { file in
+        let group = read(file).bytes + trailer.bytes
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: group.count, alignment: 1)
+        copy.copyBytes(from: group)
+        return UnsafeRawBufferPointer(copy)
+    }
+    measure("decode", files, seconds) { read($0).count }
+    measure("decode_putlogs", groups, seconds) { group in
+        let rules = LogRules(times: .sls)
+        guard let logs = try? putLogs.decode(group, BatchTiming(arrival: .now), rules) else {
+            fatalError("a group is not readable")
+        }
+        return logs.logs.sound.count
+    }
+}
+
+private func measure(
+    _ name: String,
+    _ bodies: [UnsafeRawBufferPointer],
+    _ seconds: Double,
+    _ decode: (UnsafeRawBufferPointer) -> Int
+) {
     var logs = 0
     var bytes = 0
     var next = 0
+    let start = processorSeconds()
     let end = Moment.now + .milliseconds(Int64(seconds * 1000))
     while Moment.now < end {
         for _ in 0..<64 {
-            let file = files[next % files.count]
+            let body = bodies[next % bodies.count]
             next += 1
-            guard
-                let batch = try? decoder.decodePlain(
-                    UnsafeRawBufferPointer(rebasing: file[..<(file.count - 64)]),
-                    BatchTiming(arrival: .now),
-                    LogRules(times: .sls)
-                ).sound
-            else { fatalError("a body is not readable") }
-            logs += batch.count
-            bytes += file.count - 64
+            logs += decode(body)
+            bytes += body.count
         }
     }
+    let processor = processorSeconds() - start
+    print(
+        "\(name)_logs_per_cpu_second=\(Int(Double(logs) / processor))",
+        "\(name)_bytes_per_cpu_second=\(Int(Double(bytes) / processor))"
+    )
+}
+
+private func processorSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    let processor = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    print(
-        "decode_logs_per_cpu_second=\(Int(Double(logs) / processor))",
-        "decode_bytes_per_cpu_second=\(Int(Double(bytes) / processor))"
-    )
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }

@@ -9,6 +9,8 @@ package struct LogLimits: Sendable, Equatable {
     package var depth = 64
     /// Logs in one body. SLS has no number any more; its Python SDK stops at 512,000.
     package var logs = 1 << 19
+    /// Packages of one body, where a body has such.
+    package var packages = 1024
     package var topicBytes = 128
     package var sourceBytes = 128
     /// Tags of one request, and their bytes: they are kept with every packet of their stream.

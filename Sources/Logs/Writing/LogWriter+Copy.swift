@@ -1,0 +1,119 @@
+extension LogWriter {
+    /// Copies the content of a log that came as protobuf, when it is what this writer would have
+    /// written. False when it is not, and has to be written field by field; nothing is written then.
+    ///
+    /// One look at the copy tells: the time first, in five bytes and believed, then fields with nothing
+    /// but a name and a value, none of them empty, reserved, too long, repeated or no text, then
+    /// perhaps the nanoseconds. All encoders in use write so. A clock that is off makes all logs
+    /// different.
+    @inline(__always)
+    mutating func copy(log: UnsafeRawBufferPointer) -> Bool {
+        guard skew == .none, log.count > Varint.timeSize, log.count < 1 << 28,
+            let source = log.baseAddress
+        else { return false }
+        makeRoom(forBytes: log.count)
+        names.startLog()
+        let start = memory.start + length
+        start.pointee = GroupTag.logs
+        let body = Varint.write(log.count, to: start + 1)
+        UnsafeMutableRawPointer(body).copyMemory(from: source, byteCount: log.count)
+        let end = body + log.count
+        guard isTimeBelieved(body), areFieldsAsWritten(body + 1 + Varint.timeSize, end),
+            !names.hasReplaced
+        else { return false }
+        length = end - memory.start
+        logCount += 1
+        return true
+    }
+
+    @inline(__always)
+    private func isTimeBelieved(_ place: UnsafeMutablePointer<UInt8>) -> Bool {
+        guard place[0] == LogTag.time, place[1] & place[2] & place[3] & place[4] >= 0x80,
+            place[5] < 0x10
+        else { return false }
+        guard let believedTimes else { return true }
+        let low = UInt32(place[1] & 0x7F) | UInt32(place[2] & 0x7F) << 7
+        let middle = UInt32(place[3] & 0x7F) << 14 | UInt32(place[4] & 0x7F) << 21
+        return believedTimes.contains(low | middle | UInt32(place[5]) << 28)
+    }
+
+    /// Bytes behind the end are read, within the slack, and never believed.
+    @inline(__always)
+    private mutating func areFieldsAsWritten(
+        _ first: UnsafeMutablePointer<UInt8>,
+        _ end: UnsafeMutablePointer<UInt8>
+    ) -> Bool {
+        let (keyMax, valueMax) = (min(limits.keyBytes, 0x7F), limits.valueBytes)
+        var place = first
+        while place < end, place.pointee == LogTag.contents {
+            let field = place
+            place += 1
+            let size = Self.length(&place)
+            guard size >= 5, size <= end - place else { return false }
+            let fieldEnd = place + size
+            let keyCount = Int(place[1])
+            let key = place + 2
+            guard place[0] == PairTag.key, keyCount > 0, keyCount <= keyMax,
+                keyCount <= size - 4, key[keyCount] == PairTag.value
+            else { return false }
+            place = key + keyCount + 1
+            let valueCount = Self.length(&place)
+            guard valueCount >= 0, valueCount == fieldEnd - place, valueCount <= valueMax,
+                Self.isText(key, keyCount), Self.isText(place, valueCount)
+            else { return false }
+            if key[0] == UInt8(ascii: "_"),
+                ReservedKey(UnsafeBufferPointer(start: key, count: keyCount)) != nil
+            {
+                return false
+            }
+            names.add(key, keyCount, content: field - memory.start, in: memory.start)
+            place = fieldEnd
+        }
+        return place == end || areNanoseconds(place, end)
+    }
+
+    private func areNanoseconds(
+        _ place: UnsafeMutablePointer<UInt8>,
+        _ end: UnsafeMutablePointer<UInt8>
+    ) -> Bool {
+        guard end - place == 5, place.pointee == LogTag.nanoseconds else { return false }
+        let number = UnsafeRawPointer(place + 1).loadUnaligned(as: UInt32.self)
+        return UInt32(littleEndian: number) < 1_000_000_000
+    }
+
+    /// A length of four bytes at most; -1 when it has more, or more than it needs.
+    @inline(__always)
+    private static func length(_ place: inout UnsafeMutablePointer<UInt8>) -> Int {
+        let first = Int(place[0])
+        place += 1
+        if first < 0x80 { return first }
+        var value = first & 0x7F
+        var shift = 7
+        while shift < 28 {
+            let byte = Int(place.pointee)
+            place += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80 { return byte == 0 ? -1 : value }
+            shift += 7
+        }
+        return -1
+    }
+
+    /// Whether the bytes are UTF-8. Reads up to seven bytes behind them.
+    @inline(__always)
+    private static func isText(_ start: UnsafeMutablePointer<UInt8>, _ count: Int) -> Bool {
+        let raw = UnsafeRawPointer(start)
+        var bits: UInt64 = 0
+        var offset = 0
+        while offset + 8 <= count {
+            bits |= raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            offset += 8
+        }
+        if offset < count {
+            let last = raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            bits |= UInt64(littleEndian: last) << UInt64(64 - 8 * (count - offset))
+        }
+        if bits & 0x8080_8080_8080_8080 == 0 { return true }
+        return UnsafeBufferPointer(start: start, count: count).isUTF8
+    }
+}
