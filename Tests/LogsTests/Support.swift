@@ -117,10 +117,12 @@ extension JSONLogDecoder {
 
     func tracking(
         _ body: String,
-        _ rules: LogRules = LogRules()
+        _ rules: LogRules = LogRules(),
+        timeParts: Bool = false
     ) throws(LogDecodingError) -> TrackedLogs {
         try padded(Array(body.utf8)) { body throws(LogDecodingError) in
-            try decodeTracking(body, BatchTiming(arrival: arrival), rules)
+            let timing = BatchTiming(arrival: arrival)
+            return try decodeTracking(body, timing, rules, timeParts: timeParts)
         }
     }
 }

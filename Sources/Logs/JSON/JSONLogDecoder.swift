@@ -37,14 +37,20 @@ package final class JSONLogDecoder {
     /// SLS itself ignores `__time__` here. A readable one is used; one that is not is kept as the
     /// field `__original_time__`, because the clients that send it were never told of a mistake.
     ///
+    /// PutLogs as JSON looks alike. There `__time_ns_part__`, the nanoseconds, completes `__time__`, which
+    /// `timeParts` asks for; one that is no such number stays a field.
+    ///
     /// The body must have 64 readable bytes after its end.
     package func decodeTracking(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
-        _ rules: LogRules = LogRules()
+        _ rules: LogRules = LogRules(),
+        timeParts: Bool = false
     ) throws(LogDecodingError) -> TrackedLogs {
         try decode(body, timing, rules, lenientTimes: true) { walk throws(JSONFault) in
-            try walk.trackingObject()
+            walk.takesTimeParts = timeParts
+            defer { walk.takesTimeParts = false }
+            return try walk.trackingObject()
         }
     }
 

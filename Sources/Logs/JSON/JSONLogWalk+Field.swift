@@ -61,6 +61,8 @@ extension JSONLogWalk {
         if field.reserved == .time {
             let position = Int(tokens[token])
             if try takeTime(field.value, valueCount, kind, at: position) { return }
+        } else if takesTimeParts, takeTimePart(of: field, valueCount) {
+            return
         }
         writer.close(field, valueBytes: valueCount)
     }

@@ -20,4 +20,17 @@ extension JSONLogWalk {
             )
         }
     }
+
+    private static let timePart = Array("__time_ns_part__".utf8)
+
+    /// Takes the value of `__time_ns_part__` for the nanoseconds of the log's time. False when it is
+    /// another field, or has no such value.
+    mutating func takeTimePart(of field: borrowing OpenField, _ valueCount: Int) -> Bool {
+        guard writer.name(of: field).elementsEqual(Self.timePart) else { return false }
+        let start = writer.memory.start + field.value
+        var digits = DigitReader(UnsafeBufferPointer(start: start, count: valueCount))
+        guard 1...9 ~= valueCount, let part = digits.number(valueCount) else { return false }
+        writer.take(nanoseconds: UInt32(part))
+        return true
+    }
 }

@@ -7,6 +7,8 @@ struct JSONLogWalk: ~Copyable {
     let limits: LogLimits
     /// Whether an unreadable time is kept as a field instead of being refused.
     var lenientTimes = false
+    /// Whether `__time_ns_part__` completes `__time__`.
+    var takesTimeParts = false
 
     private(set) var text: UnsafePointer<UInt8>
     private(set) var textCount = 0

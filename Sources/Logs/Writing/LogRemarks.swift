@@ -12,6 +12,8 @@ struct LogRemarks {
     /// Why it cannot be sent, when a field is.
     private(set) var fieldFault: LogFault?
     private(set) var isCorrected = false
+    /// What completes the log's own time.
+    private(set) var nanoseconds: UInt32?
     /// Where fields start whose name or value is too long.
     private(set) var oversized: [(what: Oversized, content: Int)] = []
     /// Where fields start that had bytes which were no text.
@@ -26,6 +28,11 @@ struct LogRemarks {
 
     mutating func setCorrected() {
         isCorrected = true
+        isEmpty = false
+    }
+
+    mutating func setNanoseconds(_ nanoseconds: UInt32) {
+        self.nanoseconds = nanoseconds
         isEmpty = false
     }
 

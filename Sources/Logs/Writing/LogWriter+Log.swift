@@ -20,6 +20,9 @@ extension LogWriter {
 
     @inline(never)
     private mutating func endSpecialLog() {
+        if let nanoseconds = remarks.nanoseconds, hasOwnTime {
+            time = LogTime(seconds: time.seconds, nanoseconds: nanoseconds)
+        }
         writeRemarks()
         if names.hasReplaced { dropReplaced(from: content + 1 + Varint.timeSize) }
         closeLog()

@@ -35,15 +35,15 @@ extension LogWriter {
         )
     }
 
+    func name(of field: borrowing OpenField) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: memory.start + field.key, count: field.keyCount)
+    }
+
     /// The value is written, too. A field that is not closed leaves nothing.
     mutating func close(_ field: consuming OpenField, valueBytes: Int) {
         var valueCount = valueBytes
         if let reserved = field.reserved {
-            let name = UnsafeBufferPointer(
-                start: memory.start + field.key,
-                count: field.keyCount
-            )
-            let stored = reserved.stored(name)
+            let stored = reserved.stored(name(of: field))
             field.key += field.keyCount - stored.count
             field.keyCount = stored.count
             _ = UnsafeMutableBufferPointer(start: memory.start + field.key, count: stored.count)
@@ -56,7 +56,7 @@ extension LogWriter {
             remarks.addOversized(.name, at: length)
         }
         write(
-            UnsafeBufferPointer(start: memory.start + field.key, count: field.keyCount),
+            name(of: field),
             UnsafeBufferPointer(start: memory.start + field.value, count: valueCount)
         )
     }

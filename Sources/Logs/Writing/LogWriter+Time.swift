@@ -10,6 +10,12 @@ extension LogWriter {
         return skew.corrected(time).map { takeTrue($0) } ?? takeImpossibleTime()
     }
 
+    /// The part below the second, for sources that bring it apart, in any order. It belongs to the log's
+    /// own time, and goes with that.
+    mutating func take(nanoseconds: UInt32) {
+        remarks.setNanoseconds(nanoseconds)
+    }
+
     /// A time that SLS cannot store. Always false: what the device said stays as a field.
     mutating func takeImpossibleTime() -> Bool {
         if rules.late != .rewrite { remarks.setLateness(.timeOutOfRange) }
