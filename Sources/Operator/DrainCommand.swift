@@ -16,35 +16,45 @@ package struct DrainCommand: Sendable {
     /// Tells how much is left whenever that changes; 0 when nothing is.
     package func run() -> CInt {
         let deadline = Moment.now + patience
-        var request = AdminRequest(.post, "/admin/drain", accept: accept)
-        var said = ""
+        var request = AdminRequest(.post, "/admin/drain", accept: "application/json")
+        var first: DrainProgress?
+        var last: DrainProgress?
         do throws(AdminClient.Unreachable) {
             while true {
                 let answer = try client.ask(request)
-                guard answer.isFine else {
-                    Terminal.complain(OperatorCommand.complaint(answer))
-                    return ExitCode.failed
+                guard answer.isFine else { return failed(OperatorCommand.complaint(answer)) }
+                guard let now = DrainProgress(answer.body) else {
+                    return failed("what was answered cannot be read: \(answer.text)")
                 }
-                let line = answer.text
-                if line != said { Terminal.say(bytes: answer.body) }
-                said = line
-                if line.contains(": 0 queued") || line.contains("\"queued\":0,") {
-                    return ExitCode.fine
+                guard now.isDraining else {
+                    return failed("somebody ended the drain; the gateway takes logs again")
                 }
+                if now != last { say(now, since: first ?? now, answer) }
+                first = first ?? now
+                last = now
+                if now.queued == 0 { return ExitCode.fine }
                 guard Moment.now < deadline else {
-                    Terminal.complain(
-                        "not everything is delivered yet; the gateway goes on, and takes no logs until: "
-                            + "sluice drain --end"
+                    return failed(
+                        (now.whatHolds ?? "not everything is delivered yet; the gateway goes on")
+                            + "\nit takes no logs until: sluice drain --end"
                     )
-                    return ExitCode.failed
                 }
-                request = AdminRequest(.get, "/admin/drain", accept: accept)
+                request = AdminRequest(.get, "/admin/drain", accept: "application/json")
                 pause(.milliseconds(500))
             }
         } catch {
-            Terminal.complain(error.description)
-            return ExitCode.failed
+            return failed(error.description)
         }
+    }
+
+    private func say(_ now: DrainProgress, since first: DrainProgress, _ answer: AdminAnswer) {
+        let isForPeople = accept == "text/plain"
+        Terminal.say(bytes: isForPeople ? Array("\(now.line(since: first))\n".utf8) : answer.body)
+    }
+
+    private func failed(_ reason: String) -> CInt {
+        Terminal.complain(reason)
+        return ExitCode.failed
     }
 
     private func pause(_ time: Duration) {

@@ -1,0 +1,57 @@
+import SLS
+
+/// How far a gateway is that takes no more logs and sends what it has: `/admin/drain` read.
+struct DrainProgress: Equatable {
+    var isDraining = false
+    /// Logs.
+    var queued = 0
+    /// Of these, those of destinations that an operator paused.
+    var held = 0
+    var dead = 0
+
+    init?(_ body: [UInt8]) {
+        var json = JSONReader(body)
+        var isQueuedKnown = false
+        guard json.take("{") else { return nil }
+        repeat {
+            guard let name = json.string(), json.take(":") else { return nil }
+            switch name {
+            case "draining":
+                guard let word = json.literal(), word == "true" || word == "false" else {
+                    return nil
+                }
+                isDraining = word == "true"
+            case "queued":
+                guard let count = json.wholeNumber() else { return nil }
+                queued = count
+                isQueuedKnown = true
+            case "held":
+                guard let count = json.wholeNumber() else { return nil }
+                held = count
+            case "dead":
+                guard let count = json.wholeNumber() else { return nil }
+                dead = count
+            default: guard json.skipValue() else { return nil }
+            }
+        } while json.take(",")
+        guard json.take("}"), json.isAtEnd, isQueuedKnown else { return nil }
+    }
+
+    /// "draining: 3800 queued, 1200 of 5000 gone (24%), 20 of paused destinations, 1 dead letter"
+    func line(since first: DrainProgress) -> String {
+        var parts = ["\(queued) queued"]
+        let gone = first.queued - queued
+        if gone > 0 {
+            parts.append("\(gone) of \(first.queued) gone (\(gone * 100 / first.queued)%)")
+        }
+        if held > 0 { parts.append("\(held) of paused destinations") }
+        if dead > 0 { parts.append("\(dead) dead letter\(dead == 1 ? "" : "s")") }
+        return "draining: " + parts.joined(separator: ", ")
+    }
+
+    /// Why waiting longer may not help, with the remedy.
+    var whatHolds: String? {
+        guard held > 0, held == queued else { return nil }
+        return "what is left is of paused destinations; let them send: sluice resume --all"
+    }
+}
