@@ -8,7 +8,7 @@ import System
 ///
 /// - fill: stores so many MiB in so many streams, in batches of so many logs, and closes; kill ends without
 ///   closing.
-/// - open: opens and closes.
+/// - open: opens, lists streams, and closes.
 /// - drain: opens, delivers everything to nobody while one writer goes on, and closes.
 func runBacklog(_ mode: String, directory: String, _ numbers: [Int]) {
     guard numbers.count == 3, ["fill", "kill", "open", "drain"].contains(mode) else { exit(2) }
@@ -20,7 +20,7 @@ func runBacklog(_ mode: String, directory: String, _ numbers: [Int]) {
     case "drain":
         backlog.drain(store)
     case "open":
-        break
+        for count in [20, StreamWish.countMax] { backlog.list(store, count) }
     default:
         backlog.fill(store, until: numbers[0] << 20)
         print("fill_seconds=\(seconds(since: began))", store.shown, used())
@@ -82,6 +82,21 @@ private struct Backlog {
         let writer = Writer(store, self)
         while store.status.bytes < bytes { writer.append(4096) }
         writer.wait()
+    }
+
+    /// How long the queue's thread is held up by somebody who looks at its streams.
+    func list(_ store: LogStore, _ count: Int) {
+        var wish = StreamWish()
+        wish.count = count
+        for order in StreamWish.Order.allCases {
+            wish.order = order
+            let wake = newWakeUp()
+            let began = Moment.now
+            store.list(wish) { _ in wake.signal() }
+            wake.wait()
+            let took = Moment.now - began
+            print("list_\(order)_\(count)_us=\(Int(took / .microseconds(1)))")
+        }
     }
 
     /// Asks for 64 packets at a time, reads each and acknowledges it, as delivery would with an endpoint

@@ -4,7 +4,7 @@ import Operator
 /// What `sluice` can be told to do.
 enum Command: String, CaseIterable {
     case serve, check, sandbox, status, destinations, pause, resume, flush, drain
-    case credentials, rotate
+    case credentials, rotate, queue
     case deadLetters = "dead-letters"
 
     init(named word: String) throws(UsageError) {
@@ -31,6 +31,7 @@ enum Command: String, CaseIterable {
         case .destinations, .credentials: reach
         case .pause, .resume, .flush: DestinationArguments.all
         case .drain: DrainArguments.options
+        case .queue: QueueArguments.options
         case .rotate: RotateArguments.options
         case .deadLetters: DeadLetterArguments.options
         case .sandbox: ["--listen": "ADDRESS", "--storage": "FILE"]
@@ -44,7 +45,7 @@ enum Command: String, CaseIterable {
         case .destinations: DestinationArguments.wordsMax
         case .pause, .resume, .flush, .rotate: 1
         case .credentials: 2
-        case .serve, .check, .sandbox, .status, .drain: 0
+        case .serve, .check, .sandbox, .status, .drain, .queue: 0
         }
     }
 
@@ -78,6 +79,8 @@ enum Command: String, CaseIterable {
                 )
             }
             return command.run(AdminRequest(.delete, "/admin/drain", accept: arguments.accept))
+        case .queue:
+            return OperatorCommand(arguments.inputs).run(QueueArguments.request(arguments))
         case .deadLetters:
             return OperatorCommand(arguments.inputs).run(try DeadLetterArguments.request(arguments))
         case .sandbox:

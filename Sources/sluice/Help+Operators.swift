@@ -75,4 +75,20 @@ extension Help {
 
         Exit code: 0 nothing is queued, 1 something is, or no gateway answers, 2 wrong usage.
         """
+
+    static let queue = """
+        Usage: sluice queue [OPTIONS]
+
+        Shows what waits in the queue: of each destination the streams, which are logs that share logstore, topic,
+        source and tags, those first that have waited longest.
+
+          --destination NAME      only this one
+          --streams N             so many of each destination, 20; at most 1000
+          --order ORDER           oldest, or largest: those first with the most bytes
+        \(reach)
+
+        \(token)
+
+        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
 }

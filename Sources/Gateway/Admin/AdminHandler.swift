@@ -110,7 +110,7 @@ final class AdminHandler: RequestHandler {
         case .tail:
             guard let holder else { return }
             TailDesk(tail: shared.steering.tail).follow(head, holder, unlabelled, label)
-        case .queue: responder.send(Response(json: shared.report.queueDocument))
+        case .queue: QueueDesk(steering: shared.steering).show(head, responder)
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
         case .drain:
             guard let holder else { return }

@@ -106,6 +106,7 @@ enum AdminRoute: Equatable {
         let page = ["destination", "logstore", "code", "after", "limit"]
         return switch self {
         case .audit: ["before", "after", "limit"]
+        case .queue: ["destination", "streams", "order"]
         case .tail: ["destination", "logstore", "topic", "tag", "field"]
         case .deadLetters, .deadLetterExport: page
         case .deadLetterReplay, .deadLetterPurge:

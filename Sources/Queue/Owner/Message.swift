@@ -14,6 +14,7 @@ enum Message: Sendable {
     case postpone(Int64)
     case letters(LetterRequest)
     case decision(DecisionRequest)
+    case list(StreamQuestion)
     case flush(String)
     case apply([String: DestinationRules], QueueBounds?)
     /// Delivery could not read this packet.

@@ -143,6 +143,7 @@ final class QueueDoor: Sendable {
                 append.answer(.refused(.stopping))
             case .letters(let request): request.refuse(.stopping)
             case .decision(let request): request.refuse(.queue(.stopping))
+            case .list(let question): question.answer(nil)
             default: continue
             }
         }

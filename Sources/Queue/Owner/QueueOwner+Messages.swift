@@ -26,6 +26,7 @@ extension QueueOwner {
                 if handed[number] != nil { departures.discards.append((number, reason)) }
             case .letters(let request): take(request)
             case .decision(let request): take(request)
+            case .list(let question): take(question)
             case .relane(let number): noteRelane(number)
             case .setAside(let number): store?.setAside(number)
             case .postpone(let number): postpone(number)

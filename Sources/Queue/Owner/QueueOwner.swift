@@ -44,6 +44,7 @@ final class QueueOwner {
     var departures = Departures()
     var letters = LetterWork()
     var decisions = DecisionWork()
+    var streamQuestions = Fifo<StreamQuestion>()
     /// As last found, so that each is said once.
     var imbalances: [Imbalance] = []
     var isStopping = false
@@ -96,6 +97,7 @@ final class QueueOwner {
             let hasNews = takeMessages()
             turn()
             if isStopping, appends.isEmpty { break }
+            listStreams()
             keepHouse(isQuiet: !hasNews)
             if !hasMore { wait() }
         }
@@ -104,7 +106,9 @@ final class QueueOwner {
 
     /// There is something to do without anybody asking.
     private var hasMore: Bool {
-        if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || departures.hasMore {
+        if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || !streamQuestions.isEmpty
+            || departures.hasMore
+        {
             return true
         }
         return store.map { $0.needsRoom || $0.isExpiring } ?? false
@@ -136,6 +140,7 @@ final class QueueOwner {
         door.stopReading()
         refuseLetters(.stopping)
         refuseDecisions(.stopping)
+        refuseStreams()
         do throws(SQLiteError) {
             try store?.database.connection.finish()
         } catch {

@@ -1,3 +1,5 @@
+import Queue
+
 extension OpenAPIDocument {
     /// What monitoring asks.
     static let watchingPaths = [
@@ -37,7 +39,32 @@ extension OpenAPIDocument {
             )
         ),
         document("/admin/status", "status", "Everything an operator asks first", "Status"),
-        json("/admin/queue", "queue", "What waits, and for how long", "QueueDocument"),
+        PathItem(
+            template: "/admin/queue",
+            operations: Operation.look(
+                Operation(
+                    id: "queue",
+                    says: "What waits, of whom, and for how long",
+                    parameters: [
+                        query("destination", .string, "only this one"),
+                        query(
+                            "streams",
+                            .integer(0...Int64(StreamWish.countMax)),
+                            "how many of each destination, 20; with 0 nobody waits for the queue's thread"
+                        ),
+                        query(
+                            "order",
+                            .choice(StreamWish.Order.allCases.map(\.rawValue)),
+                            "which of them: those with the oldest logs, or with the most bytes"
+                        ),
+                    ],
+                    answers: [
+                        .fine("now", "QueueDocument"),
+                        .refusal(404, "there is no such destination"),
+                    ]
+                )
+            )
+        ),
         json(
             "/admin/ledger",
             "ledger",

@@ -35,7 +35,10 @@ extension OpenAPIDocument {
             "DestinationQueue",
             .object(
                 [.init("queued_logs", .count)] + backlog + [
-                    .init("outlets", .array(of: .named("OutletQueue")))
+                    .init("outlets", .array(of: .named("OutletQueue"))),
+                    // Null where they were not asked for, or the queue cannot be looked at.
+                    .init("streams", .nullable(.array(of: .named("StreamQueue"), count: 0...1000))),
+                    .init("streams_more", .nullable(.count)),
                 ]
             )
         ),
@@ -46,7 +49,22 @@ extension OpenAPIDocument {
                 .init("packets", .count), oldest,
             ])
         ),
+        ("StreamQueue", stream),
     ]
+
+    private static let stream = Schema.object([
+        .init("logstore", .string), .init("topic", .string), .init("source", .string),
+        .init(
+            "tags",
+            .array(
+                of: .object([.init("key", .string), .init("value", .string)]),
+                count: 0...StreamNames.tagsMax
+            )
+        ),
+        .init("tags_more", .count), .init("queued_logs", .count),
+        // Before compression.
+        .init("raw_bytes", .count), .init("packets", .count), oldest,
+    ])
 
     private static let status = Schema.object([
         .init("version", .string), .init("time", .time), .init("uptime_seconds", .number),

@@ -1,0 +1,91 @@
+import HTTP
+import Queue
+
+/// Answers `GET /admin/queue`: what waits, of whom and for how long.
+struct QueueDesk {
+    let steering: Steering
+
+    func show(_ head: RequestHead, _ responder: Responder) {
+        do throws(Refusal) {
+            let wish = try StreamWish(head)
+            if let name = wish.destination {
+                let known = steering.reporter.report.destinations
+                guard known.contains(where: { $0.name == name }) else { throw .noDestination(name) }
+            }
+            let wantsText = head.wantsText
+            // Nobody waits for the queue's thread then, whatever it does.
+            guard wish.count > 0 else {
+                return responder.send(response(wish, nil, wantsText))
+            }
+            steering.store.list(wish) { listing in
+                // The queue's thread has others to serve than who reads this.
+                let isTaken = steering.helm.post {
+                    responder.send(response(wish, listing, wantsText))
+                }
+                if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
+            }
+        } catch {
+            responder.send(ErrorShape.plain.response(error))
+        }
+    }
+
+    private func response(
+        _ wish: StreamWish,
+        _ listing: StreamListing?,
+        _ wantsText: Bool
+    ) -> Response {
+        let view = QueueView(
+            report: steering.reporter.report,
+            destination: wish.destination,
+            listing: listing
+        )
+        return wantsText ? Response(text: view.text) : Response(json: view.document)
+    }
+}
+
+extension StreamWish {
+    private static let known =
+        "known here: destination, streams (0 to 1000), order (oldest, largest)"
+
+    init(_ head: RequestHead) throws(Refusal) {
+        func problem(_ reason: String) -> Refusal {
+            Refusal(400, "ParameterInvalid", "\(reason); \(Self.known)")
+        }
+        self.init()
+        guard let pairs = head.queryPairs else { throw problem("the query cannot be read") }
+        for (name, value) in pairs {
+            switch name {
+            case "destination": destination = value
+            case "streams":
+                guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                    let number = Int(value), number <= Self.countMax
+                else { throw problem("streams cannot be \(clipped(value))") }
+                count = number
+            case "order":
+                guard let order = Order(rawValue: value) else {
+                    throw problem("order cannot be \(clipped(value))")
+                }
+                self.order = order
+            default: throw problem("\(clipped(name)) means nothing here")
+            }
+        }
+    }
+}
+
+/// What is shown of the queue.
+struct QueueView {
+    let report: GatewayReport
+    /// Nil for all.
+    let destination: String?
+    /// Nil when streams were not asked for, or could not be looked at.
+    let listing: StreamListing?
+
+    var destinations: [GatewayReport.Destination] {
+        report.destinations.filter { destination ?? $0.name == $0.name }
+    }
+
+    /// Nil as the listing is; without any where nothing waits.
+    func streams(of destination: String) -> StreamListing.Destination? {
+        listing.map { $0.destinations[destination] ?? StreamListing.Destination() }
+    }
+}

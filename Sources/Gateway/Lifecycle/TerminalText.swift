@@ -1,0 +1,42 @@
+/// Texts that strangers chose, as they may stand on an operator's terminal: on one line, without what would steer the
+/// terminal or turn the order of the letters round.
+package enum TerminalText {
+    /// As it is where that is clear, else in quotes. What is longer is cut.
+    package static func shown(_ text: String, scalarsMax: Int = 200) -> String {
+        let scalars = text.unicodeScalars
+        let end = scalars.index(
+            scalars.startIndex,
+            offsetBy: scalarsMax,
+            limitedBy: scalars.endIndex
+        )
+        let part = scalars[..<(end ?? scalars.endIndex)]
+        let rest = part.endIndex < scalars.endIndex ? "…" : ""
+        guard part.isEmpty || part.contains(where: wantsQuotes) else { return String(part) + rest }
+        return "\"" + part.map(escaped).joined() + rest + "\""
+    }
+
+    private static func wantsQuotes(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == " " || scalar == "\"" || scalar == "=" || scalar == "\\" || steers(scalar)
+    }
+
+    /// Controls, line separators, and marks that nobody sees; of these the joiners of letters and emoji may stay.
+    private static func steers(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        case .format: scalar != "\u{200C}" && scalar != "\u{200D}"
+        default: false
+        }
+    }
+
+    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\"": "\\\""
+        case "\\": "\\\\"
+        case "\n": "\\n"
+        case "\r": "\\r"
+        case "\t": "\\t"
+        case _ where steers(scalar): "\\u{\(String(scalar.value, radix: 16))}"
+        default: String(scalar)
+        }
+    }
+}

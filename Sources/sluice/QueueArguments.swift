@@ -1,0 +1,16 @@
+import Operator
+
+/// `sluice queue …`. What a number or an order may be the gateway knows.
+enum QueueArguments {
+    static let options: KeyValuePairs<String, String?> = [
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--destination": "NAME", "--streams": "N", "--order": "ORDER",
+    ]
+
+    static func request(_ arguments: Arguments) -> AdminRequest {
+        let query = ["destination", "streams", "order"].compactMap { name in
+            arguments.values["--\(name)"].map { (name: name, value: $0) }
+        }
+        return AdminRequest(.get, "/admin/queue", query: query, accept: arguments.accept)
+    }
+}
