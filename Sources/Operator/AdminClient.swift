@@ -9,6 +9,10 @@ package struct AdminClient: Sendable {
     /// No answer at all, in one sentence with the remedy.
     package struct Unreachable: Error, Equatable, CustomStringConvertible {
         package let description: String
+
+        static let noCurl = Unreachable(
+            description: "libcurl does not start; is the machine out of memory?"
+        )
     }
 
     private let access: AdminAccess
@@ -21,33 +25,15 @@ package struct AdminClient: Sendable {
 
     package func ask(_ request: AdminRequest) throws(Unreachable) -> AdminAnswer {
         guard sluice_curl_initialize() == CURLE_OK, let easy = curl_easy_init() else {
-            throw Unreachable(description: "libcurl does not start; is the machine out of memory?")
+            throw .noCurl
         }
-        defer { curl_easy_cleanup(easy) }
-        // A request whose body is none is sent as one of length nothing.
-        let url = "\(access.tls == nil ? "http" : "https")://\(access.address)\(request.target)"
-        sluice_curl_set_text(easy, CURLOPT_URL, url)
-        if let tls = access.tls { try secure(easy, tls) }
-        sluice_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue)
-        sluice_curl_set_text(easy, CURLOPT_PROXY, "")
-        sluice_curl_set_number(easy, CURLOPT_NOSIGNAL, 1)
-        sluice_curl_set_number(easy, CURLOPT_CONNECTTIMEOUT, 5)
+        let details = ErrorDetails(easy)
+        defer { withExtendedLifetime(details) { curl_easy_cleanup(easy) } }
+        let fields = try prepare(easy, request)
+        defer { curl_slist_free_all(fields) }
         sluice_curl_set_number(easy, CURLOPT_TIMEOUT_MS, Int(patience / .milliseconds(1)))
 
-        var lines = ["Accept: \(request.accept)", "Expect:"]
-        if let token = access.token { lines.append("Authorization: Bearer \(token.revealed)") }
-        if request.body != nil { lines.append("Content-Type: application/json") }
-        var fields: UnsafeMutablePointer<curl_slist>?
-        for line in lines { fields = curl_slist_append(fields, line) }
-        defer { curl_slist_free_all(fields) }
-        sluice_curl_set_list(easy, CURLOPT_HTTPHEADER, fields)
-
-        // curl's own words, where its code alone says too little.
-        let details = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-        details.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        defer { details.deallocate() }
-        sluice_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, details)
-
+        // A request whose body is none is sent as one of length nothing.
         let body = request.body ?? []
         let (code, answer) = body.withUnsafeBytes { bytes in
             if request.method != .get {
@@ -60,17 +46,47 @@ package struct AdminClient: Sendable {
             if code == CURLE_OPERATION_TIMEDOUT, wasSent(easy) {
                 throw Unreachable(description: tooLate(request))
             }
-            var verdict = 0
-            sluice_curl_get_number(easy, CURLINFO_SSL_VERIFYRESULT, &verdict)
-            let failure = ConnectionFailure(
-                code: code,
-                details: String(cString: details),
-                verdict: verdict,
-                access: access
-            )
-            throw Unreachable(description: failure.description)
+            throw unreachable(easy, code, details)
         }
         return answer
+    }
+
+    /// Says where, what and as whom; the fields are the caller's to free when the transfer is over.
+    func prepare(
+        _ easy: UnsafeMutableRawPointer,
+        _ request: AdminRequest
+    ) throws(Unreachable) -> UnsafeMutablePointer<curl_slist>? {
+        let url = "\(access.tls == nil ? "http" : "https")://\(access.address)\(request.target)"
+        sluice_curl_set_text(easy, CURLOPT_URL, url)
+        if let tls = access.tls { try secure(easy, tls) }
+        sluice_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+        sluice_curl_set_text(easy, CURLOPT_PROXY, "")
+        sluice_curl_set_number(easy, CURLOPT_NOSIGNAL, 1)
+        sluice_curl_set_number(easy, CURLOPT_CONNECTTIMEOUT, 5)
+
+        var lines = ["Accept: \(request.accept)", "Expect:"]
+        if let token = access.token { lines.append("Authorization: Bearer \(token.revealed)") }
+        if request.body != nil { lines.append("Content-Type: application/json") }
+        var fields: UnsafeMutablePointer<curl_slist>?
+        for line in lines { fields = curl_slist_append(fields, line) }
+        sluice_curl_set_list(easy, CURLOPT_HTTPHEADER, fields)
+        return fields
+    }
+
+    func unreachable(
+        _ easy: UnsafeMutableRawPointer,
+        _ code: CURLcode,
+        _ details: ErrorDetails
+    ) -> Unreachable {
+        var verdict = 0
+        sluice_curl_get_number(easy, CURLINFO_SSL_VERIFYRESULT, &verdict)
+        let failure = ConnectionFailure(
+            code: code,
+            details: details.text,
+            verdict: verdict,
+            access: access
+        )
+        return Unreachable(description: failure.description)
     }
 
     private func secure(
@@ -161,6 +177,21 @@ package struct AdminClient: Sendable {
         sluice_curl_get_number(easy, CURLINFO_RESPONSE_CODE, &collected.answer.status)
         return (code, collected.answer)
     }
+}
+
+/// curl's own words, where its code alone says too little. Must live as long as the handle.
+final class ErrorDetails {
+    private let place: UnsafeMutablePointer<CChar>
+
+    init(_ easy: UnsafeMutableRawPointer) {
+        place = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        place.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        sluice_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, place)
+    }
+
+    deinit { place.deallocate() }
+
+    var text: String { String(cString: place) }
 }
 
 /// Where a body of length nothing starts.

@@ -1,6 +1,8 @@
 /// The options that follow a command, read against those it has.
 struct Arguments {
     private(set) var values: [String: String] = [:]
+    /// Of options that may be given several times, which have a … behind their value in the help.
+    private(set) var lists: [String: [String]] = [:]
     private(set) var flags: Set<String> = []
     /// What stands without dashes, for commands that want something so.
     private(set) var words: [String] = []
@@ -42,7 +44,11 @@ struct Arguments {
             flags.remove(name)
             guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst(), !value.isEmpty
             else { throw UsageError("\(name) needs a value: \(name) \(placeholder)", hint: hint) }
-            values[name] = value
+            if placeholder.hasSuffix("…") {
+                lists[name, default: []].append(value)
+            } else {
+                values[name] = value
+            }
         }
     }
 }

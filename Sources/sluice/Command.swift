@@ -4,7 +4,7 @@ import Operator
 /// What `sluice` can be told to do.
 enum Command: String, CaseIterable {
     case serve, check, sandbox, status, destinations, pause, resume, flush, drain
-    case credentials, rotate, queue
+    case credentials, rotate, tail, queue
     case deadLetters = "dead-letters"
 
     init(named word: String) throws(UsageError) {
@@ -31,6 +31,7 @@ enum Command: String, CaseIterable {
         case .destinations, .credentials: reach
         case .pause, .resume, .flush: DestinationArguments.all
         case .drain: DrainArguments.options
+        case .tail: TailArguments.options
         case .queue: QueueArguments.options
         case .rotate: RotateArguments.options
         case .deadLetters: DeadLetterArguments.options
@@ -45,7 +46,7 @@ enum Command: String, CaseIterable {
         case .destinations: DestinationArguments.wordsMax
         case .pause, .resume, .flush, .rotate: 1
         case .credentials: 2
-        case .serve, .check, .sandbox, .status, .drain, .queue: 0
+        case .serve, .check, .sandbox, .status, .drain, .tail, .queue: 0
         }
     }
 
@@ -79,6 +80,13 @@ enum Command: String, CaseIterable {
                 )
             }
             return command.run(AdminRequest(.delete, "/admin/drain", accept: arguments.accept))
+        case .tail:
+            var command = TailCommand(
+                arguments.inputs,
+                isJSON: arguments.flags.contains("--json"),
+                limit: try TailArguments.limit(arguments)
+            )
+            return command.run(TailArguments.request(arguments))
         case .queue:
             return OperatorCommand(arguments.inputs).run(QueueArguments.request(arguments))
         case .deadLetters:

@@ -76,6 +76,28 @@ extension Help {
         Exit code: 0 nothing is queued, 1 something is, or no gateway answers, 2 wrong usage.
         """
 
+    static let tail = """
+        Usage: sluice tail [FILTER] [OPTIONS]
+
+        Shows logs as the gateway accepts them, one a line, until it is interrupted. It never waits for who
+        reads slowly: what is not shown for that is counted on stderr. A gateway that restarts is waited for.
+
+          --destination NAME      FILTER: for this destination
+          --logstore NAME         FILTER: for this logstore
+          --topic TOPIC           FILTER: with this topic
+          --tag NAME[:VALUE]      FILTER: with this tag, with this value; with --field up to eight times
+          --field NAME[:VALUE]    FILTER: with this field, with this value
+          --limit N               end after so many logs
+        \(reach)
+                                  (whole logs, an object a line, as jq reads them)
+
+        Without --json long values are cut, and what would steer a terminal is written as \\u{1b}.
+
+        \(token)
+
+        Exit code: 0 fine, 1 no gateway answers or it refuses, 2 wrong usage or configuration.
+        """
+
     static let queue = """
         Usage: sluice queue [OPTIONS]
 

@@ -28,6 +28,7 @@ enum Help {
                         let a destination send nothing, go on, or send what waits for company
           drain         take no more logs and send what is there
           queue         what waits, of whom, and for how long
+          tail          show logs as they are accepted
           dead-letters  logs that SLS does not take: list, show, export, edit, replay, purge
 
         To see it work without an account: sluice serve --sandbox
@@ -50,6 +51,7 @@ enum Help {
         case .resume: pausing("resume", "Lets it send again.")
         case .flush: pausing("flush", "Lets everything that waits for company be sent as it is.")
         case .drain: drain
+        case .tail: tail
         case .queue: queue
         case .deadLetters: deadLetters
         }

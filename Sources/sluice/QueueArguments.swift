@@ -3,7 +3,8 @@ import Operator
 /// `sluice queue …`. What a number or an order may be the gateway knows.
 enum QueueArguments {
     static let options: KeyValuePairs<String, String?> = [
-        "--config": "FILE", "--admin-listen": "ADDRESS", "--data-dir": "DIR", "--json": nil,
+        "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",
+        "--admin-cert": "FILE", "--admin-key": "FILE", "--data-dir": "DIR", "--json": nil,
         "--destination": "NAME", "--streams": "N", "--order": "ORDER",
     ]
 

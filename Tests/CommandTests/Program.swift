@@ -56,15 +56,16 @@ final class Program {
         kill(process.processIdentifier, number)
     }
 
+    /// Waits for the end without reading what it still says; the exit code, or the signal as a negative number.
+    func ended() -> Int32 {
+        process.waitUntilExit()
+        let status = process.terminationStatus
+        return process.terminationReason == .exit ? status : -status
+    }
+
     /// Waits for the end.
     func finished() -> Outcome {
         let (output, errors) = (output.all(), errors.all())
-        process.waitUntilExit()
-        let status = process.terminationStatus
-        return Outcome(
-            exitCode: process.terminationReason == .exit ? status : -status,
-            output: output,
-            errors: errors
-        )
+        return Outcome(exitCode: ended(), output: output, errors: errors)
     }
 }

@@ -10,8 +10,9 @@ package enum Terminal {
         put(text + "\n", to: 2)
     }
 
-    /// As it is.
-    package static func say(bytes: [UInt8]) {
+    /// As it is. False when nobody reads it any more.
+    @discardableResult
+    package static func say(bytes: [UInt8]) -> Bool {
         put(bytes[...], to: 1)
     }
 
@@ -19,15 +20,17 @@ package enum Terminal {
         put(Array(text.utf8)[...], to: descriptor)
     }
 
-    private static func put(_ content: ArraySlice<UInt8>, to descriptor: CInt) {
+    @discardableResult
+    private static func put(_ content: ArraySlice<UInt8>, to descriptor: CInt) -> Bool {
         var bytes = content
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }
             // A closed pipe has nobody to tell.
-            guard written > 0 else { return }
+            guard written > 0 else { return false }
             bytes = bytes.dropFirst(written)
         }
+        return true
     }
 }
 

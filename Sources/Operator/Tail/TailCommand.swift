@@ -1,0 +1,71 @@
+package import Gateway
+import Glibc
+import System
+
+/// `sluice tail`: shows logs as a gateway accepts them, until it is interrupted, nobody reads it any more, or there
+/// were as many as wanted. A gateway that was there and goes away is waited for.
+package struct TailCommand {
+    private let inputs: ConfigurationInputs
+    private let display: TailDisplay
+    private var pause = Self.pauseMin
+    private var hasBegun = false
+
+    private static let pauseMin: Duration = .milliseconds(500)
+    private static let pauseMax: Duration = .seconds(15)
+
+    package init(_ inputs: ConfigurationInputs, isJSON: Bool, limit: Int?) {
+        self.inputs = inputs
+        display = TailDisplay(isJSON: isJSON, limit: limit)
+    }
+
+    package mutating func run(_ request: AdminRequest) -> CInt {
+        // A write that fails is how the end of a pipe is noticed.
+        signal(SIGPIPE, SIG_IGN)
+        while true {
+            do throws(ConfigurationProblems) {
+                // Anew each time: another gateway may have made itself another token.
+                let access = try AdminAccess.find(inputs)
+                if let code = follow(AdminClient(access), request) { return code }
+            } catch {
+                Terminal.complain(error.description)
+                return ExitCode.wrong
+            }
+            if StandardOutput.isGone(within: pause) { return ExitCode.fine }
+            pause = min(pause * 2, Self.pauseMax)
+        }
+    }
+
+    /// Nil when it is to be tried again.
+    private mutating func follow(_ client: AdminClient, _ request: AdminRequest) -> CInt? {
+        display.begin()
+        var isHere = false
+        let isBack = hasBegun
+        let end = client.follow(request) { [display] piece in
+            if isBack, !isHere {
+                Terminal.complain("connected again; what came between is not shown")
+            }
+            isHere = true
+            return display.show(piece)
+        }
+        switch end {
+        case .left: return ExitCode.fine
+        case .over:
+            Terminal.complain("the gateway ended the stream; trying again until it is back")
+            hasBegun = true
+            pause = Self.pauseMin
+            return nil
+        case .unreachable(let problem):
+            guard !hasBegun else { return nil }
+            Terminal.complain(problem.description)
+            return ExitCode.failed
+        case .refused(let answer) where answer.isFine:
+            Terminal.complain("what answers there is no gateway; see --admin-listen")
+            return ExitCode.failed
+        case .refused(let answer):
+            // One that starts may still say that it is busy.
+            if hasBegun, answer.status >= 500 || answer.status == 429 { return nil }
+            Terminal.complain(OperatorCommand.complaint(answer))
+            return ExitCode.failed
+        }
+    }
+}

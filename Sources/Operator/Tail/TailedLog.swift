@@ -1,0 +1,101 @@
+import Gateway
+import SLS
+import System
+
+/// A log of the tail, read for a person.
+struct TailedLog: Equatable {
+    var destination = ""
+    var logstore = ""
+    var topic = ""
+    /// As it is written: seconds since 1970, with a fraction where there is one.
+    var time = ""
+    /// Source and tags stand behind the log's own, named as SLS names them.
+    var fields: [Field] = []
+    /// Fields that are too many to be shown.
+    var fieldsLeft = 0
+
+    struct Field: Equatable {
+        var name: String
+        var value: String
+    }
+
+    static let fieldsMax = 64
+
+    /// `{"destination":…,"logstore":…,"topic":…,"source":…,"tags":{…},"log":{"__time__":…,…}}`, in any order; nil when
+    /// it is no such thing.
+    init?(_ json: [UInt8]) {
+        var json = JSONReader(json)
+        guard json.take("{") else { return nil }
+        var source = ""
+        var tags: [Field] = []
+        repeat {
+            guard let name = json.string(), json.take(":") else { return nil }
+            switch name {
+            case "destination":
+                guard let text = json.string() else { return nil }
+                destination = text
+            case "logstore":
+                guard let text = json.string() else { return nil }
+                logstore = text
+            case "topic":
+                guard let text = json.string() else { return nil }
+                topic = text
+            case "source":
+                guard let text = json.string() else { return nil }
+                source = text
+            case "tags":
+                guard let pairs = Self.pairs(&json) else { return nil }
+                tags = pairs.map { Field(name: "__tag__:\($0.name)", value: $0.value) }
+            case "log":
+                guard let pairs = Self.pairs(&json) else { return nil }
+                fields = pairs
+            default: guard json.skipValue() else { return nil }
+            }
+        } while json.take(",")
+        guard json.take("}"), json.isAtEnd else { return nil }
+        // The log's own time comes first; a field may have any name.
+        if fields.first?.name == "__time__" { time = fields.removeFirst().value }
+        if !source.isEmpty { fields.append(Field(name: "__source__", value: source)) }
+        fields += tags
+        fieldsLeft = max(0, fields.count - Self.fieldsMax)
+        fields.removeLast(fieldsLeft)
+    }
+
+    /// The members of an object of texts.
+    private static func pairs(_ json: inout JSONReader) -> [Field]? {
+        guard json.take("{") else { return nil }
+        var pairs: [Field] = []
+        if json.take("}") { return pairs }
+        repeat {
+            guard let name = json.string(), json.take(":"), let value = json.string() else {
+                return nil
+            }
+            pairs.append(Field(name: name, value: value))
+        } while json.take(",")
+        return json.take("}") ? pairs : nil
+    }
+
+    /// "2026-11-21T17:20:00.000Z  app/app-log  night  level=error message="disk full""
+    var line: String {
+        let place = "\(TerminalText.shown(destination))/\(TerminalText.shown(logstore))"
+        var columns = [shownTime, place]
+        if !topic.isEmpty { columns.append(TerminalText.shown(topic)) }
+        var pairs = fields.map { "\(TerminalText.shown($0.name))=\(TerminalText.shown($0.value))" }
+        if fieldsLeft > 0 { pairs.append("… \(fieldsLeft) more fields") }
+        return (columns + [pairs.joined(separator: " ")]).joined(separator: "  ")
+    }
+
+    private var shownTime: String {
+        let parts = time.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first, let seconds = UInt32(first),
+            let nanoseconds = Self.nanoseconds(parts.dropFirst().first ?? "")
+        else { return TerminalText.shown(time) }
+        return WallTime(nanoseconds: Int64(seconds) * 1_000_000_000 + nanoseconds).rfc3339
+    }
+
+    private static func nanoseconds(_ fraction: Substring) -> Int64? {
+        guard fraction.utf8.count <= 9, fraction.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return Int64(fraction + String(repeating: "0", count: 9 - fraction.utf8.count))
+    }
+}

@@ -1,0 +1,92 @@
+import Testing
+
+@testable import Gateway
+@testable import Operator
+
+@Suite struct TailedLogTests {
+    private func read(_ json: String) -> String? {
+        TailedLog(Array(json.utf8))?.line
+    }
+
+    @Test("A log is one line: when, where, what")
+    func shown() {
+        #expect(
+            read(
+                #"{"destination":"app","logstore":"app-log","topic":"night","log":{"#
+                    + #""__time__":"1763745600.25","level":"error","message":"disk full","n":""}}"#
+            )
+                == #"2025-11-21T17:20:00.250Z  app/app-log  night  level=error message="disk full" n="""#
+        )
+        #expect(
+            read(
+                #"{"destination":"d","logstore":"l","topic":"t","source":"10.0.0.7","#
+                    + #""tags":{"env":"prod"},"log":{"__time__":"1","a":"1"}}"#
+            ) == "1970-01-01T00:00:01.000Z  d/l  t  a=1 __source__=10.0.0.7 __tag__:env=prod"
+        )
+        // In another order, with something new, and without a topic.
+        #expect(
+            read(
+                #" { "log" : {"__time__":"0"} , "new":[{}], "topic":"","logstore":"l","destination":"d"} "#
+            ) == "1970-01-01T00:00:00.000Z  d/l  "
+        )
+    }
+
+    @Test("A hostile log writes nothing to a terminal but a line of text")
+    func hostile() throws {
+        let fields =
+            #""a\u001b[2Jb":"\u001b]0;owned\u0007","c":"x\ny\r\u009b1m","d":"‮reversed","e":"q\"\\","f=g":"1""#
+        let line = try #require(
+            read(
+                #"{"destination":"d\u001b","logstore":"l","topic":"\u0000","log":{"__time__":"\u001b[1m",\#(fields)}}"#
+            )
+        )
+        #expect(
+            line.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
+        )
+        #expect(!line.unicodeScalars.contains("\u{202E}"))
+        #expect(
+            line
+                == #""\u{1b}[1m"  "d\u{1b}"/l  "\u{0}"  "a\u{1b}[2Jb"="\u{1b}]0;owned\u{7}" "#
+                + #"c="x\ny\r\u{9b}1m" d="\u{202e}reversed" e="q\"\\" "f=g"=1"#
+        )
+    }
+
+    @Test("Long values are cut, and of many fields the first are shown")
+    func long() {
+        let long = String(repeating: "x", count: 300)
+        #expect(TerminalText.shown(long) == String(repeating: "x", count: 200) + "…")
+        #expect(TerminalText.shown(String(long.prefix(200))) == String(long.prefix(200)))
+        // One letter may have any number of accents.
+        #expect(
+            TerminalText.shown("e" + String(repeating: "\u{301}", count: 5000)).utf8.count < 500
+        )
+        let fields = (0..<100).map { #""f\#($0)":"\#($0)""# }.joined(separator: ",")
+        let log = TailedLog(Array(#"{"log":{"__time__":"1",\#(fields)}}"#.utf8))
+        #expect(log?.fields.count == TailedLog.fieldsMax)
+        #expect(log?.line.hasSuffix("f63=63 … 36 more fields") == true)
+    }
+
+    @Test("What people write stays as it is", arguments: ["grün", "日志", "👩‍👩‍👧", "a:b/c-d_e.f", "🇩🇪"])
+    func plain(text: String) {
+        #expect(TerminalText.shown(text) == text)
+    }
+
+    @Test(
+        "A time that is none is shown as it is",
+        arguments: ["", "soon", "-1", "4294967296", "1.", "1.0000000001", "1.-2"]
+    )
+    func times(time: String) {
+        let line = read(#"{"log":{"__time__":"\#(time)"}}"#)
+        #expect(line?.hasPrefix(TerminalText.shown(time)) == true || time == "1.", "\(line ?? "")")
+    }
+
+    @Test(
+        "What is no log of a tail is none",
+        arguments: [
+            "", "{}", "[]", #"{"log":{"a":1}}"#, #"{"log":{}"#, #"{"log":{}} x"#, #"{"topic":1}"#,
+        ]
+    )
+    func others(text: String) {
+        #expect(TailedLog(Array(text.utf8)) == nil)
+    }
+}
