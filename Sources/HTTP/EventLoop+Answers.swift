@@ -57,8 +57,8 @@ extension EventLoop {
         port.budget.giveBack(connection.budgetBytes, of: connection.neighbourhood)
         connection.budgetBytes = 0
         connection.body = nil
-        connection.input.endBody()
         connection.input.dropUnread()
+        connection.input.endBody()
         connection.keepsAlive = false
         write(handler.answer(to: problem, head: connection.head), to: connection)
     }

@@ -44,13 +44,13 @@ extension EventLoop {
         connection.keepsAlive = parsed.keepsAlive
         switch handler.admit(parsed.head) {
         case .refuse(let response): refuse(parsed, with: response, connection)
-        case .accept(let bodyBytesMax):
+        case .accept(let bodyBytesMax, let isSecret):
             if let problem = judge(parsed, bodyBytesMax, connection) {
                 let response = handler.answer(to: problem, head: parsed.head)
                 refuse(parsed, with: response, connection)
                 return
             }
-            connection.input.beginBody()
+            connection.input.beginBody(isSecret: isSecret)
             begin(BodyReader(parsed.framing, bodyBytesMax, isDropped: false), connection)
             // RFC 9110 section 10.1.1: not needed when some of the body is here already.
             if parsed.expectsContinue, parsed.framing != .none, connection.input.unread.isEmpty {

@@ -1,3 +1,5 @@
+import Glibc
+
 /// What has come from one client and is not used up: the body so far, then bytes still to be read.
 ///
 /// The memory is the connection's own block, or the loop's scratch block, lent for one turn: most
@@ -13,6 +15,8 @@ struct InputWindow {
     var end = 0
     /// Whether the body is to be kept.
     var holdsBody = false
+    /// Whether the body's memory is wiped before others use it.
+    private(set) var isSecret = false
 
     var unread: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: block.map { $0.memory + start }, count: end - start)
@@ -50,13 +54,17 @@ struct InputWindow {
     }
 
     /// The body of the next request begins here.
-    mutating func beginBody() {
+    mutating func beginBody(isSecret: Bool = false) {
         holdsBody = true
+        self.isSecret = isSecret
         bodyStart = start
         bodyEnd = start
     }
 
     mutating func endBody() {
+        // Its coding may have left more behind it.
+        if let block { wipe(block, from: bodyStart, to: start) }
+        isSecret = false
         holdsBody = false
         if start == end { (start, end) = (0, 0) }
     }
@@ -89,6 +97,7 @@ struct InputWindow {
     }
 
     mutating func discard(to pool: inout BufferPool) {
+        if let block { wipe(block, from: liveStart, to: end) }
         if let block, !isLent { pool.giveBack(block) }
         self = InputWindow()
     }
@@ -105,6 +114,8 @@ struct InputWindow {
         guard let block else { return }
         let shift = liveStart
         target.memory.copyMemory(from: block.memory + shift, byteCount: liveCount)
+        let isSame = target.memory == block.memory
+        wipe(block, from: isSame ? max(liveCount, shift) : shift, to: end)
         self.block = target
         start -= shift
         end -= shift
@@ -114,5 +125,11 @@ struct InputWindow {
         } else {
             (bodyStart, bodyEnd) = (0, 0)
         }
+    }
+
+    /// Nothing, where there is no secret.
+    private func wipe(_ block: BufferPool.Block, from start: Int, to end: Int) {
+        guard isSecret, holdsBody, start < end else { return }
+        explicit_bzero(block.memory + start, end - start)
     }
 }

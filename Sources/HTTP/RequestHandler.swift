@@ -22,8 +22,9 @@ package protocol RequestHandler: AnyObject {
 }
 
 package enum Admission: Sendable {
-    /// Go on, with at most so many bytes of body.
-    case accept(bodyBytesMax: Int)
+    /// Go on, with at most so many bytes of body. One that may hold a secret is wiped when it was handled, wherever
+    /// it was on its way here; the caller's own copies are the caller's.
+    case accept(bodyBytesMax: Int, isSecret: Bool = false)
     case refuse(Response)
 }
 

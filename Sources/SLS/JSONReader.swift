@@ -49,6 +49,8 @@ package struct JSONReader {
     package mutating func stringBytes() -> [UInt8]? {
         guard take("\"") else { return nil }
         var text: [UInt8] = []
+        // Growing would leave copies behind; an escape is never shorter than what it stands for.
+        text.reserveCapacity(lengthOfString)
         while position < bytes.count {
             let byte = bytes[position]
             position += 1
@@ -62,6 +64,15 @@ package struct JSONReader {
             }
         }
         return nil
+    }
+
+    /// As it is written, from here to the closing mark or to the end.
+    private var lengthOfString: Int {
+        var end = position
+        while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
+            end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return min(end, bytes.count) - position
     }
 
     /// A number without sign, fraction and exponent; anything else is left where it is.

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import HTTP
@@ -82,5 +83,78 @@ import Testing
         pool.giveBack(BufferPool.allocate(4096))
         #expect(pool.take(atLeast: 1025).memory == block.memory)
         BufferPool.free(block)
+    }
+}
+
+/// A body that is wiped, wherever it was.
+@Suite struct SecretBodyTests {
+    private static let secret = "canary-secret"
+
+    private func fill(_ window: inout InputWindow, _ text: String) {
+        window.room.copyBytes(from: text.utf8)
+        window.end += text.utf8.count
+    }
+
+    private func isClean(_ block: BufferPool.Block) -> Bool {
+        let memory = UnsafeRawBufferPointer(start: block.memory, count: block.capacity)
+        return !String(decoding: memory, as: UTF8.self).contains("canary")
+    }
+
+    private func blocks() -> (first: BufferPool.Block, second: BufferPool.Block) {
+        let both = (BufferPool.allocate(4096), BufferPool.allocate(4096))
+        for block in [both.0, both.1] {
+            memset(block.memory, 0, block.capacity + BufferPool.spareBytes)
+        }
+        return both
+    }
+
+    @Test("It is gone when it was handled, and the next request is not", arguments: [true, false])
+    func handled(isSecret: Bool) {
+        let (block, other) = blocks()
+        defer { [block, other].forEach(BufferPool.free) }
+        var window = InputWindow()
+        window.lend(block)
+        fill(&window, "head" + Self.secret + "next")
+        window.start = 4
+        window.beginBody(isSecret: isSecret)
+        window.bodyEnd = 4 + Self.secret.utf8.count
+        window.start = window.bodyEnd
+        #expect(window.body.elementsEqual(Self.secret.utf8))
+        window.endBody()
+        #expect(isClean(block) == isSecret)
+        #expect(window.unread.elementsEqual("next".utf8))
+    }
+
+    @Test("Moving on leaves nothing behind, to another block or within one")
+    func moved() {
+        let (block, other) = blocks()
+        defer { [block, other].forEach(BufferPool.free) }
+        var pool = BufferPool()
+        var window = InputWindow()
+        window.lend(block)
+        fill(&window, "head" + Self.secret)
+        window.start = 4
+        window.beginBody(isSecret: true)
+        window.bodyEnd = window.end
+        window.start = window.end
+        window.settle(wantedCapacity: 2000, to: &pool)
+        #expect(isClean(block))
+        #expect(window.body.elementsEqual(Self.secret.utf8))
+        window.discard(to: &pool)
+        let again = pool.take(atLeast: 2000)
+        defer { BufferPool.free(again) }
+        #expect(isClean(again))
+
+        var second = InputWindow()
+        second.lend(other)
+        fill(&second, String(repeating: "h", count: 4096 - Self.secret.utf8.count) + Self.secret)
+        second.start = 4096 - Self.secret.utf8.count
+        second.beginBody(isSecret: true)
+        second.bodyEnd = second.end
+        second.start = second.end
+        second.makeRoom(wantedCapacity: 4096, from: &pool)
+        #expect(second.body.elementsEqual(Self.secret.utf8))
+        second.endBody()
+        #expect(isClean(other))
     }
 }

@@ -57,7 +57,7 @@ final class AdminHandler: RequestHandler {
         guard bodyBytesMax > 0 || !head.announcesBody else {
             return .refuse(ErrorShape.plain.response(.unwantedBody))
         }
-        return .accept(bodyBytesMax: bodyBytesMax)
+        return .accept(bodyBytesMax: bodyBytesMax, isSecret: true)
     }
 
     func handle(

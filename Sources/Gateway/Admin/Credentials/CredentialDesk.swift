@@ -1,6 +1,7 @@
 import Credentials
 import Delivery
 import HTTP
+import SLS
 import System
 
 /// Answers what operators ask of credentials: look, rotate, give back to the source, verify. Secrets go in and
@@ -54,9 +55,11 @@ struct CredentialDesk: Sendable {
         let condition = try IfMatch(head)
         let wantsText = head.wantsText
         let pushed: PushedCredential
+        var content = Array(body)
+        defer { wipe(&content) }
         do throws(PushRefusal) {
             pushed = try PushedCredential(
-                json: Array(body),
+                json: content,
                 origin: "pushed by \(holder.name)",
                 now: .now
             )
