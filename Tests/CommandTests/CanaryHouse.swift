@@ -6,6 +6,8 @@ final class CanaryHouse {
     let canaries: Canaries
     let otherKey: String
     private(set) var answers = 0
+    /// Whether the receiver of notices was told something, which it refuses, repeating it.
+    private(set) var isHookTried = false
 
     private let isKept: Bool
     private let sandbox: RunningSandbox
@@ -16,6 +18,7 @@ final class CanaryHouse {
     private let fixed: (secret: String, token: String)
     private let proxy: String
     private let uri: String
+    private let hook: (path: String, query: String, header: String)
 
     /// `isKept`: with an encryption key and a token of the operator's own; else with neither.
     init(isKept: Bool) throws {
@@ -34,6 +37,10 @@ final class CanaryHouse {
         fixed = (canaries.secret("fixed"), canaries.secret("fixed-token"))
         proxy = canaries.secret("proxy")
         uri = canaries.secret("uri")
+        hook = (
+            canaries.secret("hook-path"), canaries.secret("hook-query"),
+            canaries.secret("hook-header")
+        )
         let members = Self.members(
             "STS.role",
             canaries.secret("role"),
@@ -47,6 +54,9 @@ final class CanaryHouse {
         try writeFile(
             Self.members("STS.file", canaries.secret("file"), canaries.secret("file-token"))
         )
+        for name in ["pod", "stray"] {
+            try scratch.write(canaries.secret(name), to: "\(name).token")
+        }
         try write(configuration(encryptionKey: key))
     }
 
@@ -60,7 +70,8 @@ final class CanaryHouse {
     }
 
     private static let names = [
-        "default", "fixed", "kept", "role", "refused", "web", "broken", "pushed",
+        "default", "fixed", "kept", "role", "refused", "web", "broken", "pushed", "pod", "stray",
+        "chain",
     ]
 
     func configuration(encryptionKey: String) -> String {
@@ -95,6 +106,12 @@ final class CanaryHouse {
               web: { from: uri, uri: "http://\(stand)/web?secret=\(uri)" }
               broken: { from: uri, uri: "http://\(stand)/refuse?secret=\(uri)" }
               pushed: { from: admin }
+              pod: { \(pod("pod")), sts_endpoint: "http://\(stand)" }
+              stray: { \(pod("stray")), sts_endpoint: "http://\(stand)", session_name: refuse }
+              chain: { from: chain }
+            webhook:
+              url: "http://\(stand)/\(hook.path)?refuse=\(hook.query)"
+              authorization: Bearer \(hook.header)
             destinations:
             \(destinations.joined(separator: "\n"))
               proxied:
@@ -104,6 +121,11 @@ final class CanaryHouse {
                 region: sandbox
                 proxy: "http://user:\(proxy)@127.0.0.1:1"
             """
+    }
+
+    private func pod(_ name: String) -> String {
+        "from: oidc_role, role_arn: 'acs:ram::1:role/x', oidc_provider_arn: 'acs:ram::1:oidc-provider/x', "
+            + "oidc_token_file: \(scratch.path)/\(name).token"
     }
 
     func write(_ configuration: String) throws {
@@ -136,6 +158,7 @@ final class CanaryHouse {
         running.program.signal(SIGTERM)
         running.program.signal(SIGTERM)
         let outcome = running.program.finished()
+        isHookTried = isHookTried || outcome.errors.contains("webhook is given up")
         try see(outcome.output + outcome.errors)
     }
 

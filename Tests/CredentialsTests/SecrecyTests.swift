@@ -4,7 +4,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite struct SecrecyTests {
+@Suite(.timeLimit(.minutes(2))) struct SecrecyTests {
     private func shown(_ value: some Any) -> String {
         var text = "\(value) \(String(reflecting: value)) "
         dump(value, to: &text)
@@ -27,6 +27,73 @@ import Testing
             Profile(place: "p", settings: ["access_key_secret": Secret("canary")]),
         ]
         for value in values { #expect(!shown(value).contains("canary"), "\(type(of: value))") }
+    }
+
+    /// Whoever is asked repeats all that it was told, and gives something or nothing.
+    @Test(
+        "Roles of machines and pods, and a chain wherever it ends, show no secret",
+        arguments: [true, false],
+        ["ecs", "oidc", "chain", "chain oidc", "chain cli", "chain ini", "chain ecs", "chain uri"]
+    )
+    func roles(isGiven: Bool, kind: String) throws {
+        let home = try TemporaryDirectory()
+        defer { home.remove() }
+        let server = try StandIn { request, _ in
+            if request.path == "/latest/api/token" { return .json(200, "canary-metadata-token") }
+            guard isGiven else {
+                let told = "\(request.target) \(request.fields) \(request.body)"
+                return .json(403, Samples.refusal("NoPermission", told))
+            }
+            if request.method == "POST" { return .json(200, Samples.stsAnswer()) }
+            return .json(200, Samples.metadataAnswer())
+        }
+        defer { server.stop() }
+        var role = OIDCRole()
+        (role.roleARN, role.providerARN) = (Samples.roleARN, "acs:ram::1:oidc-provider/x")
+        role.tokenFile = "\(home.path)/token"
+        home.write("token", "canary.header.signature")
+        home.write(
+            "cli",
+            #"{"profiles":[{"name":"default","access_key_id":"cli","access_key_secret":"canary"}]}"#
+        )
+        home.write("ini", "[default]\naccess_key_id = ini\naccess_key_secret = canary")
+        var environment = ["HOME": home.path]
+        let variables: [String: [String: String]] = [
+            "chain": [
+                "ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "canary",
+            ],
+            "chain oidc": [
+                "ALIBABA_CLOUD_ROLE_ARN": Samples.roleARN, "ALIBABA_CLOUD_OIDC_PROVIDER_ARN": "p",
+                "ALIBABA_CLOUD_OIDC_TOKEN_FILE": "\(home.path)/token",
+            ],
+            "chain cli": ["ALIBABA_CLOUD_CONFIG_FILE": "\(home.path)/cli"],
+            "chain ini": ["ALIBABA_CLOUD_CREDENTIALS_FILE": "\(home.path)/ini"],
+            "chain ecs": ["ALIBABA_CLOUD_ECS_METADATA": "role"],
+            "chain uri": [
+                "ALIBABA_CLOUD_ECS_METADATA_DISABLED": "true",
+                "ALIBABA_CLOUD_CREDENTIALS_URI": "\(server.url)/?key=canary",
+            ],
+        ]
+        environment.merge(variables[kind] ?? [:]) { $1 }
+        let source: CredentialSource =
+            switch kind {
+            case "ecs": .ecsRole(ECSRole())
+            case "oidc": .oidcRole(role)
+            default: .chain
+            }
+        let surroundings = Samples.surroundings(
+            environment,
+            sts: server.url,
+            metadata: server.url
+        )
+        if let problem = Samples.problem(source, surroundings) {
+            #expect(!shown(problem).contains("canary"), "\(problem)")
+        } else {
+            let supplied = try Samples.fetch(source, surroundings)
+            #expect(!shown(supplied).contains("canary"))
+        }
+        #expect(isGiven || kind != "ecs" || server.requests.now.count > 1)
+        #expect(!server.requests.now.contains { $0.target.contains("canary.header") })
     }
 
     @Test("A fingerprint tells credentials apart, an access key id is shown in part")
