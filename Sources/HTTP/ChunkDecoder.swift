@@ -7,7 +7,7 @@ import Glibc
 struct ChunkDecoder {
     private enum State {
         case size(digits: Int)
-        case chunkExtension
+        case chunkExtension(Quotes)
         case sizeEnd
         case data
         case dataReturn
@@ -18,6 +18,21 @@ struct ChunkDecoder {
         case trailerEnd
         case lastEnd
         case done
+    }
+
+    /// Where in a quoted string an extension is.
+    private enum Quotes {
+        case outside, inside, escaped
+
+        func after(_ byte: UInt8) -> Quotes {
+            switch (self, byte) {
+            case (.outside, UInt8(ascii: "\"")): .inside
+            case (.inside, UInt8(ascii: "\"")): .outside
+            case (.inside, UInt8(ascii: "\\")): .escaped
+            case (.escaped, _): .inside
+            default: self
+            }
+        }
     }
 
     private var state = State.size(digits: 0)
@@ -64,13 +79,19 @@ struct ChunkDecoder {
         switch state {
         case .size(let digits):
             return try afterSizeByte(byte, digits: digits, bodyBytesMax: bodyBytesMax, limits)
-        case .chunkExtension:
-            if byte == .carriageReturn { return .sizeEnd }
+        case .chunkExtension(let quotes):
+            if byte == .carriageReturn {
+                // A reader that takes quotes for more than that would see another end of the line.
+                guard quotes == .outside else {
+                    throw .malformed("a chunk extension ends within quotes")
+                }
+                return .sizeEnd
+            }
             guard byte.isFieldContent else {
                 throw .malformed("a chunk extension contains a control character")
             }
             try countExtension(limits)
-            return .chunkExtension
+            return .chunkExtension(quotes.after(byte))
         case .sizeEnd:
             try expect(.lineFeed, byte)
             return chunkBytes == 0 ? .trailerStart : .data
@@ -127,7 +148,7 @@ struct ChunkDecoder {
         bodyBytes += chunkBytes
         if byte == .carriageReturn { return .sizeEnd }
         try countExtension(limits)
-        return .chunkExtension
+        return .chunkExtension(.outside)
     }
 
     private mutating func afterTrailerName(

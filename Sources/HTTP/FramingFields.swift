@@ -1,7 +1,7 @@
 /// What the fields say that decide where a request ends and whether another may follow.
 struct FramingFields {
     private var contentLength: Int?
-    private var isChunked = false
+    private var coding = TransferCoding.none
     private var host: Range<Int>?
     private var saysClose = false
     private var saysKeepAlive = false
@@ -34,10 +34,7 @@ struct FramingFields {
             guard contentLength == nil else { throw .malformed("Content-Length is given twice") }
             contentLength = try Self.length(value)
         case 17 where name.isSameIgnoringCase(as: "transfer-encoding"):
-            guard !isChunked, value.isSameIgnoringCase(as: "chunked") else {
-                throw .malformed("the only transfer coding understood here is one \"chunked\"")
-            }
-            isChunked = true
+            try coding.add(value)
         default: break
         }
     }
@@ -62,13 +59,14 @@ struct FramingFields {
 
     /// RFC 9112 section 6.3. Both framings at once is how requests are smuggled.
     func framing(minorVersion: Int) throws(RequestProblem) -> BodyFraming {
-        guard isChunked else { return .length(contentLength ?? 0) }
+        guard !coding.isNone else { return .length(contentLength ?? 0) }
         guard contentLength == nil else {
             throw .malformed("Content-Length and Transfer-Encoding exclude each other")
         }
         guard minorVersion >= 1 else {
             throw .malformed("HTTP/1.0 has no Transfer-Encoding")
         }
+        try coding.check()
         return .chunked
     }
 
@@ -92,7 +90,8 @@ struct FramingFields {
         authority: Range<Int>?
     ) throws(RequestProblem) {
         guard let host else {
-            if minorVersion >= 1 { throw .malformed("Host is missing") }
+            // An absolute target names a host in HTTP/1.0 too, where nobody would look for it.
+            if minorVersion >= 1 || authority != nil { throw .malformed("Host is missing") }
             return
         }
         guard Self.isHost(bytes[host]) else { throw .malformed("Host is not a host name") }
@@ -132,7 +131,7 @@ struct FramingFields {
 }
 
 extension Slice<UnsafeRawBufferPointer> {
-    fileprivate var withoutSpaces: Self {
+    var withoutSpaces: Self {
         var slice = self
         while let first = slice.first, first == .space || first == .tab {
             slice = slice.dropFirst()

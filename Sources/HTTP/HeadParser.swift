@@ -93,7 +93,8 @@ struct HeadParser {
         return start..<position
     }
 
-    // RFC 9112 section 2.3: the name is case-sensitive, the version is two single digits.
+    // RFC 9112 section 2.3: the name is case-sensitive, the version is two single digits. RFC 9110
+    // section 2.5: a minor version above ours is read as ours.
     private mutating func version() throws(RequestProblem) -> Int {
         let start = position
         while bytes[position] != .carriageReturn { position += 1 }
@@ -104,11 +105,11 @@ struct HeadParser {
         else {
             throw .malformed("the request line does not end with HTTP/1.1")
         }
-        guard bytes[start + 5] == UInt8(ascii: "1"), bytes[start + 7] <= UInt8(ascii: "1") else {
+        guard bytes[start + 5] == UInt8(ascii: "1") else {
             throw RequestProblem(status: 505, reason: "only HTTP/1.1 and HTTP/1.0 are spoken here")
         }
         position += 2
-        return Int(bytes[start + 7] - UInt8(ascii: "0"))
+        return bytes[start + 7] == UInt8(ascii: "0") ? 0 : 1
     }
 
     private mutating func field() throws(RequestProblem) {

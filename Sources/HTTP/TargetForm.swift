@@ -21,12 +21,17 @@ struct TargetForm {
             (path, query) = (target, nil)
         } else {
             let rest = try Self.afterScheme(bytes, target)
-            let slash = bytes[rest].firstIndex { $0 == UInt8(ascii: "/") } ?? rest.upperBound
-            guard slash > rest.lowerBound, slash < rest.upperBound else {
-                throw .malformed("an absolute request target needs a host and a path")
+            let end =
+                bytes[rest].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+                ?? rest.upperBound
+            guard end > rest.lowerBound else {
+                throw .malformed("an absolute request target needs a host")
             }
-            authority = rest.lowerBound..<slash
-            (path, query) = Self.split(bytes, slash..<rest.upperBound)
+            authority = rest.lowerBound..<end
+            let (path, query) = Self.split(bytes, end..<rest.upperBound)
+            // RFC 9110 section 4.2.3: no path is "/". One stands before the host.
+            self.path = path.isEmpty ? rest.lowerBound - 1..<rest.lowerBound : path
+            self.query = query
         }
     }
 

@@ -78,6 +78,8 @@ final class TestHandler: RequestHandler {
             responder.send(Response(status: 200, body: Array(name.utf8)))
         } else if path == "/empty" {
             responder.send(Response(status: 204))
+        } else if path == "/unmodified" {
+            responder.send(Response(status: 304, body: Array("as it was".utf8)))
         } else if path == "/big" {
             responder.send(Response(status: 200, body: Array(repeating: 0x62, count: 4 << 20)))
         } else if path == "/injection" {

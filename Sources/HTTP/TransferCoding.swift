@@ -1,0 +1,51 @@
+/// What Transfer-Encoding says, over all its fields (RFC 9112 section 6.1).
+enum TransferCoding {
+    case none
+    case chunked
+    /// Codings that nobody undoes here, and none that ends the body.
+    case unknown
+    /// The same under a chunked one: where the body ends is known.
+    case unknownInChunks
+
+    var isNone: Bool {
+        if case .none = self { true } else { false }
+    }
+
+    /// Takes the next field. Empty elements, which the list syntax would let pass, are refused: a reader
+    /// that stumbles over them sees another coding.
+    mutating func add(_ value: Slice<UnsafeRawBufferPointer>) throws(RequestProblem) {
+        for element in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            let element = element.withoutSpaces
+            let name = element.prefix(while: \.isToken)
+            let parameters = element.dropFirst(name.count).withoutSpaces
+            guard !name.isEmpty, parameters.isEmpty || parameters.first == UInt8(ascii: ";") else {
+                throw .malformed("Transfer-Encoding is not a list of codings")
+            }
+            switch (self, name.isSameIgnoringCase(as: "chunked")) {
+            case (.chunked, _), (.unknownInChunks, _):
+                throw .malformed("\"chunked\" is the last transfer coding, and comes once")
+            case (_, true) where !parameters.isEmpty:
+                throw .malformed("the transfer coding \"chunked\" has no parameters")
+            case (.none, true): self = .chunked
+            case (.unknown, true): self = .unknownInChunks
+            case (_, false): self = .unknown
+            }
+        }
+    }
+
+    /// Section 6.3 wants 400 where the end of the body cannot be known, and 6.1 advises 501 where it can
+    /// and only the coding is unknown.
+    func check() throws(RequestProblem) {
+        switch self {
+        case .none, .chunked: break
+        case .unknown:
+            throw .malformed("the last transfer coding is not \"chunked\", so the body has no end")
+        case .unknownInChunks:
+            throw RequestProblem(
+                status: 501,
+                reason: "the only transfer coding understood here is \"chunked\";"
+                    + " what is compressed says so in Content-Encoding"
+            )
+        }
+    }
+}
