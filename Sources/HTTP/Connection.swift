@@ -33,6 +33,7 @@ final class Connection {
     let socket: Socket
     let token: PollToken
     private(set) var peer: PeerAddress
+    private var nameExpires: WallTime?
     let neighbourhood: Neighbourhood
     /// It is told that there is no room and is not counted anywhere.
     let isTurnedAway: Bool
@@ -66,6 +67,10 @@ final class Connection {
 
     var timer = Timer.none
     var mustRearm = false
+    /// It has a turn in this round or the next, whatever happens meanwhile.
+    var isUnfinished = false
+    /// What the client has is not all, and the end must not say that it is.
+    var isCut = false
 
     init(
         _ socket: consuming Socket,
@@ -82,9 +87,15 @@ final class Connection {
         self.isTurnedAway = isTurnedAway
     }
 
-    /// The client is who its certificate says.
-    func beIdentified(as clientName: String?) {
-        peer = PeerAddress(host: peer.host, port: peer.port, clientName: clientName)
+    /// The client is who its certificate says, until that ends.
+    func beIdentified(by certificate: ClientCertificate) {
+        peer = PeerAddress(host: peer.host, port: peer.port, clientNames: certificate.names)
+        nameExpires = certificate.expires
+    }
+
+    /// Whether the client might not be let in any more if it came now.
+    var isStale: Bool {
+        socket.isOutdated || nameExpires.map { $0 < .now } ?? false
     }
 
     var hasOutput: Bool { outputSent < output.count }

@@ -75,7 +75,12 @@ extension EventLoop {
             }
             tally.accepted.add()
             let connection = try seat(socket, from: address)
-            takeTurn(connection)
+            if connection.isHandshaking {
+                settleTimer(connection)
+                goOnLater(connection)
+            } else {
+                takeTurn(connection)
+            }
         case .full:
             tally.refusedFull.add()
             notices.refusedFull(at: now)

@@ -19,6 +19,9 @@ extension EventLoop {
         } else {
             port.census.leave(from: connection.neighbourhood)
         }
+        if connection.isCut || connection.isStreaming || connection.hasOutput {
+            connection.socket.breakOff()
+        }
         connections[slot] = nil
         freeSlots.append(slot)
         // Its writer may look at what has just been counted.

@@ -42,6 +42,11 @@ extension EventLoop {
     private func admit(_ parsed: ParsedHead, on connection: Connection) {
         connection.head = parsed.head
         connection.keepsAlive = parsed.keepsAlive
+        guard !connection.isStale else {
+            connection.keepsAlive = false
+            let response = handler.answer(to: .staleClient, head: parsed.head)
+            return refuse(parsed, with: response, connection)
+        }
         switch handler.admit(parsed.head) {
         case .refuse(let response): refuse(parsed, with: response, connection)
         case .accept(let bodyBytesMax, let isSecret):
@@ -106,6 +111,7 @@ extension EventLoop {
         connection.body = body
         connection.bodyBegan = now
         connection.phase = .body
+        connection.mustRearm = true
     }
 
     func continueBody(_ connection: Connection) -> Step {

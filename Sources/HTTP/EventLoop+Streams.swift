@@ -20,11 +20,13 @@ extension EventLoop {
     /// Takes what there is, once a turn: a writer that is faster than the client must let others in.
     /// The turn comes here only when all that was taken before has been sent.
     func continueStream(_ connection: Connection) -> Step {
-        guard let stream = connection.stream, let end = stream.take(into: &outgoing) else {
-            return .waits
-        }
+        guard let stream = connection.stream else { return .waits }
+        // It may outlive what its client was let in with.
+        if connection.isStale { stream.end(.cut) }
+        guard let end = stream.take(into: &outgoing) else { return .waits }
         connection.stream = nil
         connection.mustRearm = true
+        connection.isCut = end == .cut
         let goesOn = end == .complete && connection.keepsAlive && stopDeadline == nil
         connection.phase = goesOn ? .idle : .finishing
         stream.close()

@@ -1,3 +1,4 @@
+import Glibc
 import Net
 import System
 
@@ -5,6 +6,8 @@ import System
 extension EventLoop {
     /// Reads of one turn; a client that sends faster than it is served must let others in.
     private static let readsPerTurn = 16
+    /// The same for requests, of which one read may bring thousands.
+    private static let requestsPerTurn = 64
     /// Of a body of which less has come; what is longer grows with what comes.
     static let firstBlockBytes = 16 << 10
 
@@ -19,18 +22,24 @@ extension EventLoop {
         connection.waitingBudgetBytes = 0
         connection.input.lend(scratch)
         var reads = 0
+        var requests = 0
         turn: while !connection.isClosed {
             // A client that does not take its answers is not read from either: what is kept for it
             // stays bounded.
             guard flushIfNeeded(connection) else { break turn }
             switch step(connection) {
-            case .advanced: continue turn
+            case .advanced:
+                guard connection.isIdle else { continue turn }
+                requests += 1
+                guard requests >= Self.requestsPerTurn else { continue turn }
+                if flush(connection) { goOnLater(connection) }
+                break turn
             case .waits:
                 guard isAtItsEnd(connection) else { break turn }
             case .needsInput:
                 guard flush(connection) else { break turn }
                 guard reads < Self.readsPerTurn else {
-                    unfinished.append(connection.token)
+                    goOnLater(connection)
                     break turn
                 }
                 reads += 1
@@ -38,6 +47,13 @@ extension EventLoop {
             }
         }
         settle(connection)
+    }
+
+    /// When all others that can have had their turn. One is enough for each.
+    func goOnLater(_ connection: Connection) {
+        guard !connection.isUnfinished else { return }
+        connection.isUnfinished = true
+        unfinished.append(connection.token)
     }
 
     private func step(_ connection: Connection) -> Step {
@@ -54,6 +70,7 @@ extension EventLoop {
     /// Whether the connection had only its last answer to write, and did: it goes on to its end.
     private func isAtItsEnd(_ connection: Connection) -> Bool {
         guard flush(connection), case .finishing = connection.phase else { return false }
+        if connection.isCut { connection.socket.breakOff() }
         connection.socket.finishWriting()
         connection.phase = .lingering
         connection.lingeringBegan = now
@@ -103,9 +120,14 @@ extension EventLoop {
                 return true
             }
         } catch {
-            if !connection.isIdle { tally.broken.add() }
-            close(connection)
-            return false
+            let isNoTLS = error.code == EPROTO && connection.socket.isSecure
+            if isNoTLS || !connection.isIdle { tally.broken.add() }
+            guard isNoTLS else {
+                close(connection)
+                return false
+            }
+            leave(connection)
+            return true
         }
     }
 
@@ -143,11 +165,14 @@ extension EventLoop {
         settleTimer(connection)
     }
 
-    /// Pipelined requests wait in memory, for the answer before them or for a client that does not take
-    /// it. Beyond a head's worth they count like bodies in flight; the client of those that find no
+    /// Pipelined requests wait in memory, for the answer before them, for a client that does not take
+    /// it, or for the next turn. Beyond a head's worth they count like bodies in flight; the client of those that find no
     /// room learns from the end of the connection that they were not read.
     private func keepWaitingInput(_ connection: Connection) {
-        guard connection.isBusy || (connection.isIdle && connection.hasOutput) else { return }
+        guard
+            connection.isBusy
+                || (connection.isIdle && (connection.hasOutput || connection.isUnfinished))
+        else { return }
         let count = connection.input.liveCount
         guard count > limits.headBytes else { return }
         if port.budget.take(count, for: connection.neighbourhood, bodyBytesMax: 0) {

@@ -40,8 +40,9 @@ final class EventLoop {
     let scratch = BufferPool.allocate(64 << 10)
     /// Answers of the turn, sent together at its end.
     var outgoing: [UInt8] = []
-    /// Connections whose turn ended before their work did.
+    /// Connections whose turn ended before their work did, and handshakes: each once, the oldest first.
     var unfinished: [PollToken] = []
+    private var resumed: [PollToken] = []
 
     init(
         port: LoopPort,
@@ -126,6 +127,9 @@ final class EventLoop {
             if connection.socket.isSecure {
                 (connection.mayRead, connection.mayWrite) = (true, true)
             }
+            if connection.isHandshaking { return goOnLater(connection) }
+            // It has one in this round already.
+            guard !connection.isUnfinished else { return }
             takeTurn(connection)
         }
     }
@@ -140,13 +144,23 @@ final class EventLoop {
         }
     }
 
-    private func takeTurnsAgain() {
+    func takeTurnsAgain() {
         guard !unfinished.isEmpty else { return }
-        let tokens = unfinished
-        unfinished.removeAll(keepingCapacity: true)
-        for token in tokens {
-            if let connection = connection(for: token) { takeTurn(connection) }
+        swap(&unfinished, &resumed)
+        var handshakes = 0
+        for token in resumed {
+            guard let connection = connection(for: token) else { continue }
+            if connection.isHandshaking {
+                guard handshakes < Self.handshakesPerRound else {
+                    unfinished.append(token)
+                    continue
+                }
+                handshakes += 1
+            }
+            connection.isUnfinished = false
+            takeTurn(connection)
         }
+        resumed.removeAll(keepingCapacity: true)
     }
 
     /// The present user of the slot, if the token means it and not an earlier one.

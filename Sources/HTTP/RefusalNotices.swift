@@ -1,9 +1,9 @@
 import System
 
-/// Says in the journal that clients are turned away, and which setting decides it.
+/// Says in the journal that clients are turned away, and which setting or what else decides it.
 ///
-/// A client that comes too often comes very often: one line in ten seconds for each limit, with how
-/// many it stands for.
+/// A client that comes too often comes very often: one line in ten seconds for each reason, with
+/// how many it stands for.
 final class RefusalNotices: Sendable {
     private struct Notice {
         var count = 0
@@ -17,6 +17,7 @@ final class RefusalNotices: Sendable {
     private let journal: Journal
     private let full = Locked(Notice())
     private let perAddress = Locked(Notice())
+    private let handshakes = Locked(Notice())
 
     init(server: String, limits: HTTPServer.Limits, journal: Journal) {
         self.server = server
@@ -41,6 +42,18 @@ final class RefusalNotices: Sendable {
             count,
             setting: "limits.connections_per_address",
             limit: limits.connectionsPerAddress
+        )
+    }
+
+    func handshakeFailed(from host: String, because reason: String, at now: Moment) {
+        guard let count = Self.count(in: handshakes, now) else { return }
+        journal.warning(
+            "TLS handshakes failed",
+            [
+                "server": server, "failed": count, "last_peer": host, "last_reason": reason,
+                "remedy": "compare the client's certificate, authorities and versions of TLS with "
+                    + "those of the listener",
+            ]
         )
     }
 

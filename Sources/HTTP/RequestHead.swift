@@ -22,7 +22,7 @@ package struct RequestHead: Sendable {
     /// What follows the question mark; nil when there is none.
     package let query: Range<Int>?
     package let fields: [Field]
-    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+    /// 1 for HTTP/1.1 and whatever comes after it, 0 for HTTP/1.0.
     package let minorVersion: Int
     /// The connection's other end.
     package let peer: PeerAddress
@@ -55,15 +55,18 @@ package struct PeerAddress: Hashable, Sendable {
     /// "192.0.2.1" or "2001:db8::1"; a v4 address seen through a v6 socket is written as v4.
     package let host: String
     package let port: UInt16
-    /// What the client's certificate says, where TLS asks for one: its first alternative name, or its
-    /// common name if it has none. The authority that signed it was checked.
-    package let clientName: String?
+    /// What the client's certificate says, where TLS asks for one, each with its kind:
+    /// "dns:phone-7.example.com"; see `ClientCertificate`. The authority that signed it was checked.
+    package let clientNames: [String]
 
-    package init(host: String, port: UInt16, clientName: String? = nil) {
+    package init(host: String, port: UInt16, clientNames: [String] = []) {
         self.host = host
         self.port = port
-        self.clientName = clientName
+        self.clientNames = clientNames
     }
+
+    /// The first one, for whoever wants to say who this is. Rules look at all of them.
+    package var clientName: String? { clientNames.first }
 }
 
 extension RequestHead {

@@ -3,29 +3,38 @@ import Glibc
 
 /// A name that a certificate is for, as its authority vouched for it.
 struct CertificateName: Equatable {
-    enum Kind {
-        case host, address, uri, mail, common
+    enum Kind: String {
+        case host = "dns"
+        case address = "ip"
+        case uri
+        case mail
+        case common = "cn"
     }
 
     let kind: Kind
     let text: String
 }
 
-/// The alternative names, and the common name where there are none (RFC 6125 section 6.4.4).
+/// The alternative names, and the common name where the certificate has no list of them, though it may
+/// be one of kinds that mean nothing here (RFC 6125 section 6.4.4).
 ///
 /// A name that is not plain text is left out: what is compared with rules and written to logs must read
 /// as what it is.
 func certificateNames(_ certificate: OpaquePointer) -> [CertificateName] {
-    var names: [CertificateName] = []
-    if let found = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) {
-        let list = OpaquePointer(found)
-        for index in 0..<max(0, OPENSSL_sk_num(list)) {
-            guard let value = OPENSSL_sk_value(list, index) else { continue }
-            names += name(value.assumingMemoryBound(to: GENERAL_NAME.self).pointee)
-        }
-        GENERAL_NAMES_free(list)
+    guard X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1) >= 0 else {
+        return commonName(certificate)
     }
-    return names.isEmpty ? commonName(certificate) : names
+    guard let found = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else {
+        ERR_clear_error()
+        return []
+    }
+    let list = OpaquePointer(found)
+    defer { GENERAL_NAMES_free(list) }
+    return (0..<max(0, OPENSSL_sk_num(list))).flatMap { index in
+        OPENSSL_sk_value(list, index).map {
+            name($0.assumingMemoryBound(to: GENERAL_NAME.self).pointee)
+        } ?? []
+    }
 }
 
 private func name(_ name: GENERAL_NAME) -> [CertificateName] {
@@ -51,13 +60,28 @@ private func text(
 ) -> [CertificateName] {
     var bytes: UnsafeMutablePointer<UInt8>?
     let count = ASN1_STRING_to_UTF8(&bytes, string)
-    guard count > 0, let bytes else { return [] }
+    guard count >= 0, let bytes else { return [] }
     defer { CRYPTO_free(bytes, #file, #line) }
     let characters = UnsafeBufferPointer(start: bytes, count: Int(count))
-    guard count <= 255, !characters.contains(where: { $0 < 0x20 || $0 == 0x7f }),
-        let text = String(validating: characters, as: UTF8.self)
+    guard (1...255).contains(count), let text = String(validating: characters, as: UTF8.self),
+        // Alternative names are visible ASCII; a common name may be any text.
+        text.unicodeScalars.allSatisfy({
+            kind == .common ? $0.isPlain : (0x21...0x7e).contains($0.value)
+        })
     else { return [] }
     return [CertificateName(kind: kind, text: text)]
+}
+
+extension Unicode.Scalar {
+    /// It shows, and does nothing to how its neighbours show.
+    fileprivate var isPlain: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
+            .paragraphSeparator:
+            false
+        default: true
+        }
+    }
 }
 
 private func address(_ string: UnsafePointer<ASN1_STRING>?) -> [CertificateName] {

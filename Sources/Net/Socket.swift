@@ -45,11 +45,19 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// What the client's certificate says, if it has shown one.
-    package var clientName: String? {
+    /// Who the client is, if it has shown a certificate.
+    package var clientCertificate: ClientCertificate? {
         switch tls {
-        case .some(let session): session.clientName
+        case .some(let session): session.clientCertificate
         case .none: nil
+        }
+    }
+
+    /// Whether the client was let in by rules that are in force no more.
+    package var isOutdated: Bool {
+        switch tls {
+        case .some(let session): session.isOutdated
+        case .none: false
         }
     }
 
@@ -80,6 +88,14 @@ package struct Socket: ~Copyable, Sendable {
             }
         }
     }
+
+    /// As `send`, past a TLS session that has not begun and never will.
+    package func sendPlainly(_ bytes: UnsafeRawBufferPointer) {
+        _ = Glibc.send(descriptor.number, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
+    }
+
+    /// Nothing tells the client that what it has is all: TLS ends without close_notify.
+    package func breakOff() { tls?.giveUp() }
 
     /// Closing will send RST and drop what is not sent yet (SO_LINGER with no time).
     package func resetWhenClosed() {

@@ -3,6 +3,7 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
     case noCertificate
     case unreadable(file: String, reason: String)
     case holdsNoCertificate(file: String)
+    case damaged(file: String, reason: String)
     case holdsNoKey(file: String)
     case keyIsLocked(file: String)
     case keyDoesNotFit(key: String, certificate: String)
@@ -15,7 +16,8 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
     package var file: String? {
         switch self {
         case .unreadable(let file, _), .holdsNoCertificate(let file), .holdsNoKey(let file),
-            .keyIsLocked(let file), .keyDoesNotFit(let file, _), .refused(let file, _):
+            .keyIsLocked(let file), .keyDoesNotFit(let file, _), .refused(let file, _),
+            .damaged(let file, _):
             file
         case .noCertificate, .noSuchCiphers, .library: nil
         }
@@ -31,6 +33,9 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
         case .holdsNoCertificate(let file):
             "\(file) holds no certificate in PEM form (-----BEGIN CERTIFICATE-----);"
                 + " a file in DER form becomes one with: openssl x509 -inform der -in FILE"
+        case .damaged(let file, let reason):
+            "\(file) is damaged, or is being written at this moment: \(reason);"
+                + " put a whole file in its place by renaming it, not by writing into it"
         case .holdsNoKey(let file):
             "\(file) holds no private key in PEM form (-----BEGIN PRIVATE KEY-----);"
                 + " a file in DER form becomes one with: openssl pkey -inform der -in FILE"

@@ -2,7 +2,11 @@ import COpenSSL
 import Glibc
 
 /// Sets up one context of OpenSSL as the settings say.
-func configure(_ context: OpaquePointer, _ settings: TLSSettings) throws(TLSError) {
+func configure(
+    _ context: OpaquePointer,
+    _ settings: TLSSettings,
+    _ clientRules: ClientRules
+) throws(TLSError) {
     let version =
         switch settings.minimumVersion {
         case .tls12: TLS1_2_VERSION
@@ -25,31 +29,11 @@ func configure(_ context: OpaquePointer, _ settings: TLSSettings) throws(TLSErro
     // Sessions are resumed with tickets, which cost the server no memory. They hold the client's
     // certificate, and end with the context: after a reload everybody shows it again.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
-    SSL_CTX_set_timeout(context, 3600)
+    TLSTickets.use(in: context, for: Int(settings.sessionTime.components.seconds))
     let name = Array("sluice".utf8)
     SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
     SSL_CTX_set_alpn_select_cb(context, chooseProtocol, nil)
-    switch settings.clientCertificates {
-    case .none: break
-    case .optional(let authorities):
-        try trust(authorities, context)
-        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-    case .required(let authorities):
-        try trust(authorities, context)
-        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
-    }
-}
-
-private func trust(_ file: String, _ context: OpaquePointer) throws(TLSError) {
-    let authorities = try TLSFiles.certificates(in: file)
-    defer { for authority in authorities { X509_free(authority) } }
-    let store = SSL_CTX_get_cert_store(context)
-    for authority in authorities {
-        // Clients choose by these names which certificate they show.
-        guard X509_STORE_add_cert(store, authority) == 1,
-            SSL_CTX_add_client_CA(context, authority) == 1
-        else { throw .refused(file: file, reason: TLSReason.take()) }
-    }
+    try clientRules.apply(to: context)
 }
 
 /// ALPN: HTTP/1.1, and nothing for a client that speaks none that we do (RFC 7301 section 3.2).

@@ -1,33 +1,51 @@
 import COpenSSL
-import System
+import Glibc
 
-/// What was read from the files of one listener: a context of OpenSSL for each certificate.
+/// What was read from the files of one listener: a context of OpenSSL for each set of names, which may
+/// hold a certificate for each kind of key.
 ///
 /// Sessions keep it alive, since the callbacks of OpenSSL point to it. Contexts are safe to use on many
 /// threads once they are set up.
 final class TLSIdentities: @unchecked Sendable {
     let certificates: [TLSCertificate]
+    /// Certificates that no client gets, each with the one that is in its place.
+    let neverShown: [(file: String, instead: String)]
+    let clientRules: ClientRules
     private let contexts: [OpaquePointer]
 
     init(_ settings: TLSSettings) throws(TLSError) {
         guard !settings.certificates.isEmpty else { throw .noCertificate }
-        var contexts: [OpaquePointer] = []
+        clientRules = try ClientRules(settings)
+        var groups: [Group] = []
         var certificates: [TLSCertificate] = []
+        var neverShown: [(file: String, instead: String)] = []
         do throws(TLSError) {
             for files in settings.certificates {
-                let context = try newContext()
-                contexts.append(context)
-                try configure(context, settings)
-                try TLSFiles.load(files, into: context)
-                guard let certificate = SSL_CTX_get0_certificate(context) else { continue }
-                certificates.append(TLSCertificate(certificate, file: files.chainFile))
+                let pair = try TLSPair(files)
+                let names = Set(pair.certificate.names)
+                if let index = groups.firstIndex(where: { $0.names == names }) {
+                    if let other = groups[index].files[pair.keyKind] {
+                        neverShown.append((files.chainFile, other))
+                    } else {
+                        groups[index].files[pair.keyKind] = files.chainFile
+                        try pair.load(into: groups[index].context)
+                    }
+                } else {
+                    let context = try newContext()
+                    groups.append(Group(context: context, names: names))
+                    groups[groups.count - 1].files[pair.keyKind] = files.chainFile
+                    try configure(context, settings, clientRules)
+                    try pair.load(into: context)
+                }
+                certificates.append(pair.certificate)
             }
         } catch {
-            for context in contexts { SSL_CTX_free(context) }
+            for group in groups { SSL_CTX_free(group.context) }
             throw error
         }
-        self.contexts = contexts
+        contexts = groups.map(\.context)
         self.certificates = certificates
+        self.neverShown = neverShown
         sluice_choose_by_server_name(
             contexts[0],
             { session, _, identities in
@@ -51,22 +69,34 @@ final class TLSIdentities: @unchecked Sendable {
         guard contexts.count > 1,
             let name = SSL_get_servername(session, TLSEXT_NAMETYPE_host_name)
         else { return }
+        var count = strlen(name)
+        // The dot that ends a whole name is in no certificate.
+        if count > 1, name[count - 1] == CChar(UInt8(ascii: ".")) { count -= 1 }
         // The very name comes before a wildcard that covers it.
         let exactly = UInt32(X509_CHECK_FLAG_NO_WILDCARDS)
         let chosen =
-            contexts.first { Self.names($0, name, flags: exactly) }
-            ?? contexts.first { Self.names($0, name, flags: 0) }
+            contexts.first { Self.names($0, name, count, flags: exactly) }
+            ?? contexts.first { Self.names($0, name, count, flags: 0) }
         if let chosen { SSL_set_SSL_CTX(session, chosen) }
     }
 
     private static func names(
         _ context: OpaquePointer,
         _ name: UnsafePointer<CChar>,
+        _ count: Int,
         flags: UInt32
     ) -> Bool {
         guard let certificate = SSL_CTX_get0_certificate(context) else { return false }
-        return X509_check_host(certificate, name, 0, flags, nil) == 1
+        return X509_check_host(certificate, name, count, flags, nil) == 1
     }
+}
+
+/// Certificates for the same names; OpenSSL takes the one whose key the client can use.
+private struct Group {
+    let context: OpaquePointer
+    let names: Set<String>
+    /// By the kind of key.
+    var files: [CInt: String] = [:]
 }
 
 private func newContext() throws(TLSError) -> OpaquePointer {

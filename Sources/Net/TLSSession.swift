@@ -10,22 +10,27 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
     /// Used by one thread at a time, the one that has the connection.
     private let session: OpaquePointer
     private let descriptor: CInt
+    private let context: TLSContext
     /// The callbacks of OpenSSL point to it.
     private let identities: TLSIdentities
+    /// Of the rules for clients.
+    private let generation: Int
 
     /// Nil without memory.
     init?(_ context: TLSContext, over descriptor: CInt) {
-        let identities = context.current
+        let (identities, generation) = context.begin()
         guard let session = identities.newSession() else { return nil }
         guard SSL_set_fd(session, descriptor) == 1 else {
             SSL_free(session)
             return nil
         }
         SSL_set_accept_state(session)
-        BIO_set_callback_ex(SSL_get_rbio(session), rememberShortReads)
+        TLSReader(of: session).watch(session)
         self.session = session
         self.descriptor = descriptor
+        self.context = context
         self.identities = identities
+        self.generation = generation
     }
 
     deinit { SSL_free(session) }
@@ -37,19 +42,22 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         guard result != 1 else { return true }
         let problem = SSL_get_error(session, result)
         if problem == SSL_ERROR_WANT_READ || problem == SSL_ERROR_WANT_WRITE { return false }
-        let verdict = SSL_get_verify_result(session)
-        let reason =
-            problem == SSL_ERROR_SSL ? TLSReason.take() : "the client ended the connection"
         giveUp()
+        guard problem == SSL_ERROR_SSL else {
+            throw HandshakeError(kind: .left, reason: "the client ended the connection")
+        }
+        let isPlain = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST
+        let reason = TLSReason.take()
+        let verdict = SSL_get_verify_result(session)
         throw HandshakeError(
+            kind: isPlain ? .spokePlainly : .refused,
             reason: verdict == Int(X509_V_OK)
                 ? reason : "\(reason): \(String(cString: X509_verify_cert_error_string(verdict)))"
         )
     }
 
     func receive(into room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Outcome {
-        // A record that was in the buffer says nothing about what has come since.
-        BIO_set_callback_arg(SSL_get_rbio(session), nil)
+        TLSReader(of: session).forget()
         // After the end of our side, which may be a failed handshake, what comes is of no interest.
         guard SSL_get_shutdown(session) & SSL_SENT_SHUTDOWN == 0 else {
             return try attempt("recv") { recv(descriptor, room.baseAddress, room.count, 0) }
@@ -62,7 +70,7 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
 
     /// Whether the last `receive` asked the kernel, and neither it nor OpenSSL has more.
     var isEmptied: Bool {
-        SSL_has_pending(session) == 0 && BIO_get_callback_arg(SSL_get_rbio(session)) != nil
+        SSL_has_pending(session) == 0 && TLSReader(of: session).wasEmptied
     }
 
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Outcome {
@@ -78,19 +86,22 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         SSL_shutdown(session)
     }
 
-    /// Nothing is sent any more, not even close_notify.
+    /// Nothing is sent any more, not even close_notify, and what comes is of no interest.
     func giveUp() {
+        // OpenSSL would not do it by itself in the middle of a handshake.
+        SSL_set_shutdown(session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         SSL_set_quiet_shutdown(session, 1)
-        finish()
     }
 
     var isResumed: Bool { SSL_session_reused(session) == 1 }
 
     /// Of a client that has shown a certificate, which was checked with the handshake.
-    var clientName: String? {
-        guard let certificate = SSL_get0_peer_certificate(session) else { return nil }
-        return certificateNames(certificate).first?.text
+    var clientCertificate: ClientCertificate? {
+        SSL_get0_peer_certificate(session).map { ClientCertificate($0) }
     }
+
+    /// Whether clients are let in by other rules now than when this one was.
+    var isOutdated: Bool { context.isOutdated(generation) }
 
     private func outcome(
         _ call: StaticString,
@@ -110,29 +121,4 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
             throw SystemError(call: "\(call)", code: EPROTO)
         }
     }
-}
-
-/// Marks a descriptor's reader when it was given less than it had room for: nothing is left there until
-/// the next event, and another try would only be a system call to hear so.
-private func rememberShortReads(
-    _ reader: OpaquePointer?,
-    _ operation: CInt,
-    _ bytes: UnsafePointer<CChar>?,
-    _ room: Int,
-    _ whole: CInt,
-    _ long: Int,
-    _ result: CInt,
-    _ count: UnsafeMutablePointer<Int>?
-) -> Int {
-    if operation == BIO_CB_READ | BIO_CB_RETURN, result > 0, let count {
-        // Any pointer but nil; nobody follows it.
-        let mark = count.pointee < room ? UnsafeMutablePointer<CChar>(bitPattern: 1) : nil
-        BIO_set_callback_arg(reader, mark)
-    }
-    return Int(result)
-}
-
-/// Why a client and the server did not come together, for whoever looks for the reason.
-package struct HandshakeError: Error, Equatable {
-    package let reason: String
 }

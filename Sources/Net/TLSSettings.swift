@@ -30,6 +30,8 @@ package struct TLSSettings: Sendable, Equatable {
     package var minimumVersion: Version
     /// For TLS 1.2, in OpenSSL's words; those of 1.3 are all good.
     package var ciphers: String
+    /// So long a client may come back without showing its certificate again, but not beyond its end.
+    package var sessionTime: Duration = .seconds(3600)
 
     /// Forward secrecy and authenticated encryption only.
     package static let soundCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20"

@@ -48,6 +48,17 @@ package struct AdminClient: Sendable {
             }
             throw unreachable(easy, code, details)
         }
+        // What a listener with TLS answers to whoever begins without.
+        let said = "this port speaks TLS"
+        if access.tls == nil, answer.status == 400, answer.text.contains(said) {
+            let failure = ConnectionFailure(
+                code: CURLE_WEIRD_SERVER_REPLY,
+                details: said,
+                verdict: 0,
+                access: access
+            )
+            throw Unreachable(description: failure.description)
+        }
         return answer
     }
 

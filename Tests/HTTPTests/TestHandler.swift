@@ -74,7 +74,8 @@ final class TestHandler: RequestHandler {
             _ = stream.write(Array("bc".utf8))
             stream.finish()
         } else if path == "/name" {
-            let name = head.peer.clientName ?? "nobody"
+            let names = head.peer.clientNames.joined(separator: " ")
+            let name = names.isEmpty ? "nobody" : names
             responder.send(Response(status: 200, body: Array(name.utf8)))
         } else if path == "/empty" {
             responder.send(Response(status: 204))

@@ -49,7 +49,7 @@ import Testing
         let missing = listener.heard(tls, by: method)
         #expect(missing.contains("wants a certificate of its clients; show yours"), "\(missing)")
         tls.certificate = Self.made.files("client")
-        #expect(listener.heard(tls, by: method) == "phone-7.example.com")
+        #expect(listener.heard(tls, by: method) == "dns:phone-7.example.com")
         tls.certificate = Self.made.files("wrong-client")
         let wrong = listener.heard(tls, by: method)
         #expect(wrong.contains("does not take the certificate that it was shown"), "\(wrong)")

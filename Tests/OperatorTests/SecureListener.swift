@@ -19,7 +19,7 @@ final class SecureListener {
         }
 
         func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
-            Response(400, text: "what?")
+            Response(400, text: problem.reason)
         }
 
         func stamp(_ fields: inout [UInt8], of response: Response) {}

@@ -1,4 +1,5 @@
 import Glibc
+import TestTLS
 import Testing
 
 @testable import HTTP

@@ -74,10 +74,10 @@ struct HandshakeTests {
         #expect(client.answer()?.status == 200)
     }
 
-    @Test("Who speaks plainly is told nothing")
+    @Test("Who speaks neither TLS nor HTTP is told nothing")
     func plainly() throws {
         let server = try TestServer.securely { $0.lingerTime = .milliseconds(50) }
-        for text in ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\n\r\n\r\n\r\n", "nonsense\u{16}"] {
+        for text in ["SSH-2.0-OpenSSH_9.2\r\n", "\r\n\r\n\r\n\r\n", "nonsense\u{16}"] {
             let client = try server.client()
             client.send(text)
             client.finishWriting()

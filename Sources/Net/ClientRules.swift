@@ -1,0 +1,59 @@
+import COpenSSL
+
+/// Which clients are let in, as it was read: their authorities themselves, not the file's name.
+struct ClientRules: Equatable {
+    private let settings: TLSSettings
+    /// In DER.
+    private let authorities: [[UInt8]]
+
+    init(_ settings: TLSSettings) throws(TLSError) {
+        self.settings = settings
+        guard let file = settings.clientAuthorities else {
+            authorities = []
+            return
+        }
+        let certificates = try TLSFiles.certificates(in: file)
+        defer { for certificate in certificates { X509_free(certificate) } }
+        authorities = certificates.map { certificate in
+            var bytes = [UInt8](repeating: 0, count: Int(max(0, i2d_X509(certificate, nil))))
+            bytes.withUnsafeMutableBufferPointer { bytes in
+                var place = bytes.baseAddress
+                _ = i2d_X509(certificate, &place)
+            }
+            return bytes
+        }
+    }
+
+    func apply(to context: OpaquePointer) throws(TLSError) {
+        guard let file = settings.clientAuthorities else { return }
+        let store = SSL_CTX_get_cert_store(context)
+        // Who names an authority that is no root trusts what this one has signed, and nobody else of
+        // those that the root has.
+        X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+        for bytes in authorities {
+            let authority = bytes.withUnsafeBufferPointer { bytes in
+                var place = bytes.baseAddress
+                return d2i_X509(nil, &place, bytes.count)
+            }
+            defer { X509_free(authority) }
+            // Clients choose by these names which certificate they show.
+            guard X509_STORE_add_cert(store, authority) == 1,
+                SSL_CTX_add_client_CA(context, authority) == 1
+            else { throw .refused(file: file, reason: TLSReason.take()) }
+        }
+        switch settings.clientCertificates {
+        case .none: break
+        case .optional: SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        case .required:
+            SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+        }
+    }
+
+    static func == (one: Self, other: Self) -> Bool {
+        one.isRequired == other.isRequired && one.authorities == other.authorities
+    }
+
+    private var isRequired: Bool {
+        if case .required = settings.clientCertificates { true } else { false }
+    }
+}

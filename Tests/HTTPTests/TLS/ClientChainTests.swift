@@ -1,0 +1,44 @@
+import COpenSSL
+import Net
+import TestTLS
+import Testing
+
+@testable import HTTP
+
+/// Whom an authority vouches for, and for what.
+@Suite(.timeLimit(.minutes(1)))
+struct ClientChainTests {
+    static let files = TestCertificates.shared
+
+    private func isLetIn(_ certificate: String, authorities: String) throws -> Bool {
+        let server = try TestServer.securely(clients: .required(authorities: authorities))
+        let client = try server.client()
+        guard (try? client.secure(ClientTLS.Options(certificate: certificate))) != nil else {
+            return false
+        }
+        client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        return client.answer()?.status == 200
+    }
+
+    @Test("An authority between the root and the clients is enough, and vouches for its own alone")
+    func intermediate() throws {
+        Self.files.issue("devices", subject: "/CN=devices")
+        Self.files.issue("by-devices", by: "devices")
+        let authorities = Self.files.certificate("devices")
+        #expect(try isLetIn("by-devices", authorities: authorities))
+        #expect(try !isLetIn("client", authorities: authorities))
+        #expect(try !isLetIn("wrong-client", authorities: authorities))
+    }
+
+    @Test("A certificate that has ended, or is for servers only, lets no client in")
+    func unfit() throws {
+        Self.files.issue("ended")
+        Self.files.end("ended", in: -60)
+        Self.files.issue("for-servers", extensions: ["extendedKeyUsage=serverAuth"])
+        Self.files.issue("for-clients", extensions: ["extendedKeyUsage=clientAuth"])
+        let authorities = Self.files.certificate("authority")
+        #expect(try !isLetIn("ended", authorities: authorities))
+        #expect(try !isLetIn("for-servers", authorities: authorities))
+        #expect(try isLetIn("for-clients", authorities: authorities))
+    }
+}

@@ -1,0 +1,64 @@
+import COpenSSL
+import TestTLS
+import Testing
+
+@testable import HTTP
+@testable import Net
+
+/// What a client is called by its certificate.
+@Suite
+struct ClientNameTests {
+    static let files = TestCertificates.shared
+
+    private func names(_ subject: String, _ alternatives: String?) -> [String] {
+        let name = "named"
+        Self.files.issue(
+            name,
+            subject: subject,
+            extensions: alternatives.map { ["subjectAltName=\($0)"] } ?? []
+        )
+        let file = BIO_new_file(Self.files.certificate(name), "r")
+        defer { BIO_free(file) }
+        guard let certificate = PEM_read_bio_X509(file, nil, nil, nil) else { return ["none"] }
+        defer { X509_free(certificate) }
+        return ClientCertificate(certificate).names
+    }
+
+    @Test("Each name tells its kind, and all of them count")
+    func kinds() {
+        #expect(
+            names(
+                "/CN=ignored",
+                "DNS:phone-7.example.com,URI:spiffe://fleet/phone,email:a@example.com,"
+                    + "IP:192.0.2.1,IP:2001:db8::1"
+            ) == [
+                "dns:phone-7.example.com", "uri:spiffe://fleet/phone", "mail:a@example.com",
+                "ip:192.0.2.1", "ip:2001:db8::1",
+            ]
+        )
+    }
+
+    @Test("The common name counts where there is no list of names, not where it names other kinds")
+    func common() {
+        #expect(names("/O=Sluice/CN=phone 8", nil) == ["cn:phone 8"])
+        #expect(names("/O=Sluice/CN=Kühlschrank", nil) == ["cn:Kühlschrank"])
+        #expect(names("/O=Sluice", nil) == [])
+        #expect(names("/CN=phone-7.example.com", "otherName:1.2.3.4;UTF8:mallory") == [])
+        #expect(names("/CN=phone-7.example.com", "RID:1.2.3.4") == [])
+    }
+
+    @Test(
+        "A name that reads as another one is none",
+        arguments: [
+            "/CN=a\u{202e}b", "/CN=a\u{200b}b", "/CN=a\u{85}b", "/CN=a\u{feff}b", "/CN=a\u{2028}b",
+        ]
+    )
+    func deceiving(subject: String) {
+        #expect(names(subject, nil) == [])
+    }
+
+    @Test("Alternative names are visible ASCII")
+    func visible() {
+        #expect(names("/CN=x", "DNS:a b,URI:u v,DNS:fine") == ["dns:fine"])
+    }
+}

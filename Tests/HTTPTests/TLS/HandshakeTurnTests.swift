@@ -1,0 +1,40 @@
+import Net
+import System
+import TestTLS
+import Testing
+
+@testable import HTTP
+
+/// Many clients that come at once.
+@Suite(.timeLimit(.minutes(1)))
+struct HandshakeTurnTests {
+    @Test("Handshakes wait until others had their turn, and a few take theirs in a round")
+    func rounds() throws {
+        let listener = try Listener(ListenAddress(host: "127.0.0.1", port: 0))
+        let clients = try (0..<30).map { _ in try TestClient(port: listener.address.port) }
+        let limits = HTTPServer.Limits()
+        let loop = EventLoop(
+            port: try LoopPort(
+                budget: BodyBudget(limit: 1 << 20),
+                census: Census(limit: 100, perNeighbourhood: 100)
+            ),
+            listener: listener,
+            limits: limits,
+            tls: try TLSContext(
+                TLSSettings(certificates: [TestCertificates.shared.files("server")])
+            ),
+            journal: .silent,
+            notices: RefusalNotices(server: "a", limits: limits, journal: .silent),
+            handler: TestHandler(held: try TestHandler.Held())
+        )
+        loop.acceptWaiting()
+        var waiting = clients.count
+        while waiting > 0 {
+            #expect(loop.unfinished.count == waiting)
+            loop.takeTurnsAgain()
+            waiting = max(0, waiting - EventLoop.handshakesPerRound)
+        }
+        #expect(loop.unfinished.isEmpty)
+        #expect(loop.connections.count { $0?.isHandshaking == true } == clients.count)
+    }
+}

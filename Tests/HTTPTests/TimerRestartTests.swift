@@ -1,0 +1,45 @@
+import COpenSSL
+import Glibc
+import System
+import TestTLS
+import Testing
+
+@testable import HTTP
+
+/// Each phase has its whole time, also when it follows another of the same kind at once.
+@Suite(.timeLimit(.minutes(1)))
+struct TimerRestartTests {
+    private func cork(_ client: TestClient, _ isOn: Bool) {
+        var option: CInt = isOn ? 1 : 0
+        let size = socklen_t(MemoryLayout<CInt>.size)
+        setsockopt(client.descriptor, CInt(IPPROTO_TCP), TCP_CORK, &option, size)
+    }
+
+    @Test("A head that begins with the end of the handshake has the time of a head")
+    func headAfterHandshake() throws {
+        let server = try TestServer.securely { $0.headTime = .milliseconds(1500) }
+        let client = try server.client()
+        usleep(1_000_000)
+        // The last bytes of the handshake and the first of the head leave together.
+        cork(client, true)
+        try client.secure()
+        client.send("GET /a HTTP/1.1\r\n")
+        cork(client, false)
+        usleep(800_000)
+        client.send("Host: a\r\n\r\n")
+        #expect(client.answer()?.status == 200)
+    }
+
+    @Test("A body that begins with the end of one that is dropped has the time of a body")
+    func bodyAfterDroppedBody() throws {
+        let server = try TestServer { $0.bodyTime = .seconds(1) }
+        let client = try server.client()
+        client.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab")
+        #expect(client.answer()?.status == 401)
+        usleep(700_000)
+        client.send("cdPOST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nef")
+        usleep(600_000)
+        client.send("gh")
+        #expect(client.answer()?.text == "efgh")
+    }
+}
