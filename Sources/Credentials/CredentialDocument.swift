@@ -1,6 +1,11 @@
 package import SLS
 import System
 
+extension Credential {
+    /// STS gives its keys such ids; they are good for nothing without their token.
+    static func isTemporary(_ accessKeyID: String) -> Bool { accessKeyID.hasPrefix("STS.") }
+}
+
 /// A JSON object with a credential, as STS, the metadata of ECS and a rotation write it; wrapped in
 /// `Credentials` or not, in any of the spellings in use.
 package struct CredentialDocument: Sendable {
@@ -29,6 +34,11 @@ package struct CredentialDocument: Sendable {
         var names: [String] = []
         if accessKeyID?.isEmpty ?? true { names.append("AccessKeyId") }
         if secret.map({ $0.byteCount == 0 }) ?? true { names.append("AccessKeySecret") }
+        if accessKeyID.map(Credential.isTemporary) ?? false,
+            securityToken.map({ $0.byteCount == 0 }) ?? true
+        {
+            names.append("SecurityToken")
+        }
         return names
     }
 
@@ -37,6 +47,11 @@ package struct CredentialDocument: Sendable {
         guard missing.isEmpty, let accessKeyID, let secret else { return nil }
         let token = securityToken.flatMap { $0.byteCount == 0 ? nil : $0 }
         return Credential(accessKeyID: accessKeyID, secret: secret, securityToken: token)
+    }
+
+    /// The token belongs to another key: one for good has none.
+    package var hasForeignToken: Bool {
+        accessKeyID?.hasPrefix("LTAI") == true && securityToken.map { $0.byteCount > 0 } == true
     }
 
     private mutating func read(_ reader: inout JSONReader, depth: Int) -> Bool {

@@ -76,10 +76,10 @@ import Testing
         #expect(Samples.problem(.ecsRole(ECSRole()), forbidden)?.words?.status == 404)
     }
 
-    @Test("A token that is refused is left out")
-    func refusedToken() throws {
+    @Test("A token that is refused, or breaks something, is left out", arguments: [403, 400, 500])
+    func refusedToken(status: Int) throws {
         let server = try StandIn { request, _ in
-            if request.fields["x-aliyun-ecs-metadata-token"] != nil { return .json(403, "") }
+            if request.fields["x-aliyun-ecs-metadata-token"] != nil { return .json(status, "") }
             return reply(request, needsToken: false)
         }
         defer { server.stop() }

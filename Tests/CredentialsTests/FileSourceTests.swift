@@ -1,3 +1,4 @@
+import Glibc
 import SLS
 import System
 import Testing
@@ -151,6 +152,130 @@ import Testing
         let supplied = try fetch(cli, profile: "instance", metadata: server.url)
         #expect(supplied.credential == Samples.issued(2))
         #expect(try problem(cli, profile: "round")?.kind == .permanent)
+    }
+
+    @Test("A token that was left behind in a profile for a plain key is not sent")
+    func staleToken() throws {
+        let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }
+        defer { server.stop() }
+        let key = """
+            "access_key_id":"LTAI5tCallerKeyId","access_key_secret":"\(Samples.secret)",
+            "sts_token":"stale"
+            """
+        let cli = """
+            {"current":"plain","profiles":[{"name":"plain","mode":"AK",\(key)},
+              {"name":"role","mode":"RamRoleArn",\(key),"ram_role_arn":"\(Samples.roleARN)"}]}
+            """
+        #expect(try fetch(cli).credential == Samples.key)
+        _ = try fetch(cli, profile: "role", sts: server.url)
+        #expect(server.requests.now.map { $0["SecurityToken"] } == [nil])
+        let ini = """
+            [default]
+            type = access_key
+            access_key_id = LTAI5tCallerKeyId
+            access_key_secret = \(Samples.secret)
+            security_token = stale
+            """
+        #expect(try fetch(ini).credential == Samples.key)
+        #expect(
+            try fetch(ini.replacing("LTAI5t", with: "STS.")).credential.securityToken
+                == Secret("stale"),
+            "a temporary key is nothing without its token"
+        )
+    }
+
+    @Test("A profile in the VPC asks STS there, whichever way it is written")
+    func network() throws {
+        let cli = """
+            {"current":"a","profiles":[{"name":"a","mode":"RamRoleArn","access_key_id":"a",
+             "access_key_secret":"b","ram_role_arn":"r","sts_region":"cn-x","enable_vpc":true},
+             {"name":"b","mode":"OIDC","ram_role_arn":"r","sts_region":"cn-x","enable_vpc":false}]}
+            """
+        let profiles = try #require(CLIProfiles(Array(cli.utf8)))
+        let access = profiles.profiles.mapValues { Profile(place: "p", settings: $0).access }
+        #expect(access["a"]?.isVPC == true && access["a"]?.region == "cn-x")
+        #expect(access["b"]?.isVPC == false)
+        let ini = try #require(IniProfiles(Array("[a]\nenable_vpc = True\n[b]\nx = y".utf8)))
+        let sections = ini.sections.mapValues { Profile(place: "p", settings: $0).access.isVPC }
+        #expect(sections == ["a": true, "b": nil])
+    }
+
+    @Test(
+        "Quotes around a value and a comment after it are no part of it",
+        arguments: [
+            (#""abc""#, "abc"), ("'abc'", "abc"), ("`abc`", "abc"), ("abc # prod", "abc"),
+            ("abc ; prod", "abc"), (#""a # b" # c"#, "a # b"), ("abc#d", "abc#d"),
+            ("a'b'", "a'b'"), (#""abc"#, #""abc"#), (#""a"b"#, #""a"b"#), ("", ""), ("# c", ""),
+        ]
+    )
+    func values(written: String, meant: String) throws {
+        let profiles = try #require(IniProfiles(Array("[a]\nkey = \(written)\n".utf8)))
+        #expect(profiles.sections["a"]?["key"] == Secret(meant), "\(written)")
+    }
+
+    @Test("The last of many profiles is found as well")
+    func many() throws {
+        let profiles = (0..<200).map {
+            #"{"name":"p\#($0)","mode":"AK","access_key_id":"LTAI\#($0)","access_key_secret":"s"}"#
+        }
+        let text = #"{"current":"p199","profiles":[\#(profiles.joined(separator: ","))]}"#
+        #expect(try fetch(text).credential.accessKeyID == "LTAI199")
+    }
+
+    @Test(
+        "Roles for pods and URIs are profiles, too",
+        arguments: [
+            (
+                #"{"current":"a","profiles":[{"name":"a","mode":"OIDC","oidc_provider_arn":"p","#
+                    + #""oidc_token_file":"FILE","ram_role_arn":"r-1","ram_session_name":"gw-4"}]}"#,
+                "AssumeRoleWithOIDC"
+            ),
+            (
+                "[default]\ntype = oidc_role_arn\noidc_provider_arn = p\noidc_token_file_path = FILE\n"
+                    + "role_arn = r-1\nrole_session_name = gw-4\n",
+                "AssumeRoleWithOIDC"
+            ),
+            (
+                #"{"current":"a","profiles":[{"name":"a","mode":"CredentialsURI","#
+                    + #""credentials_uri":"URL/c"}]}"#,
+                nil
+            ),
+            ("[default]\ntype = credentials_uri\ncredentials_uri = URL/c\n", nil),
+        ] as [(String, String?)]
+    )
+    func otherTypes(text: String, action: String?) throws {
+        let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }
+        defer { server.stop() }
+        let directory = try TemporaryDirectory()
+        defer { directory.remove() }
+        directory.write("token", "canary.header.signature")
+        let whole = text.replacing("FILE", with: "\(directory.path)/token")
+            .replacing("URL", with: server.url)
+        #expect(try fetch(whole, sts: server.url).credential == Samples.issued())
+        let request = try #require(server.requests.now.first)
+        #expect(request["Action"] == action)
+        if action != nil {
+            #expect(request["RoleArn"] == "r-1" && request["RoleSessionName"] == "gw-4")
+            #expect(request["OIDCToken"] == "canary.header.signature")
+        } else {
+            #expect(request.path == "/c")
+        }
+    }
+
+    @Test("A temporary key without its token is half a credential, here as anywhere")
+    func withoutToken() throws {
+        let half = #"{"AccessKeyId":"STS.NxY","AccessKeySecret":"s"}"#
+        #expect(try problem(half)?.what.contains("SecurityToken") == true)
+    }
+
+    @Test("What is no file is not waited for")
+    func pipe() throws {
+        let directory = try TemporaryDirectory()
+        defer { directory.remove() }
+        #expect(mkfifo("\(directory.path)/pipe", 0o600) == 0)
+        let source = CredentialSource.file(FileSource(path: "\(directory.path)/pipe"))
+        let problem = Samples.problem(source, Samples.surroundings())
+        #expect(problem?.what.contains("regular file") == true)
     }
 
     @Test("A half-written file says so, and never what it holds")

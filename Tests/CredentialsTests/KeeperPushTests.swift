@@ -103,6 +103,10 @@ import Testing
             ("", .unreadable), ("[]", .unreadable),
             ("{}", .incomplete(["AccessKeyId", "AccessKeySecret"])),
             (#"{"AccessKeyId":"a"}"#, .incomplete(["AccessKeySecret"])),
+            (
+                #"{"AccessKeyId":"STS.a","AccessKeySecret":"b"}"#,
+                .incomplete(["SecurityToken"])
+            ),
             (#"{"AccessKeyId":5,"AccessKeySecret":"b"}"#, .unreadable),
             (
                 #"{"AccessKeyId":"a","AccessKeySecret":"b","Colour":"red"}"#,

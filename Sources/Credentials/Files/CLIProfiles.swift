@@ -27,9 +27,8 @@ struct CLIProfiles {
                     return false
                 }
                 isFirst = false
-                if let name = profile["name"]?.revealed, profiles.count < 64 {
-                    profiles[name] = profile
-                }
+                // Their number is bounded by the file's.
+                if let name = profile["name"]?.revealed { profiles[name] = profile }
             }
             return true
         default: return reader.skipValue()
@@ -45,8 +44,9 @@ struct CLIProfiles {
                 wipe(&bytes)
                 return true
             }
-            guard let number = reader.wholeNumber() else { return reader.skipValue() }
-            settings[name] = Secret("\(number)")
+            guard let literal = reader.literal() else { return reader.skipValue() }
+            // No number or word that means something here is longer.
+            if literal != "null", literal.utf8.count <= 20 { settings[name] = Secret(literal) }
             return true
         }
         return isWhole ? settings : nil

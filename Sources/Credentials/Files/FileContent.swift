@@ -6,11 +6,17 @@ extension SourceVisit {
     /// The whole content of a small file.
     func fileContent(_ path: String) throws(SourceProblem) -> WipedBytes {
         let content = WipedBytes(countMax: 64 << 10)
-        do throws(SystemError) {
+        var isFile = true
+        reading: do throws(SystemError) {
             let file = OwnedDescriptor(
                 // Not to wait for the other end of a pipe.
                 taking: try system("open") { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
             )
+            var facts = stat()
+            _ = try system("fstat") { fstat(file.number, &facts) }
+            // A folder says what it is when it is read.
+            isFile = [S_IFREG, S_IFDIR].contains(facts.st_mode & S_IFMT)
+            guard isFile else { break reading }
             var chunk = [UInt8](repeating: 0, count: 16 << 10)
             defer { wipe(&chunk) }
             while true {
@@ -30,7 +36,7 @@ extension SourceVisit {
         }
         throw SourceProblem(
             .permanent,
-            "the file \(path) is larger than 64 KiB",
+            "the file \(path) is \(isFile ? "larger than 64 KiB" : "no regular file")",
             remedy: "name a file that holds a credential"
         )
     }

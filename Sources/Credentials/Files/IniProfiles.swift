@@ -24,9 +24,30 @@ struct IniProfiles {
             }
             guard let mark = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
             let name = Self.string(Self.trimmed(text[..<mark])).lowercased()
-            let value = Self.trimmed(text[(mark + 1)...])
+            let value = Self.value(text[(mark + 1)...])
             sections[section, default: [:]][name] = value.withUnsafeBytes { Secret(copying: $0) }
         }
+    }
+
+    /// As the SDKs read it: without quotes around the whole, and without a comment, which follows a space.
+    private static func value(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let text = trimmed(bytes)
+        if let quote = text.first, "\"'`".utf8.contains(quote),
+            let end = text.dropFirst().firstIndex(of: quote)
+        {
+            let rest = trimmed(text[(end + 1)...])
+            if rest.first.map(isMark) ?? true { return text[text.startIndex + 1..<end] }
+        }
+        let comment = text.indices.first { index in
+            isMark(text[index])
+                && (index == text.startIndex || [0x20, 0x09].contains(text[index - 1]))
+        }
+        return trimmed(text[..<(comment ?? text.endIndex)])
+    }
+
+    /// Of a comment.
+    private static func isMark(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "#") || byte == UInt8(ascii: ";")
     }
 
     private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -28,33 +28,41 @@ struct Profile {
         SourceProblem(.temporary, "\(place) has no \(name)", remedy: "complete it")
     }
 
-    /// The key in it, with or without token.
-    func credential(withToken: Bool) throws(SourceProblem) -> Credential {
+    private enum Token { case needed, ifThere, leftBehind }
+
+    /// The key in it. Alibaba's tools leave an old token in a profile that became one for a plain key, and do not
+    /// send it.
+    private func credential(_ tokenIs: Token) throws(SourceProblem) -> Credential {
         let id = try needed("access_key_id")
         guard let secret = self.secret("access_key_secret") else {
             throw missing("access_key_secret")
         }
-        let token = self.secret("security_token", "sts_token")
-        guard token != nil || !withToken else { throw missing("security_token") }
+        var token = self.secret("security_token", "sts_token")
+        if tokenIs == .leftBehind, !Credential.isTemporary(id) { token = nil }
+        guard token != nil || tokenIs != .needed else { throw missing("security_token") }
         return Credential(accessKeyID: id, secret: secret, securityToken: token)
     }
 
     var access: STSAccess {
-        STSAccess(endpoint: text("sts_endpoint"), region: text("sts_region"))
+        STSAccess(
+            endpoint: text("sts_endpoint"),
+            region: text("sts_region"),
+            isVPC: text("enable_vpc").map { $0.lowercased() == "true" }
+        )
     }
 
     /// What the profile's type or mode stands for. `base` finds the profile that another stands on.
     func source(
         _ base: (String) throws(SourceProblem) -> CredentialSource
     ) throws(SourceProblem) -> CredentialSource {
-        let type = text("type", "mode") ?? "access_key"
+        guard let type = text("type", "mode") else { return .fixed(try credential(.ifThere)) }
         switch type.lowercased().filter({ $0 != "_" }) {
         case "accesskey", "ak":
-            return .fixed(try credential(withToken: false))
+            return .fixed(try credential(.leftBehind))
         case "sts", "ststoken":
-            return .fixed(try credential(withToken: true))
+            return .fixed(try credential(.needed))
         case "ramrolearn":
-            return try assumeRole(.fixed(credential(withToken: false)))
+            return try assumeRole(.fixed(credential(.leftBehind)))
         case "chainableramrolearn":
             return try assumeRole(base(try needed("source_profile")))
         case "ecsramrole":

@@ -17,6 +17,7 @@ package struct PushedCredential: Sendable, Equatable {
         guard let document = CredentialDocument(json: json) else { throw .unreadable }
         guard document.unknown.isEmpty else { throw .unknownMembers(document.unknown) }
         guard let credential = document.credential else { throw .incomplete(document.missing) }
+        guard !document.hasForeignToken else { throw .foreignToken }
         func time(_ text: String?, _ name: String) throws(PushRefusal) -> WallTime? {
             guard let text else { return nil }
             guard let time = WallTime(iso8601: text) else { throw .notATime(name) }
@@ -40,6 +41,8 @@ package enum PushRefusal: Error, Sendable, Equatable, CustomStringConvertible {
     case unreadable
     case unknownMembers([String])
     case incomplete([String])
+    /// The token of one credential, the key of another.
+    case foreignToken
     case notATime(String)
     /// It says what is wrong with id, secret or token, without their content.
     case unsendable(String)
@@ -54,10 +57,13 @@ package enum PushRefusal: Error, Sendable, Equatable, CustomStringConvertible {
             "the body is no JSON object with a credential; send it as STS writes it: "
                 + #"{"AccessKeyId":"…","AccessKeySecret":"…","SecurityToken":"…","Expiration":"…"}"#
         case .unknownMembers(let names):
-            "unknown: \(names.joined(separator: ", ")); allowed are AccessKeyId, AccessKeySecret, "
+            "unknown: \(names.map { String($0.prefix(64)) }.joined(separator: ", ")); allowed are AccessKeyId, AccessKeySecret, "
                 + "SecurityToken, Expiration and Activation"
         case .incomplete(let names):
-            "the credential has no \(names.joined(separator: " and no ")); send both halves of the key"
+            "the credential has no \(names.joined(separator: " and no ")); send all of it, as STS answers it"
+        case .foreignToken:
+            "the SecurityToken belongs to another key: an id that begins with LTAI has none; send what "
+                + "belongs together"
         case .notATime(let name):
             "\(name) is no time; write it like 2025-01-14T08:30:00Z"
         case .unsendable(let problem):

@@ -9,9 +9,8 @@ extension SourceVisit {
         let token = try metadataToken(role.limits, isRequired: tokenIsRequired)
         func get(_ path: String) throws(SourceProblem) -> WebAnswer {
             let answer = try metadata(path, token: token, role.limits)
-            // Some instances know the token's path and not the token.
-            guard answer.status == 401 || answer.status == 403, token != nil, !tokenIsRequired
-            else { return answer }
+            // Some instances know the token's path and not the token, and say so in many ways.
+            guard answer.status != 200, token != nil, !tokenIsRequired else { return answer }
             return try metadata(path, token: nil, role.limits)
         }
 
