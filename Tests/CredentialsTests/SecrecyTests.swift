@@ -20,8 +20,12 @@ import Testing
         _ = table.take(supplied, "a", Samples.now)
         try table.push("a", PushedCredential(supplied, activation: nil), Samples.now)
         let document = CredentialDocument(json: Array(Samples.stsAnswer().utf8))
-        let key = try SealingKey(Secret(String(repeating: "canary ", count: 8)))
+        let key = try SealingKey(Secret("canary, a passphrase of many words, canary"))
+        let variables = ["ALIBABA_CLOUD_ACCESS_KEY_SECRET": "canary"]
+        let form = [(name: "OIDCToken", value: "canary")]
         let values: [Any] = [
+            Samples.surroundings(variables), STSCall(action: "a", subject: "s", form: form),
+            WebRequest(url: "http://x/?canary", headers: ["a: canary"], form: form, limits: .sts),
             supplied, PushedCredential(supplied), table, table.status(Samples.now),
             document as Any, key, SecretBox(key: key), CredentialSource.fixed(Samples.key), uri,
             Profile(place: "p", settings: ["access_key_secret": Secret("canary")]),

@@ -7,6 +7,8 @@ import Testing
 @Suite struct SecretBoxTests {
     private let hexKey = String(repeating: "0123456789abcdef", count: 4)
 
+    private let passphrase = String(repeating: "a passphrase of many words ", count: 2)
+
     private func box(_ key: String) throws -> SecretBox {
         SecretBox(key: try SealingKey(Secret(key)))
     }
@@ -90,30 +92,100 @@ import Testing
         #expect(throws: SecretBoxProblem.changed) { try box.open(sealed, name: "other") }
         #expect(throws: SecretBoxProblem.changed) { try box.open(sealed + [0], name: "default") }
         #expect(throws: SecretBoxProblem.otherVersion) {
-            try box.open([2] + sealed, name: "default")
+            try box.open([3] + sealed, name: "default")
         }
     }
 
     @Test("Another key is told from a changed content")
     func otherKey() throws {
-        let sealed = try box(hexKey).seal(pushed, name: "default")
-        let other = try box(String(repeating: "a passphrase of many words ", count: 2))
-        #expect(throws: SecretBoxProblem.otherKey) { try other.open(sealed, name: "default") }
+        let keys = [hexKey, passphrase, passphrase + "!"]
+        for (key, other) in zip(keys, keys[1...] + keys[..<1]) {
+            let sealed = try box(key).seal(pushed, name: "default")
+            let other = try box(other)
+            #expect(throws: SecretBoxProblem.otherKey) { try other.open(sealed, name: "default") }
+        }
+    }
+
+    @Test("Scrypt agrees with RFC 7914")
+    func slowDerivation() {
+        let key = Array("pleaseletmein".utf8).withUnsafeBytes {
+            Scrypt.key(
+                from: $0,
+                salt: Array("SodiumChloride".utf8),
+                cost: 16_384,
+                blockSize: 8,
+                parallel: 1
+            )
+        }
+        #expect(
+            key.withBytes { hex($0) }
+                == "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2"
+        )
+    }
+
+    @Test("A passphrase is salted, and one salt is gone on with")
+    func salted() throws {
+        let box = try box(passphrase)
+        let sealed = box.seal(pushed, name: "default")
+        #expect(sealed.first == 2)
+        #expect(try box.open(sealed, name: "default") == pushed)
+        for index in 0..<40 {
+            var changed = sealed
+            changed[index] ^= 0x40
+            guard index > 16 else { continue }
+            #expect(throws: SecretBoxProblem.self) { try box.open(changed, name: "default") }
+        }
+        let later = try self.box(passphrase)
+        let other = later.seal(pushed, name: "default")
+        #expect(other[1..<17] != sealed[1..<17], "another gateway has another salt")
+        #expect(try later.open(sealed, name: "default") == pushed)
+        #expect(later.seal(pushed, name: "default")[1..<17] == sealed[1..<17])
+        #expect(try box.open(other, name: "default") == pushed)
+    }
+
+    @Test(
+        "What was sealed before passphrases were salted opens still",
+        arguments: [
+            (
+                String(repeating: "a passphrase of many words ", count: 2),
+                "0181d349b412a3dfaa6e87bd70e40200b83cab263575326cde7361fcf711897774fc4ce17f5a"
+                    + "f8b7fdb19f1b50cb035cd8fbda19f997f75072e212a5c525aca6c2b6d4290de1b1959c144ddd"
+                    + "e497e1730b4b5f56e31c07fc46cff495af95151145f18e4d5e749b1a770dd733c240f26e6411"
+                    + "e81188f5744c94de95da1bed74f5ffd1547bcf4adab6923b"
+            ),
+            // 32 bytes that are no plain text were the key itself.
+            (
+                "абвгдежзийклмноп",
+                "01e696a5803300a66ed88a6d0f336e096822f8047b7b7216fd921a1d2778e01295bb64661b19"
+                    + "4ed0d1d5cc7b27e32c375d0f7a69035164fdb91100ecfadc338645f2dec4e5384c9b3030460d"
+                    + "bb1806e04cb04b88bd1b24beff212b505bddb7665f9c7f32a983ea88f55e3c1615451fbf5512"
+                    + "d788bc3e8cc99568e1ea80cc9c8788165049373aae187d79"
+            ),
+        ]
+    )
+    func oldForm(key: String, digits: String) throws {
+        let box = try box(key)
+        #expect(try box.open(bytes(digits), name: "default") == pushed)
+        #expect(box.seal(pushed, name: "default").first == 2)
     }
 
     @Test("A key may be written in several ways")
     func keys() throws {
         let raw = (0..<32).map { UInt8($0) }
-        let binary = try SealingKey(raw.withUnsafeBytes { Secret(copying: $0) })
         let digits = try SealingKey(Secret(hex(raw)))
         let base64 = try SealingKey(Secret(Digest.base64(raw)))
-        #expect(binary.bytes == digits.bytes && digits.bytes == base64.bytes)
-        #expect(binary.mark == base64.mark)
-        let words = try SealingKey(Secret(String(repeating: "w", count: 32)))
-        #expect(words.bytes.byteCount == 32)
-        #expect(words.bytes != Secret(String(repeating: "w", count: 32)))
-        for short in ["", "short", String(repeating: "w", count: 31)] {
+        #expect(digits.plainBytes == base64.plainBytes)
+        #expect(digits.plainBytes == raw.withUnsafeBytes { Secret(copying: $0) })
+        #expect(!digits.isPassphrase)
+        let words = try SealingKey(Secret(passphrase))
+        #expect(words.isPassphrase)
+        let salts = [1, 2].map { [UInt8](repeating: $0, count: Scrypt.saltBytes) }
+        #expect(words.bytes(salt: salts[0]) != words.bytes(salt: salts[1]))
+        for short in ["", "short", String(passphrase.prefix(31))] {
             #expect(throws: SecretBoxProblem.keyTooShort) { try SealingKey(Secret(short)) }
+        }
+        #expect(throws: SecretBoxProblem.keyTooSimple) {
+            try SealingKey(Secret(String(repeating: "w", count: 32)))
         }
     }
 

@@ -2,7 +2,7 @@ import SLS
 import System
 
 /// One question to STS.
-struct STSCall {
+struct STSCall: CustomStringConvertible, CustomReflectable {
     let action: String
     /// What the action is about, for messages: a role.
     let subject: String
@@ -31,6 +31,10 @@ struct STSCall {
         }
         return "\(endpoint)/?\(RPCSignature.query(query))"
     }
+
+    /// The form may hold a token.
+    var description: String { origin }
+    var customMirror: Mirror { Mirror(self, children: ["subject": subject]) }
 
     var redaction: Redaction {
         var redaction = Redaction()

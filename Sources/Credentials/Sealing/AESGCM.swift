@@ -1,4 +1,5 @@
 import COpenSSL
+import SLS
 
 /// AES-256-GCM, from OpenSSL.
 enum AESGCM {
@@ -42,7 +43,8 @@ enum AESGCM {
         let context = Context()
         let text = Array(sealed.dropLast(tagBytes))
         var tag = Array(sealed.suffix(tagBytes))
-        var plain = [UInt8](repeating: 0, count: max(1, text.count))
+        // Longer by one byte: an empty array has no place to write to.
+        var plain = [UInt8](repeating: 0, count: text.count + 1)
         var count: CInt = 0
         let keyStart = key.bindMemory(to: UInt8.self).baseAddress
         let isGood =
@@ -51,8 +53,12 @@ enum AESGCM {
             && EVP_DecryptUpdate(context.raw, &plain, &count, text, CInt(text.count)) == 1
             && EVP_CIPHER_CTX_ctrl(context.raw, EVP_CTRL_AEAD_SET_TAG, CInt(tagBytes), &tag) == 1
             && EVP_DecryptFinal_ex(context.raw, nil, &count) == 1
-        guard isGood else { return nil }
-        plain.removeLast(plain.count - text.count)
+        // It is decrypted before it is known whether it is good.
+        guard isGood else {
+            wipe(&plain)
+            return nil
+        }
+        plain.removeLast()
         return plain
     }
 

@@ -1,33 +1,54 @@
 import COpenSSL
 package import SLS
 
-/// The 32 bytes that stored credentials are sealed with, from what an operator wrote.
+/// What stored credentials are sealed with, from what an operator wrote.
 package struct SealingKey: Sendable {
-    let bytes: Secret
-    /// Tells one key from another, and reveals neither.
-    let mark: [UInt8]
+    /// The 32 bytes as version 1 took them: as they were written, or from a passphrase without a salt.
+    let plainBytes: Secret
+    private let passphrase: Secret?
 
-    /// What the operator may write: 64 hexadecimal digits, base64 of 32 bytes, 32 bytes that are no
-    /// text, or a passphrase of at least 32 characters.
+    private static let passphraseBytesMin = 32
+    /// Of one character repeated even a slow derivation makes no key.
+    private static let differentBytesMin = 8
+
+    /// What the operator may write: 64 hexadecimal digits, base64 of 32 bytes, or a passphrase of at least
+    /// 32 characters.
     package init(_ text: Secret) throws(SecretBoxProblem) {
-        let key = text.withBytes { bytes in
-            Self.hexDecoded(bytes) ?? Self.base64Decoded(bytes) ?? Self.raw(bytes)
-                ?? (bytes.count >= 32
-                    ? Self.derived(from: bytes, purpose: "sluice sealing key") : nil)
+        let written = text.withBytes { Self.hexDecoded($0) ?? Self.base64Decoded($0) }
+        if let written {
+            (plainBytes, passphrase) = (written, nil)
+            return
         }
-        guard let key else { throw .keyTooShort }
-        bytes = key
-        mark = key.withBytes { key in
-            Self.derived(from: key, purpose: "sluice sealing key mark").withBytes {
+        guard text.byteCount >= Self.passphraseBytesMin else { throw .keyTooShort }
+        guard text.withBytes({ Set($0).count }) >= Self.differentBytesMin else {
+            throw .keyTooSimple
+        }
+        (plainBytes, passphrase) = (text.withBytes { Self.asVersion1($0) }, text)
+    }
+
+    /// Whether 32 bytes have to be made of it, slowly and with a salt.
+    var isPassphrase: Bool { passphrase != nil }
+
+    /// The 32 bytes that the passphrase and a salt make.
+    func bytes(salt: [UInt8]) -> Secret {
+        guard let passphrase else { return plainBytes }
+        return passphrase.withBytes { Scrypt.key(from: $0, salt: salt) }
+    }
+
+    /// Tells one key from another, and reveals neither.
+    static func mark(of key: Secret) -> [UInt8] {
+        key.withBytes { key in
+            derived(from: key, purpose: "sluice sealing key mark").withBytes {
                 Array($0.prefix(4))
             }
         }
     }
 
-    private static func raw(_ bytes: UnsafeRawBufferPointer) -> Secret? {
-        // 32 characters that can be typed are a passphrase: they hold less than 32 random bytes do.
+    /// 32 bytes that are no plain text were the key themselves; other texts were derived from without a salt.
+    private static func asVersion1(_ bytes: UnsafeRawBufferPointer) -> Secret {
         let isText = bytes.allSatisfy { (0x20..<0x7f).contains($0) }
-        return bytes.count == 32 && !isText ? Secret(copying: bytes) : nil
+        return bytes.count == 32 && !isText
+            ? Secret(copying: bytes) : derived(from: bytes, purpose: "sluice sealing key")
     }
 
     private static func hexDecoded(_ bytes: UnsafeRawBufferPointer) -> Secret? {
@@ -73,28 +94,5 @@ package struct SealingKey: Sendable {
             && EVP_PKEY_derive(context, &key, &count) == 1
         precondition(isDone, "OpenSSL offers no HKDF")
         return key.withUnsafeBytes { Secret(copying: $0) }
-    }
-}
-
-/// Why a stored credential stays closed.
-package enum SecretBoxProblem: Error, Sendable, Equatable, CustomStringConvertible {
-    case keyTooShort
-    case otherVersion
-    case otherKey
-    case changed
-
-    package var description: String {
-        switch self {
-        case .keyTooShort:
-            "the encryption key is too short; give 64 hexadecimal digits, base64 of 32 bytes, or a "
-                + "passphrase of at least 32 characters (openssl rand -hex 32 makes one)"
-        case .otherVersion:
-            "the stored credential has a form that this version does not know; push the credential again"
-        case .otherKey:
-            "the stored credential was sealed with another encryption key; bring that key back, or push "
-                + "the credential again"
-        case .changed:
-            "the stored credential was changed or belongs to another name; push the credential again"
-        }
     }
 }

@@ -1,0 +1,43 @@
+import COpenSSL
+import SLS
+
+/// A key from a passphrase, so slowly that guessing does not pay (RFC 7914). 16 MiB for a moment, and about a
+/// tenth of a second.
+enum Scrypt {
+    static let saltBytes = 16
+    private static let cost: UInt64 = 1 << 14
+    private static let blockSize: UInt64 = 8
+    private static let parallel: UInt64 = 5
+    private static let memoryMax: UInt64 = 64 << 20
+
+    static func key(from passphrase: UnsafeRawBufferPointer, salt: [UInt8]) -> Secret {
+        key(from: passphrase, salt: salt, cost: cost, blockSize: blockSize, parallel: parallel)
+    }
+
+    static func key(
+        from passphrase: UnsafeRawBufferPointer,
+        salt: [UInt8],
+        cost: UInt64,
+        blockSize: UInt64,
+        parallel: UInt64
+    ) -> Secret {
+        var key = [UInt8](repeating: 0, count: AESGCM.keyBytes)
+        defer { wipe(&key) }
+        let text = passphrase.bindMemory(to: CChar.self).baseAddress
+        let isDone =
+            EVP_PBE_scrypt(
+                text,
+                passphrase.count,
+                salt,
+                salt.count,
+                cost,
+                blockSize,
+                parallel,
+                memoryMax,
+                &key,
+                key.count
+            ) == 1
+        precondition(isDone, "out of memory, or OpenSSL offers no scrypt")
+        return key.withUnsafeBytes { Secret(copying: $0) }
+    }
+}
