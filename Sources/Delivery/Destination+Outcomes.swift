@@ -42,7 +42,10 @@ extension Destination {
         if let offset = load.region.clock.hostIsWrong(assuming: settings.clockOffset) {
             judgement = judgement.doubted(for: offset)
         }
-        judgement.message = load.credential.redacted(judgement.message)
+        // What is stored has nothing to tell, and is what there is most of.
+        if judgement.action != .acknowledge {
+            judgement.message = load.credential.redacted(judgement.message)
+        }
         tellVerdict(judgement, on: load.credential)
         let outlet = load.outlet
         var lease = load.lease

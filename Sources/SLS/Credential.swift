@@ -35,13 +35,34 @@ extension Credential {
     /// The text with secret and token blotted out, for texts that a server sent: a proxy may well
     /// echo what it was asked. Cut only after that, because half a token is not recognised.
     package func redacted(_ text: String) -> String {
-        let whole = [secret, securityToken].compactMap { $0?.revealed }.filter { !$0.isEmpty }
-            .reduce(text) { $0.replacing($1, with: "•••") }
+        var text = text
+        for secret in [secret, securityToken].compactMap(\.self) where secret.byteCount > 0 {
+            text = secret.withBytes { Self.blotted(text, $0) }
+        }
         var bytes = 0
-        let kept = whole.unicodeScalars.prefix { scalar in
+        let kept = text.unicodeScalars.prefix { scalar in
             bytes += UTF8.width(scalar)
             return bytes <= Self.redactedBytesMax
         }
         return String(kept)
+    }
+
+    /// Compares where the secret is, so that no copy of it is made for the comparison.
+    private static func blotted(_ text: String, _ secret: UnsafeRawBufferPointer) -> String {
+        guard text.utf8.count >= secret.count else { return text }
+        var bytes = Array(text.utf8)
+        defer { wipe(&bytes) }
+        var kept: [UInt8] = []
+        var position = 0
+        while position < bytes.count {
+            if bytes[position...].starts(with: secret) {
+                kept += "•••".utf8
+                position += secret.count
+            } else {
+                kept.append(bytes[position])
+                position += 1
+            }
+        }
+        return String(decoding: kept, as: UTF8.self)
     }
 }
