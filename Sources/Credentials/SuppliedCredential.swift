@@ -7,10 +7,10 @@ package struct SuppliedCredential: Sendable, Equatable {
     /// As the source said it; nil for one that does not expire.
     package let expiration: WallTime?
     /// The same moment by the clock of this host.
-    package let usableUntil: WallTime?
+    package private(set) var usableUntil: WallTime?
     /// Where it came from, in words: "STS AssumeRole acs:ram::1:role/log-writer".
     package let origin: String
-    package let obtainedAt: WallTime
+    package private(set) var obtainedAt: WallTime
     /// Tells credentials apart and reveals none: the first 8 digits of a SHA-256 over id, secret and
     /// token.
     package let fingerprint: String
@@ -29,6 +29,24 @@ package struct SuppliedCredential: Sendable, Equatable {
         self.origin = origin
         self.obtainedAt = obtainedAt
         fingerprint = Self.fingerprint(of: credential)
+    }
+
+    /// Less than that is noise: answers take a while, and dates are whole seconds.
+    static let clockNoise: Duration = .seconds(30)
+
+    func isSame(as other: SuppliedCredential) -> Bool {
+        credential == other.credential && expiration == other.expiration
+    }
+
+    /// The same credential, as it is told again by a clock that may have been set meanwhile. It has not become
+    /// younger: what is left of it counts from the end, and how long it lasts stays.
+    func retold(as other: SuppliedCredential) -> SuppliedCredential {
+        guard let before = usableUntil, let after = other.usableUntil else { return self }
+        let step = after - before
+        guard step > Self.clockNoise || step < .zero - Self.clockNoise else { return self }
+        var retold = self
+        (retold.usableUntil, retold.obtainedAt) = (after, obtainedAt + step)
+        return retold
     }
 
     package func isExpired(at now: WallTime) -> Bool {

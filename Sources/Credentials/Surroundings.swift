@@ -2,7 +2,7 @@ package import SLS
 package import System
 
 /// What sources look at besides their settings.
-package struct Surroundings: Sendable {
+package struct Surroundings: Sendable, CustomStringConvertible, CustomReflectable {
     package var environment: [String: String]
     package var clock: CredentialClock
     /// From 0 to 1.
@@ -22,6 +22,10 @@ package struct Surroundings: Sendable {
         self.random = random
     }
 
+    /// The environment may hold a key.
+    package var description: String { "the surroundings of sources" }
+    package var customMirror: Mirror { Mirror(self, children: ["metadata": metadata]) }
+
     /// An empty variable is as good as none: compose files and manifests pass those along.
     func variable(_ name: String) -> String? {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -39,19 +43,26 @@ package struct Surroundings: Sendable {
 /// The time of day, and waiting for it; tests bring their own.
 package struct CredentialClock: Sendable {
     package var now: @Sendable () -> WallTime
+    /// What does not jump, to see when the time of day does.
+    package var moment: @Sendable () -> Moment
     /// Sleeps until somebody wakes or the time has come; nil is without end. It may wake for nothing.
     package var sleep: @Sendable (WakeUp, WallTime?) -> Void
 
     package init(
         now: @escaping @Sendable () -> WallTime,
+        moment: @escaping @Sendable () -> Moment,
         sleep: @escaping @Sendable (WakeUp, WallTime?) -> Void
     ) {
         self.now = now
+        self.moment = moment
         self.sleep = sleep
     }
 
     /// Never sleeps for more than a minute: the time of day may jump.
-    package static let system = CredentialClock(now: { WallTime.now }) { wake, time in
+    package static let system = CredentialClock(
+        now: { WallTime.now },
+        moment: { Moment.now }
+    ) { wake, time in
         let left = time.map { max(.zero, $0 - WallTime.now) } ?? .seconds(60)
         wake.wait(timeout: min(left, .seconds(60)))
     }

@@ -138,18 +138,6 @@ import Testing
         #expect(server.requests.now.first?["SecurityToken"] == Samples.token)
     }
 
-    @Test("A clock that was set back does not keep a source waiting")
-    func setBack() throws {
-        let server = try StandIn { _, number in .json(200, Samples.stsAnswer(number + 1)) }
-        defer { server.stop() }
-        let keeper = try keeper(sts: server)
-        defer { keeper.stop() }
-        try keeper.replace(["default": role()])
-        #expect(time.wait { keeper.status[0].nextTry != nil })
-        time.advance(.seconds(-86_400))
-        #expect(server.requests.wait { $0.count == 2 })
-    }
-
     @Test("Waits grow, and are longer for what somebody has to change")
     func pace() {
         func window(_ kind: SourceProblem.Kind, _ failures: Int) -> Duration {

@@ -1,3 +1,4 @@
+import Glibc
 import SLS
 import System
 import Testing
@@ -49,6 +50,77 @@ import Testing
         try keeper.replace([:])
         #expect(keeper.credential(named: "a") == nil)
         #expect(keeper.status.isEmpty)
+    }
+
+    @Test("A name that leaves and comes back has what was pushed again, unless it was forgotten")
+    func comesBack() throws {
+        let keeper = try CredentialKeeper(Samples.surroundings([:], time))
+        defer { keeper.stop() }
+        try keeper.replace(["a": .admin, "b": .admin])
+        for name in ["a", "b"] { try keeper.push(name, PushedCredential(Samples.supplied())) }
+        let next = Samples.supplied(Samples.issued(2))
+        let activation = Samples.now + .seconds(60)
+        try keeper.push("a", PushedCredential(next, activation: activation))
+        try keeper.replace([:])
+        #expect(keeper.pushed("a").count == 2)
+        keeper.forget("b")
+        time.advance(.seconds(60))
+        try keeper.replace(["a": .fixed(Samples.key), "b": .admin])
+        #expect(time.wait { keeper.credential(named: "a") == Samples.issued(2) })
+        #expect(keeper.credential(named: "b") == nil)
+    }
+
+    @Test("A reload that cannot start a thread changes nothing, and the next one makes up for it")
+    func withoutDescriptors() async {
+        await #expect(processExitsWith: .success) {
+            let time = FakeClock()
+            let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }
+            let keeper = try CredentialKeeper(Samples.surroundings([:], time, sts: server.url))
+            try keeper.replace(["a": .fixed(Samples.temporary), "b": .admin])
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            var low = limit
+            low.rlim_cur = rlim_t(dup(0))
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &low)
+            let sources: [String: CredentialSource] = [
+                "a": .assumeRole(AssumeRole(roleARN: "r", caller: .fixed(Samples.key))),
+                "b": .fixed(Samples.key),
+            ]
+            #expect(throws: KeeperProblem.self) { try keeper.replace(sources) }
+            #expect(keeper.status.map(\.source) == ["static", "admin"])
+            try keeper.replace(["a": .fixed(Samples.temporary), "b": .fixed(Samples.key)])
+            #expect(keeper.credential(named: "b") == Samples.key)
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            try keeper.replace(sources)
+            #expect(time.wait { keeper.credential(named: "a") == Samples.issued() })
+            keeper.stop()
+            server.stop()
+        }
+    }
+
+    @Test("A source that hangs where nothing can interrupt it is left behind, and heard no more")
+    func hanging() throws {
+        let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }
+        defer { server.stop() }
+        let gate = try Signpost((hasCome: false, isOpen: false))
+        var surroundings = Samples.surroundings([:], time, sts: server.url)
+        // It stands for a file on a server that is away.
+        surroundings.random = {
+            gate.change { $0.hasCome = true }
+            while !gate.now.isOpen { usleep(1000) }
+            return 0.5
+        }
+        let keeper = try CredentialKeeper(surroundings)
+        try keeper.replace(["a": role("one")])
+        #expect(gate.wait { $0.hasCome })
+        let start = Moment.now
+        try keeper.replace(["a": .fixed(Samples.key)])
+        #expect(Moment.now - start < .seconds(10))
+        #expect(keeper.credential(named: "a") == Samples.key)
+        gate.change { $0.isOpen = true }
+        keeper.stop()
+        #expect(keeper.credential(named: "a") == Samples.key)
+        #expect(keeper.status[0].failures == 0 && server.requests.now.isEmpty)
     }
 
     @Test("An environment without a key is shown, not fatal")

@@ -8,8 +8,8 @@ final class Attendant: Sendable {
     /// What it tells its keeper.
     struct Reports: Sendable {
         var begin: @Sendable () -> Void
-        /// The credential in the table after it, whose end counts.
-        var take: @Sendable (SuppliedCredential) -> SuppliedCredential?
+        /// The credential in the table after it, whose end counts, and whether SLS refuses that one.
+        var take: @Sendable (SuppliedCredential) -> (kept: SuppliedCredential, isRefused: Bool)?
         /// How many failures in a row.
         var fail: @Sendable (SourceProblem) -> Int
         var plan: @Sendable (WallTime?) -> Void
@@ -20,6 +20,9 @@ final class Attendant: Sendable {
     private let reports: Reports
     private let interruption: Interruption
     private let wake: WakeUp
+    private let ended: WakeUp
+    private let isBegun = Atomic(false)
+    private let isEnded = Atomic(false)
     private let isWanted = Atomic(false)
     private let worker = Locked<Worker?>(nil)
 
@@ -27,7 +30,10 @@ final class Attendant: Sendable {
     static let fileInterval: Duration = .seconds(1)
     /// So far apart are calls at least, however often somebody asks.
     static let callInterval: Duration = .seconds(10)
+    /// So long may what cannot be interrupted hold up a stop: a file on a server that is away.
+    static let stopPatience: Duration = .seconds(2)
 
+    /// Has all it needs and does nothing before it is told to begin.
     init(
         _ name: String,
         _ source: CredentialSource,
@@ -39,9 +45,19 @@ final class Attendant: Sendable {
         self.reports = reports
         interruption = try Interruption()
         wake = try WakeUp()
+        ended = try WakeUp()
         visit = SourceVisit(surroundings, interruption: interruption, lookup: lookup)
-        let worker = try Worker("credential") { [self] in run() }
+        let worker = try Worker("credential") { [self] in
+            run()
+            isEnded.store(true, ordering: .releasing)
+            ended.signal()
+        }
         self.worker.withLock { $0 = worker }
+    }
+
+    func begin() {
+        isBegun.store(true, ordering: .releasing)
+        wake.signal()
     }
 
     /// Asks the source soon.
@@ -50,18 +66,36 @@ final class Attendant: Sendable {
         wake.signal()
     }
 
-    /// Ends the thread, also in the middle of a call.
-    func stop() {
-        interruption.set()
-        wake.signal()
+    /// Ends all of them, also in the middle of a call. A thread that the kernel keeps is left behind: it reports
+    /// nothing any more, and ends when it is let go.
+    static func stop(_ attendants: [Attendant]) {
+        for attendant in attendants {
+            attendant.interruption.set()
+            attendant.wake.signal()
+        }
+        let deadline = Moment.now + stopPatience
+        for attendant in attendants { attendant.awaitEnd(until: deadline) }
+    }
+
+    private func awaitEnd(until deadline: Moment) {
+        while !isEnded.load(ordering: .acquiring) {
+            let left = deadline - .now
+            guard left > .zero else { return }
+            ended.wait(timeout: left)
+        }
         worker.withLock { $0.take() }?.join()
     }
 
     private func run() {
+        while !isBegun.load(ordering: .acquiring) {
+            guard !interruption.isSet else { return }
+            wake.wait()
+        }
         var schedule = RefreshSchedule(files: visit.watchedFiles(of: source))
         var asked = source
         while !interruption.isSet {
             let now = visit.now
+            schedule.look(now, visit.surroundings.clock.moment())
             if isWanted.exchange(false, ordering: .acquiringAndReleasing) { schedule.hasten(now) }
             if schedule.isDue(now) {
                 schedule.begin(now)
@@ -86,8 +120,9 @@ final class Attendant: Sendable {
             } else {
                 supplied = try visit.fetch(asked)
             }
-            let kept = reports.take(supplied) ?? supplied
-            schedule.succeed(visit.now, kept, random: random)
+            guard !interruption.isSet else { return }
+            let (kept, isRefused) = reports.take(supplied) ?? (supplied, false)
+            schedule.succeed(visit.now, kept, isRefused: isRefused, random: random)
         } catch {
             guard !interruption.isSet else { return }
             let failures = reports.fail(error)

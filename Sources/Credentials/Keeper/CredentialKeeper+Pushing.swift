@@ -14,6 +14,18 @@ extension CredentialKeeper {
         if isOther { tell([name]) }
     }
 
+    /// Uses what was pushed in an earlier life, now or when its name is described again.
+    package func restore(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
+        let now = surroundings.clock.now()
+        try table.withLock { table throws(PushRefusal) in try table.restore(name, pushed, now) }
+        resetTimer()
+    }
+
+    /// What became of what was pushed, for the status.
+    package func noteKept(_ name: String, _ kept: CredentialStatus.Kept) {
+        table.withLock { $0.noteKept(name, kept) }
+    }
+
     /// Gives the word back to the source.
     package func forget(_ name: String) {
         let isOther = table.withLock { table in

@@ -5,36 +5,48 @@ extension CredentialKeeper {
     func exchange(_ sources: [String: CredentialSource]) throws(KeeperProblem) {
         let old = table.withLock { $0.entries.mapValues(\.source) }
         let changed = sources.filter { old[$0.key] != $0.value }
+        // Before anything else is changed: it may fail for want of descriptors.
+        let coming = try makeAttendants(changed.filter(\.value.needsAttendant))
         // The threads of old sources end before the new ones say something. Not under the lock: they may
         // be on their way to it.
         let leaving = attendants.withLock { attendants in
             let names = attendants.keys.filter { sources[$0] == nil || changed[$0] != nil }
             return names.compactMap { attendants.removeValue(forKey: $0) }
         }
-        for attendant in leaving { attendant.stop() }
+        Attendant.stop(leaving)
 
         table.withLock { $0.replace(sources) }
+        // With a name its next credential may have come back.
+        resetTimer()
         var names: [String] = []
         for (name, source) in changed where !source.needsAttendant {
             if read(source, name) { names.append(name) }
         }
+        attendants.withLock { $0.merge(coming) { _, new in new } }
+        coming.values.forEach { $0.begin() }
+        tell(names.sorted())
+    }
+
+    /// All or none.
+    private func makeAttendants(
+        _ sources: [String: CredentialSource]
+    ) throws(KeeperProblem) -> [String: Attendant] {
+        var made: [String: Attendant] = [:]
         do throws(SystemError) {
-            for (name, source) in changed where source.needsAttendant {
-                let attendant = try attendant(name, source)
-                attendants.withLock { $0[name] = attendant }
-            }
+            for (name, source) in sources { made[name] = try attendant(name, source) }
+            return made
         } catch {
+            Attendant.stop(Array(made.values))
             throw KeeperProblem(
                 "a thread for a credential cannot be started (\(error)); raise the limits of the process"
             )
         }
-        tell(names.sorted())
     }
 
     /// For sources that are read from memory.
     private func read(_ source: CredentialSource, _ name: String) -> Bool {
-        guard source != .admin, let interruption = try? Interruption() else { return false }
-        let visit = SourceVisit(surroundings, interruption: interruption)
+        guard source != .admin else { return false }
+        let visit = SourceVisit(surroundings, interruption: end)
         do throws(SourceProblem) {
             let supplied = try visit.fetch(source)
             return table.withLock { $0.take(supplied, name, visit.now) }
@@ -62,12 +74,17 @@ extension CredentialKeeper {
         )
     }
 
-    private func take(_ supplied: SuppliedCredential, _ name: String) -> SuppliedCredential? {
+    private func take(
+        _ supplied: SuppliedCredential,
+        _ name: String
+    ) -> (kept: SuppliedCredential, isRefused: Bool)? {
         let now = surroundings.clock.now()
-        let (isOther, kept) = table.withLock { table in
-            (table.take(supplied, name, now), table.entries[name]?.supplied)
+        let (isOther, entry) = table.withLock { table in
+            (table.take(supplied, name, now), table.entries[name])
         }
         if isOther { tell([name]) }
-        return kept
+        return entry.flatMap { entry in
+            entry.supplied.map { ($0, $0.fingerprint == entry.refusedFingerprint) }
+        }
     }
 }

@@ -13,14 +13,15 @@ package final class CredentialKeeper: Sendable {
     let complaints = Locked<(@Sendable (String, SourceProblem) -> Void)?>(nil)
     private let replacing = Locked(())
     private let timer: WakeUp
-    private let timerEnd: Interruption
+    /// Set when everything ends.
+    let end: Interruption
     private let timekeeper = Locked<Worker?>(nil)
 
     /// Without sources; `replace` brings them.
     package init(_ surroundings: Surroundings) throws(SystemError) {
         self.surroundings = surroundings
         timer = try WakeUp()
-        timerEnd = try Interruption()
+        end = try Interruption()
         let worker = try Worker("credentials") { [self] in keepTime() }
         timekeeper.withLock { $0 = worker }
     }
@@ -77,7 +78,7 @@ package final class CredentialKeeper: Sendable {
 
     /// Ends all threads. What is in the table stays readable.
     package func stop() {
-        timerEnd.set()
+        end.set()
         timer.signal()
         timekeeper.withLock { $0.take() }?.join()
         replacing.withLock { _ in
@@ -85,7 +86,7 @@ package final class CredentialKeeper: Sendable {
                 defer { attendants = [:] }
                 return Array(attendants.values)
             }
-            for attendant in all { attendant.stop() }
+            Attendant.stop(all)
         }
     }
 
@@ -94,7 +95,7 @@ package final class CredentialKeeper: Sendable {
     }
 
     private func keepTime() {
-        while !timerEnd.isSet {
+        while !end.isSet {
             let now = surroundings.clock.now()
             let (names, next) = table.withLock { ($0.activate(now), $0.nextActivation) }
             tell(names)

@@ -20,6 +20,21 @@ package struct CredentialStatus: Sendable, Equatable {
         package var activation: WallTime
     }
 
+    /// Whether what was pushed outlives a restart.
+    package enum Kept: Sendable, Equatable {
+        case onDisk
+        case inMemory(reason: String)
+        /// There is one on the disk that cannot be opened.
+        case closed(reason: String)
+
+        package var reason: String? {
+            switch self {
+            case .onDisk: nil
+            case .inMemory(let reason), .closed(let reason): reason
+            }
+        }
+    }
+
     package var name: String
     /// As the configuration calls it.
     package var source: String
@@ -33,6 +48,10 @@ package struct CredentialStatus: Sendable, Equatable {
     /// Negative after its end; nil for one that does not expire.
     package var secondsLeft: Int64?
     package var next: Next?
+    /// Rises with each push, activation and taking back, and with nothing that a source does.
+    package var generation = 0
+    /// Nil where nothing was pushed.
+    package var kept: Kept?
 
     // Of the source.
     package var lastRefresh: WallTime?

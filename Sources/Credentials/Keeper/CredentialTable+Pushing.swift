@@ -7,30 +7,39 @@ extension CredentialTable {
         _ pushed: PushedCredential,
         _ now: WallTime
     ) throws(PushRefusal) {
-        guard var entry = entries[name] else {
+        guard let entry = entries[name] else {
             throw .unknownName(name, known: entries.keys.sorted())
         }
-        if let problem = pushed.supplied.credential.problem { throw .unsendable(problem) }
-        if let end = pushed.supplied.usableUntil, end <= now { throw .expired(ago: now - end) }
-        if let time = pushed.activation, time > now {
-            if pushed.supplied.isExpired(at: time) { throw .expiresBeforeActivation }
-            entry.next = pushed
-        } else {
-            entry.pushed = pushed.supplied
+        set(try entry.holding(pushed, now), name)
+    }
+
+    /// Takes what was pushed in an earlier life, also for a name that may come with another configuration.
+    mutating func restore(
+        _ name: String,
+        _ pushed: PushedCredential,
+        _ now: WallTime
+    ) throws(PushRefusal) {
+        guard let entry = entries[name] else {
+            var entry = try (absentee(name) ?? Entry(.admin)).holding(pushed, now)
+            entry.kept = .onDisk
+            return setAbsent(entry, name)
         }
-        set(entry, name)
+        set(try entry.holding(pushed, now), name)
+        noteKept(name, .onDisk)
     }
 
     /// Gives the word back to the source.
     mutating func forget(_ name: String) {
+        setAbsent(nil, name)
         guard var entry = entries[name] else { return }
-        (entry.pushed, entry.next) = (nil, nil)
+        (entry.pushed, entry.next, entry.kept) = (nil, nil, nil)
+        entry.generation += 1
         set(entry, name)
     }
 
     /// What is to be kept over a restart, the one in use first.
     func pushed(_ name: String) -> [PushedCredential] {
-        guard let entry = entries[name] else { return [] }
+        guard let entry = entries[name] ?? absentee(name) else { return [] }
         return [entry.pushed.map { PushedCredential($0) }, entry.next].compactMap(\.self)
     }
 
@@ -41,6 +50,7 @@ extension CredentialTable {
             guard let next = entry.next, let time = next.activation, time <= now else { continue }
             entry.pushed = next.supplied
             entry.next = nil
+            entry.generation += 1
             set(entry, name)
             names.append(name)
         }
@@ -49,5 +59,25 @@ extension CredentialTable {
 
     var nextActivation: WallTime? {
         entries.values.compactMap { $0.next?.activation }.min()
+    }
+}
+
+extension CredentialTable.Entry {
+    fileprivate func holding(
+        _ pushed: PushedCredential,
+        _ now: WallTime
+    ) throws(PushRefusal) -> Self {
+        if let problem = pushed.supplied.credential.problem { throw .unsendable(problem) }
+        if let end = pushed.supplied.usableUntil, end <= now { throw .expired(ago: now - end) }
+        var entry = self
+        if let time = pushed.activation, time > now {
+            if pushed.supplied.isExpired(at: time) { throw .expiresBeforeActivation }
+            entry.next = pushed
+        } else {
+            entry.pushed = pushed.supplied
+        }
+        entry.kept = .inMemory(reason: "it was pushed a moment ago")
+        entry.generation += 1
+        return entry
     }
 }

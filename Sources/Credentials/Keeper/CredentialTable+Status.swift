@@ -23,6 +23,8 @@ extension CredentialTable {
         if let next = entry.next, let time = next.activation {
             status.next = .init(fingerprint: next.supplied.fingerprint, activation: time)
         }
+        status.kept = entry.kept
+        status.generation = entry.generation
         status.lastRefresh = entry.lastRefresh
         status.lastProblem = entry.problem
         status.failures = entry.failures
@@ -33,7 +35,8 @@ extension CredentialTable {
     /// The worst that is true of it.
     private func state(of entry: Entry, _ now: WallTime) -> CredentialStatus.State {
         guard let current = entry.current else {
-            return entry.isRefreshing ? .refreshing : .missing
+            // Once a try has failed the next one is no reason to call it well.
+            return entry.isRefreshing && entry.failures == 0 ? .refreshing : .missing
         }
         if current.isExpired(at: now) { return .expired }
         if entry.refusedFingerprint == current.fingerprint { return .refused }

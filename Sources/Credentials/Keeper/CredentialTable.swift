@@ -9,6 +9,8 @@ struct CredentialTable {
         var supplied: SuppliedCredential?
         var pushed: SuppliedCredential?
         var next: PushedCredential?
+        var kept: CredentialStatus.Kept?
+        var generation = 0
         /// The one that SLS refused; another one is not yet.
         var refusedFingerprint: String?
 
@@ -27,9 +29,21 @@ struct CredentialTable {
     }
 
     private(set) var entries: [String: Entry] = [:]
+    /// Of names that no source is described for: what was pushed comes back with the name, as it would after
+    /// a restart.
+    private var absent: [String: Entry] = [:]
 
     mutating func set(_ entry: Entry, _ name: String) {
         entries[name] = entry
+    }
+
+    func absentee(_ name: String) -> Entry? { absent[name] }
+
+    /// Nil, or nothing pushed in it, forgets it. Of too many, it is forgotten as well.
+    mutating func setAbsent(_ entry: Entry?, _ name: String) {
+        let isKept = entry.map { $0.pushed != nil || $0.next != nil } ?? false
+        let hasRoom = absent[name] != nil || absent.count < CredentialKeeper.namesMax
+        absent[name] = isKept && hasRoom ? entry : nil
     }
 
     /// The one to sign with; nil while there is none that has not expired.
@@ -45,11 +59,18 @@ struct CredentialTable {
 
     /// Takes other sources. What a name had stays until its new source gives something.
     mutating func replace(_ sources: [String: CredentialSource]) {
-        entries = entries.filter { sources[$0.key] != nil }
+        for (name, entry) in entries where sources[name] == nil {
+            entries[name] = nil
+            var left = Entry(entry.source)
+            (left.pushed, left.next, left.kept) = (entry.pushed, entry.next, entry.kept)
+            left.generation = entry.generation
+            setAbsent(left, name)
+        }
         for (name, source) in sources where entries[name]?.source != source {
-            var entry = entries[name] ?? Entry(source)
+            var entry = entries[name] ?? absent.removeValue(forKey: name) ?? Entry(source)
             entry.source = source
             (entry.problem, entry.failures, entry.nextTry) = (nil, 0, nil)
+            entry.isRefreshing = false
             if source == .admin { entry.supplied = nil }
             entries[name] = entry
         }
@@ -67,8 +88,8 @@ struct CredentialTable {
         entry.lastRefresh = now
         (entry.problem, entry.failures, entry.nextTry) = (nil, 0, nil)
         // The same again has not become younger: its renewal is due when it was.
-        let isSame = entry.supplied.map { $0.isSame(as: new) } ?? false
-        if !isSame { entry.supplied = new }
+        let same = entry.supplied.flatMap { $0.isSame(as: new) ? $0.retold(as: new) : nil }
+        entry.supplied = same ?? new
         entries[name] = entry
         return entry.current != before
     }
@@ -90,6 +111,11 @@ struct CredentialTable {
         return (entry.failures, isNews)
     }
 
+    mutating func noteKept(_ name: String, _ kept: CredentialStatus.Kept) {
+        entries[name]?.kept = kept
+        absent[name]?.kept = kept
+    }
+
     mutating func plan(_ name: String, nextTry: WallTime?) {
         entries[name]?.nextTry = nextTry
     }
@@ -105,11 +131,5 @@ struct CredentialTable {
 
     mutating func accept(_ name: String) {
         entries[name]?.refusedFingerprint = nil
-    }
-}
-
-extension SuppliedCredential {
-    func isSame(as other: SuppliedCredential) -> Bool {
-        credential == other.credential && expiration == other.expiration
     }
 }

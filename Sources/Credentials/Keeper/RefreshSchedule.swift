@@ -2,9 +2,20 @@ import System
 
 /// When a source is asked next.
 struct RefreshSchedule {
+    /// A clock that is slewed never moves as far between two looks.
+    private static let stepMin: Duration = .seconds(5)
+    /// So many changes of a file are followed at once; one that changes all the time, each `callInterval`.
+    private static let hurriedMax = 3
+
     /// nil: not before a file changes or somebody asks.
     private(set) var due: WallTime?
     private var lastCall: WallTime?
+    /// The two clocks at the last look.
+    private var lastLook: (now: WallTime, moment: Moment)?
+    /// Calls in a row that a changed file asked for, each soon after the one before.
+    private var hurried = 0
+    /// Answers in a row with a credential that SLS refuses.
+    private var refused = 0
     private var files: [String]
     private var stamps: [FileStamp] = []
 
@@ -20,17 +31,34 @@ struct RefreshSchedule {
         stamps = files.map(FileStamp.init)
     }
 
+    /// Notices that the clock was set, or that the host slept: what was planned by it means nothing.
+    mutating func look(_ now: WallTime, _ moment: Moment) {
+        defer { lastLook = (now, moment) }
+        guard let lastLook else { return }
+        let step = (now - lastLook.now) - (moment - lastLook.moment)
+        guard step > Self.stepMin || step < .zero - Self.stepMin else { return }
+        lastCall = lastCall.map { $0 + step }
+        due = now
+    }
+
     func isDue(_ now: WallTime) -> Bool {
         if let due, due <= now { return true }
-        // The clock was set back: what was planned by it means nothing.
-        if let lastCall, now + .seconds(5) < lastCall { return true }
-        return !files.isEmpty && files.map(FileStamp.init) != stamps
+        guard !files.isEmpty, files.map(FileStamp.init) != stamps else { return false }
+        guard hurried >= Self.hurriedMax, let lastCall else { return true }
+        return now >= lastCall + Attendant.callInterval
     }
 
     /// The files as they are before they are read: a change while they are is seen afterwards.
     mutating func begin(_ now: WallTime) {
-        lastCall = now
+        let before = stamps
         stamps = files.map(FileStamp.init)
+        let gap = lastCall.map { now - $0 } ?? Attendant.callInterval * 2
+        if gap >= Attendant.callInterval * 2 {
+            hurried = 0
+        } else if gap < Attendant.callInterval, stamps != before {
+            hurried += 1
+        }
+        lastCall = now
     }
 
     mutating func hasten(_ now: WallTime) {
@@ -39,14 +67,23 @@ struct RefreshSchedule {
     }
 
     /// A source that still gives the old credential, as the metadata of ECS does until it has the next
-    /// one, is asked about once a minute.
-    mutating func succeed(_ now: WallTime, _ kept: SuppliedCredential, random: Double) {
+    /// one, is asked about once a minute; one that gives what SLS refuses, like one that fails.
+    mutating func succeed(
+        _ now: WallTime,
+        _ kept: SuppliedCredential,
+        isRefused: Bool = false,
+        random: Double
+    ) {
+        refused = isRefused ? refused + 1 : 0
         guard let end = kept.usableUntil, let time = kept.refreshTime(random: random) else {
             due = nil
             return
         }
         let pause = max(Attendant.callInterval, min(.seconds(60), (end - now) / 2))
         due = max(time, now + pause)
+        guard isRefused else { return }
+        let wait = RetryPace.wait(.temporary, after: refused, random: random)
+        due = min(max(time, now + pause), now + max(Attendant.callInterval, wait))
     }
 
     mutating func fail(_ now: WallTime, wait: Duration) {

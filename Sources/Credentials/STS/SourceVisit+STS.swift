@@ -93,7 +93,8 @@ extension SourceVisit {
         }
         // A clock that is wrong here does not make a good credential look expired.
         let offset = answer.date.map { $0 - now } ?? .zero
-        let isNoise = offset > .seconds(-30) && offset < .seconds(30)
+        let noise = SuppliedCredential.clockNoise
+        let isNoise = offset > .zero - noise && offset < noise
         return SuppliedCredential(
             credential,
             expiration: expiration,

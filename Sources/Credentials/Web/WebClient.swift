@@ -76,11 +76,14 @@ package struct WebClient: Sendable {
     private func perform(_ easy: UnsafeMutableRawPointer) -> CURLcode? {
         guard let multi = curl_multi_init() else { return CURLE_OUT_OF_MEMORY }
         defer { curl_multi_cleanup(multi) }
-        curl_multi_add_handle(multi, easy)
+        guard curl_multi_add_handle(multi, easy) == CURLM_OK else { return CURLE_OUT_OF_MEMORY }
         defer { curl_multi_remove_handle(multi, easy) }
         while !interruption.isSet {
             var running: CInt = 0
-            curl_multi_perform(multi, &running)
+            // What went wrong here would never become a message.
+            guard curl_multi_perform(multi, &running) == CURLM_OK else {
+                return CURLE_FAILED_INIT
+            }
             var left: CInt = 0
             if let message = curl_multi_info_read(multi, &left) {
                 return message.pointee.data.result
@@ -90,7 +93,9 @@ package struct WebClient: Sendable {
                 events: Int16(CURL_WAIT_POLLIN),
                 revents: 0
             )
-            curl_multi_poll(multi, &wake, 1, 1000, nil)
+            guard curl_multi_poll(multi, &wake, 1, 1000, nil) == CURLM_OK else {
+                return CURLE_FAILED_INIT
+            }
         }
         return nil
     }

@@ -6,6 +6,7 @@ import System
 final class FakeClock: Sendable {
     private struct State {
         var now: WallTime
+        var moment = Moment(nanoseconds: 0)
         var sleepers: [WakeUp] = []
     }
 
@@ -22,7 +23,10 @@ final class FakeClock: Sendable {
     var now: WallTime { state.withLock { $0.now } }
 
     var clock: CredentialClock {
-        CredentialClock(now: { self.now }) { wake, time in
+        CredentialClock(
+            now: { self.now },
+            moment: { self.state.withLock { $0.moment } }
+        ) { wake, time in
             let isOver = self.state.withLock { state in
                 if !state.sleepers.contains(where: { $0 === wake }) { state.sleepers.append(wake) }
                 return time.map { $0 <= state.now } ?? false
@@ -33,9 +37,22 @@ final class FakeClock: Sendable {
         }
     }
 
+    /// Lets time pass.
     func advance(_ duration: Duration) {
-        let sleepers = state.withLock { state in
+        change { state in
             state.now = state.now + duration
+            state.moment = state.moment + duration
+        }
+    }
+
+    /// Sets the clock, and no time passes.
+    func step(_ duration: Duration) {
+        change { $0.now = $0.now + duration }
+    }
+
+    private func change(_ body: @Sendable (inout State) -> Void) {
+        let sleepers = state.withLock { state in
+            body(&state)
             return state.sleepers
         }
         for wake in sleepers { wake.signal() }
