@@ -108,6 +108,14 @@ package struct DestinationStatus: Sendable {
         byLogstore.values.sorted { $0.logstore < $1.logstore }
     }
 
+    /// The one that took a packet last: where a credential can be tried out that may write to few.
+    package var provenLogstore: String? {
+        let proven = byLogstore.values.compactMap { outlet in
+            outlet.lastSuccess.map { (outlet.logstore, $0) }
+        }
+        return proven.max { $0.1 < $1.1 }?.0
+    }
+
     /// Packets that wait to be sent again.
     package var waitingRetry: Int { byLogstore.values.reduce(0) { $0 + $1.retrying } }
 

@@ -32,7 +32,8 @@ import Testing
     ) throws -> CredentialProof {
         var settings = try Samples.destination(port: port)
         try change(&settings)
-        return try CredentialProver(settings, now: now).prove(credential, logstore: logstore)
+        let place = CredentialProver.Place(settings, logstore: logstore)
+        return try #require(try CredentialProver(now: now).prove(credential, at: [place]).first)
     }
 
     @Test("A credential that SLS takes is proved, in both signatures, and nothing is stored")
@@ -72,6 +73,28 @@ import Testing
         }
     }
 
+    @Test("A missing permission says something where logs go, and nothing of a made-up logstore")
+    func denied() throws {
+        let message = "denied by sts or ram, action: log:PostLogStoreLogs, resource: acs:log:x"
+        let server = try ScriptedServer { _, _ in
+            .answer(401, code: "Unauthorized", message: message)
+        }
+        defer { server.stop() }
+        let real = try prove(Self.good, port: server.port)
+        #expect(real.verdict == .refused, "\(real)")
+        let anyOne = try prove(Self.good, port: server.port, logstore: nil)
+        #expect(anyOne.verdict == .accepted, "\(anyOne)")
+    }
+
+    @Test("A wrong key is refused at a made-up logstore as well")
+    func refusedAnywhere() throws {
+        let sandbox = try sandbox()
+        defer { sandbox.stop() }
+        let wrong = Credential(accessKeyID: "plainkeyid", secret: Secret("canary-secret"))
+        let proof = try prove(wrong, port: Int(sandbox.address.port), logstore: nil)
+        #expect(proof.verdict == .refused, "\(proof)")
+    }
+
     @Test("Where nobody answers nothing is decided, and the next endpoint is asked")
     func endpoints() throws {
         let nobody = try prove(Self.good, port: 1)
@@ -83,6 +106,52 @@ import Testing
             $0.endpoints.insert(try Endpoint(parsing: "http://localhost:1"), at: 0)
         }
         #expect(proof.verdict == .accepted)
+    }
+
+    @Test("Destinations that are silent have their time together, and one that answers is heard")
+    func silent() throws {
+        let sandbox = try sandbox()
+        defer { sandbox.stop() }
+        let server = try ScriptedServer { _, _ in .silence }
+        defer { server.stop() }
+        let silent = try Samples.destination(port: server.port)
+        let heard = try Samples.destination(port: Int(sandbox.address.port))
+        let places =
+            (0..<10).map { CredentialProver.Place(silent, logstore: "store-\($0)") }
+            + [CredentialProver.Place(heard, logstore: nil)]
+        let start = Moment.now
+        let proofs = try CredentialProver(patience: .seconds(1)).prove(Self.good, at: places)
+        #expect(Moment.now - start < .seconds(8))
+        #expect(proofs.map(\.verdict) == Array(repeating: .undecided, count: 10) + [.accepted])
+    }
+
+    @Test("One refusal is enough, the others are not waited for")
+    func oneRefusal() throws {
+        let server = try ScriptedServer { request, _ in
+            request.logstore.hasPrefix("bad")
+                ? .answer(401, code: "InvalidAccessKeyId", message: "no") : .silence
+        }
+        defer { server.stop() }
+        let settings = try Samples.destination(port: server.port)
+        let places = ["a", "bad", "c"].map { CredentialProver.Place(settings, logstore: $0) }
+        let start = Moment.now
+        let proofs = try CredentialProver().prove(Self.good, at: places)
+        #expect(proofs.map(\.verdict) == [.refused])
+        #expect(Moment.now - start < .seconds(10))
+    }
+
+    @Test("Destinations that deliver to one place are proved by one request")
+    func oncePerPlace() throws {
+        let server = try ScriptedServer { _, _ in .stored }
+        defer { server.stop() }
+        var settings = try Samples.destination(port: server.port)
+        let first = CredentialProver.Place(settings, logstore: "a")
+        settings.name = "another"
+        let second = CredentialProver.Place(settings, logstore: "a")
+        let proofs = try CredentialProver().prove(Self.good, at: [first, second])
+        #expect(proofs.map(\.verdict) == [.accepted, .accepted])
+        #expect(proofs.map(\.destination) == [first.settings.name, "another"])
+        #expect(server.requests.now.count == 1)
     }
 
     @Test("A host whose clock is wrong proves with SLS's time")

@@ -39,8 +39,13 @@ import Testing
     func proof() throws {
         let server = try Self.echo()
         defer { server.stop() }
-        let prover = CredentialProver(try Samples.destination(port: server.port))
-        let proof = try prover.prove(Self.credential, logstore: "app-log")
+        let place = CredentialProver.Place(
+            try Samples.destination(port: server.port),
+            logstore: "app-log"
+        )
+        let proof = try #require(
+            try CredentialProver().prove(Self.credential, at: [place]).first
+        )
         #expect(proof.message.hasSuffix("-•••"))
     }
 }

@@ -28,9 +28,10 @@ extension CredentialProof {
         _ judgement: Judgement,
         _ credential: Credential,
         of settings: DestinationSettings,
-        at endpoint: Endpoint
+        at endpoint: Endpoint,
+        isRealLogstore: Bool = true
     ) {
-        verdict = Self.verdict(judgement)
+        verdict = Self.verdict(judgement, isRealLogstore)
         destination = settings.name
         self.endpoint = endpoint.description
         status = judgement.status
@@ -42,8 +43,11 @@ extension CredentialProof {
     }
 
     /// SLS looks at the signature before anything else, so whatever it says of the rest is good news.
-    private static func verdict(_ judgement: Judgement) -> Verdict {
+    private static func verdict(_ judgement: Judgement, _ isRealLogstore: Bool) -> Verdict {
         switch judgement.kind {
+        // Who may not write to a logstore that nobody has may well write to the others.
+        case .unauthorized where !isRealLogstore && judgement.action == .pause(.logstore):
+            judgement.message.lowercased().contains("denied by") ? .accepted : .undecided
         case .unauthorized: .refused
         case .content, .sequence, .suspended: .accepted
         // A 403 with a code that nobody knows counts as a quota, and may mean anything.

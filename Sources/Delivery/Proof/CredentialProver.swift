@@ -1,144 +1,96 @@
-import CCurl
 package import SLS
 package import System
 
 /// Tries out a credential before it is used: a PutLogs as a packet would be sent, by the same ways, with a log
 /// group that holds no log. So the proof wants no permission that delivery does not want, and stores nothing.
 package struct CredentialProver: Sendable {
-    private let settings: DestinationSettings
+    /// Where a destination's logs go.
+    package struct Place: Sendable {
+        package var settings: DestinationSettings
+        /// Nil where none is known.
+        package var logstore: String?
+
+        package init(_ settings: DestinationSettings, logstore: String?) {
+            self.settings = settings
+            self.logstore = logstore
+        }
+    }
+
     private let userAgent: String
     private let now: @Sendable () -> WallTime
-    /// Somebody waits for the answer.
+    /// For all together: somebody waits for the answer.
     private let patience: Duration
     private let isInterrupted: @Sendable () -> Bool
 
+    private static let connectionsMax = 64
+
     package init(
-        _ settings: DestinationSettings,
         userAgent: String = "sluice",
         patience: Duration = .seconds(30),
         now: @escaping @Sendable () -> WallTime = { .now },
         isInterrupted: @escaping @Sendable () -> Bool = { false }
     ) {
-        self.settings = settings
         self.userAgent = userAgent
         self.patience = patience
         self.now = now
         self.isInterrupted = isInterrupted
     }
 
-    /// A source that is empty, and nothing else.
-    private static let emptyGroup: [UInt8] = [0x22, 0x00]
-    /// Where no logstore is known: whether it exists says nothing.
-    private static let anyLogstore = "sluice-proof"
-
-    /// Asks each endpoint until one answers or patience ends, so it is not for a thread that others wait for.
+    /// Asks at all places at once, at each until one of its endpoints answers, and until one refuses or patience
+    /// ends. So it is not for a thread that others wait for. Returns what is known by then, in the order of the
+    /// places.
     package func prove(
         _ credential: Credential,
-        logstore: String?
-    ) throws(DeliveryError) -> CredentialProof {
-        let output: SLSOutput
-        do throws(EndpointError) {
-            output = try SLSOutput(settings, userAgent: userAgent)
-        } catch {
-            throw DeliveryError(description: error.description)
+        at places: [Place]
+    ) throws(DeliveryError) -> [CredentialProof] {
+        let multi = try Multi(connections: Self.connectionsMax)
+        var questions: [ProofQuestion] = []
+        var asked: [(place: Place, question: ProofQuestion)] = []
+        for place in places {
+            if let question = questions.first(where: { $0.isAsked(at: place) }) {
+                asked.append((place, question))
+                continue
+            }
+            let question = try ProofQuestion(credential, place, userAgent, now)
+            questions.append(question)
+            asked.append((place, question))
         }
-        let multi = try Multi(connections: 1)
+        ask(questions, multi)
+        return asked.compactMap { $0.question.proof(of: $0.place.settings) }
+    }
+
+    private func ask(_ questions: [ProofQuestion], _ multi: Multi) {
         let deadline = Moment.now + patience
-        var proof: CredentialProof?
-        for endpoint in settings.endpoints {
-            guard proof == nil || (Moment.now < deadline && !isInterrupted()) else { break }
-            let judgement = ask(
-                credential,
-                logstore ?? Self.anyLogstore,
-                endpoint,
-                output,
-                multi,
-                deadline
-            )
-            let last = CredentialProof(
-                judgement,
-                credential,
-                of: settings,
-                at: endpoint
-            )
-            proof = last
-            guard last.requestID == nil else { break }
+        var open: [ObjectIdentifier: ProofQuestion] = [:]
+        for question in questions {
+            question.begin()
+            open[ObjectIdentifier(question.transfer)] = question
+            multi.add(question.transfer)
         }
-        guard let proof else { throw DeliveryError(description: "there is no endpoint to ask") }
-        return proof
-    }
-
-    /// A second time with SLS's own time, when that is what it asks for.
-    private func ask(
-        _ credential: Credential,
-        _ logstore: String,
-        _ endpoint: Endpoint,
-        _ output: SLSOutput,
-        _ multi: Multi,
-        _ deadline: Moment
-    ) -> Judgement {
-        var time = now() + settings.clockOffset
-        var tries = 0
-        while true {
-            let request = request(credential, logstore, endpoint, output, at: time)
-            tries += 1
-            switch send(request, multi, deadline) {
-            case .failed(let problem): return Judge.judge(problem)
-            case .answered(let answer):
-                let judgement = Judge.judge(answer)
-                guard judgement.action == .resign, tries < 2, let told = answer.serverTime else {
-                    return judgement
+        var isRefused = false
+        while !open.isEmpty, !isRefused, Moment.now < deadline, !isInterrupted() {
+            var ended: [(transfer: Transfer, outcome: Transfer.Outcome)] = []
+            multi.perform { transfer, result in
+                ended.append((transfer, transfer.outcome(result)))
+            }
+            for (transfer, outcome) in ended {
+                guard let question = open[ObjectIdentifier(transfer)] else { continue }
+                if question.goesOn(after: outcome) {
+                    multi.add(transfer)
+                } else {
+                    open[ObjectIdentifier(transfer)] = nil
+                    isRefused = isRefused || question.isRefused
                 }
-                time = told
+            }
+            if ended.isEmpty {
+                multi.wait(min(.milliseconds(200), max(.zero, deadline - .now)))
             }
         }
-    }
-
-    private func request(
-        _ credential: Credential,
-        _ logstore: String,
-        _ endpoint: Endpoint,
-        _ output: SLSOutput,
-        at time: WallTime
-    ) -> SLSOutput.Request {
-        let put = PutLogsRequest(
-            endpoint: endpoint,
-            project: settings.project,
-            logstore: logstore,
-            compression: .none,
-            userAgent: userAgent
-        )
-        let (url, headers) = put.signed(
-            body: Self.emptyGroup,
-            rawBytes: Self.emptyGroup.count,
-            by: credential,
-            output.signing,
-            at: time
-        )
-        return SLSOutput.Request(url: url, headers: headers, body: Self.emptyGroup)
-    }
-
-    private func send(
-        _ request: SLSOutput.Request,
-        _ multi: Multi,
-        _ deadline: Moment
-    ) -> Transfer.Outcome {
-        let transfer = Transfer(settings)
-        transfer.prepare(request, nil)
-        multi.add(transfer)
-        var outcome: Transfer.Outcome?
-        while true {
-            multi.perform { transfer, result in outcome = transfer.outcome(result) }
-            if let outcome { return outcome }
-            guard Moment.now < deadline, !isInterrupted() else {
-                transfer.leaveQuickly()
-                multi.remove(transfer)
-                let detail = "no answer came for as long as the proof waits"
-                return .failed(
-                    TransportProblem(CURLE_OPERATION_TIMEDOUT, detail: detail, proxyStatus: 0)
-                )
-            }
-            multi.wait(.milliseconds(200))
+        for question in open.values {
+            question.transfer.leaveQuickly()
+            multi.remove(question.transfer)
+            // One refusal is enough to know, and says nothing about the others.
+            if !isRefused { question.giveUp() }
         }
     }
 }

@@ -6,11 +6,15 @@ import System
 
 // Asks SLS and STS about credentials. To be called on the thread for it, since they may let it wait.
 extension Steering {
+    private static let proofPatience: Duration = .seconds(30)
+
     /// What everybody said who was asked with a credential: the destinations that use it, and STS for the roles
     /// that are asked for with it.
     struct Proofs {
         var destinations: [CredentialProof] = []
         var roles: [RoleProof] = []
+        /// Which generation of the credential they are to replace; nil where nobody was asked.
+        var generation: Int?
 
         var verdicts: [CredentialProof.Verdict] {
             destinations.map(\.verdict) + roles.map(\.verdict)
@@ -29,8 +33,9 @@ extension Steering {
         // Nobody is to wait for proofs of what is refused in the end.
         try condition.check(before.version)
         try refuseExpired(pushed)
-        let proofs = try prove(pushed.supplied.credential, as: name)
+        var proofs = try prove(pushed.supplied.credential, as: name)
         try judge(proofs, before)
+        proofs.generation = before.generation
         return proofs
     }
 
@@ -45,42 +50,45 @@ extension Steering {
         return try prove(credential, as: name)
     }
 
+    /// Everybody at once, and all of them have one patience: somebody waits for the answer.
     private func prove(_ credential: Credential, as name: String) throws(Refusal) -> Proofs {
         if let problem = credential.problem { throw Refusal(PushRefusal.unsendable(problem)) }
+        let deadline = Moment.now + Self.proofPatience
+        let inquiry: RoleInquiry
+        do throws(SystemError) {
+            inquiry = try RoleInquiry(credential, as: name, keeper)
+        } catch {
+            throw Refusal(503, "ServerBusy", "STS cannot be asked: \(error)")
+        }
+        defer { inquiry.stop() }
+        let prover = CredentialProver(
+            userAgent: "sluice/\(Version.current)",
+            patience: Self.proofPatience,
+            isInterrupted: { [vaultHelm] in vaultHelm.isEnding }
+        )
         var proofs = Proofs()
-        let users = configuration.withLock { $0.destinations.filter { $0.credential == name } }
+        do throws(DeliveryError) {
+            proofs.destinations = try prover.prove(credential, at: places(deliveringWith: name))
+        } catch {
+            throw Refusal(503, "ServerBusy", error.description)
+        }
         // One refusal is enough to know.
-        for destination in users where !proofs.isRefused {
-            proofs.destinations.append(try prove(credential, at: destination))
-        }
-        for role in keeper.roles(askedForBy: name) where !proofs.isRefused {
-            guard !vaultHelm.isEnding else { break }
-            var problem: SourceProblem?
-            do throws(SourceProblem) {
-                try keeper.prove(credential, as: name, for: role, proofEnd)
-            } catch {
-                problem = error
-            }
-            proofs.roles.append(RoleProof(role, problem))
-        }
+        guard !proofs.isRefused else { return proofs }
+        proofs.roles = inquiry.answers(by: deadline) { proofEnd.isSet }
         return proofs
     }
 
-    private func prove(
-        _ credential: Credential,
-        at destination: Destination
-    ) throws(Refusal) -> CredentialProof {
-        let prover = CredentialProver(
-            destination.deliverySettings,
-            userAgent: "sluice/\(Version.current)",
-            isInterrupted: { [vaultHelm] in vaultHelm.isEnding }
-        )
-        let logstore: String? =
-            if case .named(let name) = destination.logstore { name } else { nil }
-        do throws(DeliveryError) {
-            return try prover.prove(credential, logstore: logstore)
-        } catch {
-            throw Refusal(503, "ServerBusy", error.description)
+    private func places(deliveringWith name: String) -> [CredentialProver.Place] {
+        let users = configuration.withLock { $0.destinations.filter { $0.credential == name } }
+        let delivery = forwarder.status
+        return users.map { destination in
+            let logstore: String? =
+                switch destination.logstore {
+                case .named(let name): name
+                // It may be allowed to write to few: where logs went, it has to be.
+                case .any: delivery.first { $0.name == destination.name }?.provenLogstore
+                }
+            return CredentialProver.Place(destination.deliverySettings, logstore: logstore)
         }
     }
 

@@ -1,0 +1,127 @@
+import CCurl
+import SLS
+import System
+
+/// One question of a proof: it goes from endpoint to endpoint until somebody answers.
+final class ProofQuestion {
+    let transfer: Transfer
+    private let credential: Credential
+    private let place: CredentialProver.Place
+    private let output: SLSOutput
+    private let userAgent: String
+    private let now: @Sendable () -> WallTime
+
+    private var endpoints: ArraySlice<Endpoint>
+    private var isResigned = false
+    private var judgement: (Judgement, at: Endpoint)?
+
+    /// A source that is empty, and nothing else.
+    private static let emptyGroup: [UInt8] = [0x22, 0x00]
+    /// Where no logstore is known: whether it exists, or may be written to, says nothing.
+    private static let anyLogstore = "sluice-proof"
+
+    init(
+        _ credential: Credential,
+        _ place: CredentialProver.Place,
+        _ userAgent: String,
+        _ now: @escaping @Sendable () -> WallTime
+    ) throws(DeliveryError) {
+        do throws(EndpointError) {
+            output = try SLSOutput(place.settings, userAgent: userAgent)
+        } catch {
+            throw DeliveryError(description: error.description)
+        }
+        guard !place.settings.endpoints.isEmpty else {
+            throw DeliveryError(description: "there is no endpoint to ask")
+        }
+        self.credential = credential
+        self.place = place
+        self.userAgent = userAgent
+        self.now = now
+        endpoints = place.settings.endpoints[...]
+        transfer = Transfer(place.settings)
+    }
+
+    /// Whether the answer here is the answer there as well.
+    func isAsked(at other: CredentialProver.Place) -> Bool {
+        let (mine, others) = (place.settings, other.settings)
+        return place.logstore == other.logstore && mine.endpoints == others.endpoints
+            && mine.project == others.project && mine.region == others.region
+            && mine.signature == others.signature && mine.proxy == others.proxy
+            && mine.certificateAuthorities == others.certificateAuthorities
+            && mine.clockOffset == others.clockOffset
+    }
+
+    func begin() {
+        prepare(at: now() + place.settings.clockOffset)
+    }
+
+    /// Takes what came of the request. True when the transfer is to be sent once more: with SLS's own time, when that
+    /// is what it asks for, or to the next endpoint.
+    func goesOn(after outcome: Transfer.Outcome) -> Bool {
+        let endpoint = endpoints[endpoints.startIndex]
+        switch outcome {
+        case .failed(let problem): judgement = (Judge.judge(problem), endpoint)
+        case .answered(let answer):
+            let judged = Judge.judge(answer)
+            judgement = (judged, endpoint)
+            if judged.action == .resign, !isResigned, let told = answer.serverTime {
+                isResigned = true
+                prepare(at: told)
+                return true
+            }
+        }
+        guard judgement?.0.requestID == nil, endpoints.count > 1 else { return false }
+        endpoints = endpoints.dropFirst()
+        isResigned = false
+        begin()
+        return true
+    }
+
+    /// What came of an endpoint before, if anything, counts.
+    func giveUp() {
+        guard judgement == nil else { return }
+        let problem = TransportProblem(
+            CURLE_OPERATION_TIMEDOUT,
+            detail: "no answer came for as long as the proof waits",
+            proxyStatus: 0
+        )
+        judgement = (Judge.judge(problem), endpoints[endpoints.startIndex])
+    }
+
+    var isRefused: Bool { proof(of: place.settings)?.verdict == .refused }
+
+    /// For a destination that it is asked for; nil while nothing is known.
+    func proof(of settings: DestinationSettings) -> CredentialProof? {
+        judgement.map { judgement, endpoint in
+            CredentialProof(
+                judgement,
+                credential,
+                of: settings,
+                at: endpoint,
+                isRealLogstore: place.logstore != nil
+            )
+        }
+    }
+
+    private func prepare(at time: WallTime) {
+        let put = PutLogsRequest(
+            endpoint: endpoints[endpoints.startIndex],
+            project: place.settings.project,
+            logstore: place.logstore ?? Self.anyLogstore,
+            compression: .none,
+            userAgent: userAgent
+        )
+        let (url, headers) = put.signed(
+            body: Self.emptyGroup,
+            rawBytes: Self.emptyGroup.count,
+            by: credential,
+            output.signing,
+            at: time
+        )
+        transfer.prepare(
+            SLSOutput.Request(url: url, headers: headers, body: Self.emptyGroup),
+            nil
+        )
+    }
+}
