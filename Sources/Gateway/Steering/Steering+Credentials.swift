@@ -26,6 +26,10 @@ extension Steering {
     ) throws(Refusal) -> Rotation {
         let before = try known(name)
         try condition.check(before.version)
+        // What was decided while the proof took its time is newer.
+        if let generation = proofs.generation, generation != before.generation {
+            throw .changedMeanwhile
+        }
         var rotation = Rotation()
         rotation.proofs = proofs
         try refuseExpired(pushed)
@@ -52,7 +56,9 @@ extension Steering {
         let settings = [false, true].map { StoredCredential.setting(of: name, isNext: $0) }
         if before == nil {
             let stored = (try? store.recall()) ?? [:]
-            guard settings.contains(where: { stored[$0] != nil }) else {
+            guard
+                settings.contains(where: { stored[$0] != nil }) || !keeper.pushed(name).isEmpty
+            else {
                 throw .noCredential(name, keeper.status.map(\.name))
             }
         }
@@ -85,6 +91,19 @@ extension Steering {
 
     /// Stores what is pushed now, where it may be, and the line of the audit log.
     private func keep(_ name: String, _ entry: AuditEntry) -> (isStored: Bool, reason: String?) {
+        let kept = storePushed(name, entry)
+        if kept.isStored {
+            keeper.noteKept(name, .onDisk)
+        } else if let reason = kept.reason {
+            keeper.noteKept(name, .inMemory(reason: reason))
+        }
+        return kept
+    }
+
+    private func storePushed(
+        _ name: String,
+        _ entry: AuditEntry
+    ) -> (isStored: Bool, reason: String?) {
         audit.tell(entry)
         var settings: [String: [UInt8]] = [:]
         var resets = Set([false, true].map { StoredCredential.setting(of: name, isNext: $0) })
@@ -107,6 +126,12 @@ extension Steering {
 }
 
 extension Refusal {
+    static let changedMeanwhile = Refusal(
+        409,
+        "CredentialChanged",
+        "somebody changed the credential while this one was proved, and that one stays; look at it again"
+    )
+
     static func noCredential(_ name: String, _ known: [String]) -> Refusal {
         Refusal(
             404,

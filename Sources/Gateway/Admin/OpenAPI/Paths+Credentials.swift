@@ -93,6 +93,7 @@ extension OpenAPIDocument {
             .fine("in use, at once or at its activation", "Rotation", headers: ["etag"]), nobody,
             meanwhile,
             .refusal(400, "half a credential, an unknown member, no time, or expired"),
+            .refusal(409, "another one was put in place while this one was proved"),
             .refusal(422, "SLS refuses it; the old one stays"),
             .refusal(502, "it cannot be proved; the old one stays"),
         ]

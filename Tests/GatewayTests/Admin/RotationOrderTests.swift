@@ -1,0 +1,99 @@
+import Credentials
+import HTTP
+import Net
+import SLS
+import System
+import Testing
+
+@testable import Gateway
+
+/// A proof that takes its time, and what is decided meanwhile.
+@Suite(.timeLimit(.minutes(1))) struct RotationOrderTests {
+    private static let path = "/admin/credentials/sandbox"
+
+    let directory = TemporaryDirectory()
+    let partner: SandboxPartner
+    let receiver: WebReceiver
+
+    init() throws {
+        partner = try SandboxPartner(.silent)
+        receiver = try WebReceiver { _, _ in nil }
+    }
+
+    private func gateway() throws -> Gateway {
+        let endpoint = try Endpoint(parsing: receiver.url)
+        return try TryOut.gateway(partner, directory) {
+            $0.credentials["sandbox"] = .fixed(
+                Credential(accessKeyID: "old", secret: Secret("canary-old"))
+            )
+            $0.destinations[0].endpoints = [endpoint]
+        }
+    }
+
+    private func ask(
+        _ gateway: Gateway,
+        _ method: String,
+        _ path: String = path,
+        key: String = ""
+    ) throws -> Client.Answer {
+        let body = #"{"AccessKeyId":"\#(key)","AccessKeySecret":"canary-\#(key)"}"#
+        return try Client(address: gateway.adminAddress).send(
+            method,
+            path,
+            Array((method == "PUT" ? body : "").utf8),
+            ["authorization": "Bearer \(TryOut.token)", "content-type": "application/json"]
+        )
+    }
+
+    private static var stored: Response {
+        var response = Response(text: "")
+        response.fields.append(("x-log-requestid", "5642FC2399248C8F7B0145FD"))
+        return response
+    }
+
+    @Test(
+        "What is decided while a proof takes its time is not undone by it",
+        arguments: ["PUT", "DELETE"]
+    )
+    func order(method: String) throws {
+        defer {
+            receiver.stop()
+            partner.stop()
+        }
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        if method == "DELETE" {
+            #expect(try ask(gateway, "PUT", Self.path + "?force=true", key: "bad").status == 200)
+        }
+        let slow = Locked<Int?>(nil)
+        let worker = try Worker("slow") { [self] in
+            let status = try? ask(gateway, "PUT", key: "first").status
+            slow.withLock { $0 = status }
+        }
+        #expect(eventually { receiver.requests.count == 1 })
+        let path = method == "PUT" ? Self.path + "?force=true" : Self.path
+        #expect(try ask(gateway, method, path, key: "second").status == 200)
+        receiver.release(Self.stored)
+        worker.join()
+        #expect(slow.withLock { $0 } == 409)
+        let inUse = gateway.steering.keeper.credential(named: "sandbox")
+        #expect(inUse?.accessKeyID == (method == "PUT" ? "second" : "old"))
+    }
+
+    @Test("A proof during which nothing else is decided puts its credential in place")
+    func undisturbed() throws {
+        defer {
+            receiver.stop()
+            partner.stop()
+        }
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        let worker = try Worker("release") { [self] in
+            _ = eventually { receiver.requests.count == 1 }
+            receiver.release(Self.stored)
+        }
+        #expect(try ask(gateway, "PUT", key: "first").status == 200)
+        worker.join()
+        #expect(gateway.steering.keeper.credential(named: "sandbox")?.accessKeyID == "first")
+    }
+}
