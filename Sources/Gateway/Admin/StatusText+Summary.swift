@@ -52,10 +52,14 @@ extension GatewayReport {
     /// Those that are not well and, of the others, the one that ends first.
     private var credentialLines: [String] {
         let troubled = credentials.filter { ![.ok, .refreshing].contains($0.state) }
+        let awaited = credentials.filter { $0.state == .refreshing && $0.fingerprint == nil }
         let next = credentials.compactMap { each in each.secondsLeft.map { (each.name, $0) } }
             .filter { $0.1 > 0 }.min { $0.1 < $1.1 }
         var texts = troubled.prefix(Self.troublesMax).map {
             "\($0.name) is \($0.state.rawValue); sluice rotate \($0.name) gives another"
+        }
+        texts += awaited.prefix(Self.troublesMax).map {
+            "\($0.name) is being fetched, there is none yet"
         }
         if let (name, left) = next {
             texts.append("\(name) expires in \(spanText(.seconds(left)))")

@@ -24,6 +24,11 @@ extension GatewayConfiguration {
                     name,
                     "its source \(caller) \(caller == name ? "is itself" : "is no credential here")"
                 )
+            } else if let circle = circle(from: name, credentials) {
+                section.problem(
+                    name,
+                    "it stands on itself: \(circle.joined(separator: ", by "))"
+                )
             }
         }
         section.refuseOthers()
@@ -46,8 +51,28 @@ extension GatewayConfiguration {
         return (credentials, key)
     }
 
+    /// Those that ask for each other's role in a circle, beginning and ending with the name; nil when it is in none.
+    private static func circle(
+        from name: String,
+        _ credentials: [String: CredentialSource]
+    ) -> [String]? {
+        var path = [name]
+        while let next = credentials[path[path.count - 1]]?.callerName {
+            if next == name { return path + [next] }
+            // Another's circle, which is told of those that are in it.
+            if path.contains(next) { return nil }
+            path.append(next)
+        }
+        return nil
+    }
+
     private static func readEncryptionKey(_ section: inout Section) -> Secret? {
-        guard let key = section.value(encryptionKey, .text(upTo: 1024)), !key.isEmpty else {
+        guard let key = section.value(encryptionKey, .text(upTo: 1024)) else { return nil }
+        guard !key.isEmpty else {
+            section.problem(
+                encryptionKey,
+                "is empty; give the key, or leave the line out to keep what is pushed in memory only"
+            )
             return nil
         }
         let secret = Secret(key)

@@ -6,12 +6,24 @@ struct FileProblem: Error, Equatable {
     let reason: String
 }
 
-/// The whole content of a small file; anything larger than the limit is refused unread.
-func fileContent(_ path: String, bytesMax: Int = 1 << 20) throws(FileProblem) -> [UInt8] {
-    do throws(SystemError) {
-        let file = OwnedDescriptor(
-            taking: try system("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
-        )
+/// The whole content of a small file; anything larger than the limit is refused unread. `waits` is for what may
+/// come from a pipe, whose other end is waited for.
+func fileContent(
+    _ path: String,
+    bytesMax: Int = 1 << 20,
+    waits: Bool = true
+) throws(FileProblem) -> [UInt8] {
+    var isFile = true
+    reading: do throws(SystemError) {
+        let flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (waits ? 0 : O_NONBLOCK)
+        let file = OwnedDescriptor(taking: try system("open") { open(path, flags) })
+        if !waits {
+            var facts = stat()
+            _ = try system("fstat") { fstat(file.number, &facts) }
+            // A folder says what it is when it is read.
+            isFile = [S_IFREG, S_IFDIR].contains(facts.st_mode & S_IFMT)
+            guard isFile else { break reading }
+        }
         var content: [UInt8] = []
         let chunkBytes = 64 << 10
         while content.count <= bytesMax {
@@ -32,5 +44,5 @@ func fileContent(_ path: String, bytesMax: Int = 1 << 20) throws(FileProblem) ->
     } catch {
         throw FileProblem(reason: String(cString: strerror(error.code)))
     }
-    throw FileProblem(reason: "larger than \(bytesMax) bytes")
+    throw FileProblem(reason: isFile ? "larger than \(bytesMax) bytes" : "no regular file")
 }

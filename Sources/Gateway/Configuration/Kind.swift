@@ -39,7 +39,7 @@ extension Kind<String> {
     static var readableFile: Kind {
         Kind(wants: "the path of a file") { text throws(Mismatch) in
             do throws(FileProblem) {
-                _ = try fileContent(text, bytesMax: 16 << 20)
+                _ = try fileContent(text, bytesMax: 16 << 20, waits: false)
                 return text
             } catch {
                 throw Mismatch("\(text) cannot be read: \(error.reason)")

@@ -59,12 +59,14 @@ struct Substitution {
 
     private func content(of path: String) throws(Mismatch) -> String {
         do throws(FileProblem) {
-            var bytes = try fileContent(path, bytesMax: 64 << 10)
+            var bytes = try fileContent(path, bytesMax: 64 << 10, waits: false)
             // Editors and `echo` end a file with a newline that is no part of a secret.
             if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
             if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw FileProblem(reason: "not UTF-8 text")
+                throw FileProblem(
+                    reason: "not UTF-8 text; write what is binary as base64 or hexadecimal digits"
+                )
             }
             return text
         } catch {

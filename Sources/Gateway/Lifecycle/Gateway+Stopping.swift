@@ -25,8 +25,9 @@ extension Gateway {
         deliver(until: deadline)
         forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))
         steering.tail.stop()
-        steering.keeper.stop()
         store.close()
+        // After what must not be missed: a source may hang where nothing interrupts it.
+        steering.keeper.stop()
         let left = store.status.ledger.queued
         journal.info(
             left == 0 ? "stopped, everything delivered" : "stopped, the rest waits in the queue",

@@ -44,7 +44,7 @@ package final class Gateway: Sendable {
         let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
-        let (keeper, box) = try Self.keeper(configuration, stored, journal)
+        let (keeper, box) = try Self.keeper(configuration, stored, store, journal)
         var isRunning = false
         // Its threads would outlive a start that fails.
         defer { if !isRunning { keeper.stop() } }
@@ -191,6 +191,7 @@ package final class Gateway: Sendable {
     private static func keeper(
         _ configuration: GatewayConfiguration,
         _ stored: [String: [UInt8]],
+        _ store: LogStore,
         _ journal: Journal
     ) throws(StartProblem) -> (CredentialKeeper, SecretBox?) {
         let box = try start { () throws(SecretBoxProblem) in
@@ -202,7 +203,12 @@ package final class Gateway: Sendable {
             try CredentialKeeper(Surroundings(environment: configuration.environment.variables))
         }
         try start { () throws(KeeperProblem) in try keeper.replace(configuration.credentials) }
-        keeper.takeStored(from: stored, box, journal)
+        let useless = keeper.takeStored(from: stored, box, journal)
+        if !useless.isEmpty {
+            let names = useless.compactMap(StoredCredential.name(ofSetting:)).sorted()
+            // Where it cannot be written now the next start tries again.
+            _ = store.store(Decision(resets: useless, .expired(names)))
+        }
         return (keeper, box)
     }
 

@@ -19,28 +19,56 @@ extension CredentialKeeper {
         }
     }
 
-    /// Uses what was pushed in an earlier life.
-    func takeStored(from stored: [String: [UInt8]], _ box: SecretBox?, _ journal: Journal) {
+    /// So long ago must the end be before what is stored is thrown away: a host that just started may have the time
+    /// of another zone.
+    private static let expiredMin: Duration = .seconds(86_400)
+
+    /// Uses what was pushed in an earlier life. Returns the settings that are good for nothing any more.
+    func takeStored(
+        from stored: [String: [UInt8]],
+        _ box: SecretBox?,
+        _ journal: Journal
+    ) -> Set<String> {
+        var useless: Set<String> = []
         // The one in use before the next one, which may have taken its place meanwhile.
         let inUse = stored.filter { !StoredCredential.isNext($0.key) }
         let next = stored.filter { StoredCredential.isNext($0.key) }
         for (setting, sealed) in Array(inUse) + Array(next) {
-            guard let name = StoredCredential.name(ofSetting: setting) else { continue }
-            guard let box else {
-                journal.warning(
-                    "a stored credential is left out, because there is no credentials.encryption_key",
-                    ["credential": name]
-                )
-                continue
-            }
-            do {
-                try push(name, try box.open(sealed, name: name))
-            } catch {
-                journal.warning(
-                    "a stored credential is left out",
-                    ["credential": name, "reason": "\(error)"]
-                )
-            }
+            guard let name = StoredCredential.name(ofSetting: setting),
+                let problem = take(sealed, name, box)
+            else { continue }
+            if problem.isForGood { useless.insert(setting) }
+            journal.warning(
+                "a stored credential is \(problem.isForGood ? "thrown away" : "left out")",
+                ["credential": name, "reason": problem.reason]
+            )
+        }
+        return useless
+    }
+
+    /// Nil when it was taken.
+    private func take(
+        _ sealed: [UInt8],
+        _ name: String,
+        _ box: SecretBox?
+    ) -> (reason: String, isForGood: Bool)? {
+        func closed(_ reason: String) -> (reason: String, isForGood: Bool) {
+            noteKept(name, .closed(reason: reason))
+            return (reason, false)
+        }
+        guard let box else { return closed("there is no credentials.encryption_key") }
+        let pushed: PushedCredential
+        do throws(SecretBoxProblem) {
+            pushed = try box.open(sealed, name: name)
+        } catch {
+            return closed(error.description)
+        }
+        do throws(PushRefusal) {
+            try restore(name, pushed)
+            return nil
+        } catch {
+            guard case .expired(let ago) = error else { return (error.description, false) }
+            return (error.description, ago > Self.expiredMin)
         }
     }
 
@@ -52,6 +80,9 @@ extension CredentialKeeper {
         }
         if let problem = status.lastProblem {
             return "credential '\(name)': \(problem.description)"
+        }
+        if case .closed(let reason) = status.kept {
+            return "the credential '\(name)' that was pushed stays closed: \(reason)"
         }
         return status.source == "admin"
             ? "the credential '\(name)' waits to be pushed; \(status.remedy)"
@@ -69,6 +100,19 @@ extension CredentialStatus {
                 ?? "see the last problem of its source: sluice credentials show \(name)"
         }
         return "rotate it: sluice rotate \(name) --file FILE"
+    }
+}
+
+extension AuditEntry {
+    /// What the gateway does by itself at a start.
+    static func expired(_ names: [String]) -> AuditEntry {
+        AuditEntry(
+            actor: "gateway",
+            address: "",
+            action: "forget",
+            subject: "credential \(names.joined(separator: ", "))",
+            before: "expired"
+        )
     }
 }
 

@@ -1,4 +1,5 @@
 import Credentials
+import Glibc
 import SLS
 import Testing
 
@@ -86,5 +87,41 @@ import Testing
         }
         #expect(error?.description.contains("credentials.encryption_key: ") == true)
         #expect(error?.description.contains("canary") == false)
+    }
+
+    @Test("An encryption key that is empty is a mistake, not no key")
+    func emptyEncryptionKey() throws {
+        let error = #expect(throws: ConfigurationProblems.self) {
+            try read(minimal + "credentials: {encryption_key: \"${KEY}\"}\n", ["KEY": ""])
+        }
+        #expect(error?.description.contains("credentials.encryption_key: is empty") == true)
+    }
+
+    @Test("Roles that ask for each other in a circle are refused, and only those in it")
+    func circle() throws {
+        func role(_ source: String) -> String {
+            "{from: assume_role, role_arn: \"\(arn)\", source: \(source)}"
+        }
+        let error = #expect(throws: ConfigurationProblems.self) {
+            try read(
+                minimal + "credentials: {default: {from: admin}, a: \(role("b")), b: \(role("c")), "
+                    + "c: \(role("a")), d: \(role("a"))}\n",
+                [:]
+            )
+        }
+        let text = error?.description ?? ""
+        #expect(text.contains("a: it stands on itself: a, by b, by c, by a"), "\(text)")
+        #expect(!text.contains("credentials.d"), "\(text)")
+    }
+
+    @Test("A secret from a pipe that nobody writes to does not hold up the start")
+    func pipe() throws {
+        let directory = TemporaryDirectory()
+        let pipe = "\(directory.path)/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let error = #expect(throws: ConfigurationProblems.self) {
+            try read(minimal + "credentials: {encryption_key: \"${file:\(pipe)}\"}\n", [:])
+        }
+        #expect(error?.description.contains("no regular file") == true)
     }
 }

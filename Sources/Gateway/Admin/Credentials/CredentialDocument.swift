@@ -110,11 +110,31 @@ extension CredentialStatus {
                     : ", expired \(spanText(.seconds(-left))) ago"
             } ?? ""
         let pushed = isPushed ? " (pushed)" : ""
+        let kept = kept?.line ?? ""
         let coming =
             next.map { "\n  next: fingerprint \($0.fingerprint) from \($0.activation.rfc3339)" }
             ?? ""
         let problem = lastProblem.map { "\n  \(printable($0.description))" } ?? ""
-        return "\(name): \(state.rawValue), \(source)\(pushed)\(key)\(end)\(coming)\(problem)\n"
+        return
+            "\(name): \(state.rawValue), \(source)\(pushed)\(key)\(end)\(kept)\(coming)\(problem)\n"
+    }
+}
+
+extension CredentialStatus.Kept {
+    fileprivate var name: String {
+        switch self {
+        case .onDisk: "disk"
+        case .inMemory: "memory"
+        case .closed: "closed"
+        }
+    }
+
+    fileprivate var line: String {
+        switch self {
+        case .onDisk: ", kept on disk"
+        case .inMemory(let reason): ", kept in memory only: \(reason)"
+        case .closed(let reason): "\n  the one on disk stays closed: \(reason)"
+        }
     }
 }
 
@@ -162,6 +182,8 @@ extension JSONText {
                 json.member("activation", next.activation.rfc3339)
             }
         }
+        member("kept", status.kept?.name)
+        member("kept_reason", status.kept?.reason)
         member("last_refresh", status.lastRefresh?.rfc3339)
         member("last_problem", status.lastProblem?.description)
         member("failures", status.failures)

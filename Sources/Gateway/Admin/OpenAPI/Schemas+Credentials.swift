@@ -64,6 +64,9 @@ extension OpenAPIDocument {
             "next",
             .object([.init("fingerprint", .string), .init("activation", .time)])
         ),
+        // Whether what was pushed outlives a restart, and why not.
+        .init("kept", .nullable(.choice(["disk", "memory", "closed"]))),
+        .init("kept_reason", .nullable(.string)),
         .init("last_refresh", .nullable(.time)), .init("last_problem", .nullable(.string)),
         .init("failures", .count), .init("next_try", .nullable(.time)),
     ]
