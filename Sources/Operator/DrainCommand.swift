@@ -32,7 +32,7 @@ package struct DrainCommand: Sendable {
                 if now != last { say(now, since: first ?? now, answer) }
                 first = first ?? now
                 last = now
-                if now.queued == 0 { return ExitCode.fine }
+                if now.isDone { return ExitCode.fine }
                 guard Moment.now < deadline else {
                     return failed(
                         (now.whatHolds ?? "not everything is delivered yet; the gateway goes on")

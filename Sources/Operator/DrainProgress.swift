@@ -5,7 +5,9 @@ struct DrainProgress: Equatable {
     var isDraining = false
     /// Logs.
     var queued = 0
-    /// Of these, those of destinations that an operator paused.
+    /// Requests that are being stored.
+    var arriving = 0
+    /// Of the queued, those of destinations that an operator paused.
     var held = 0
     var dead = 0
 
@@ -25,6 +27,9 @@ struct DrainProgress: Equatable {
                 guard let count = json.wholeNumber() else { return nil }
                 queued = count
                 isQueuedKnown = true
+            case "arriving":
+                guard let count = json.wholeNumber() else { return nil }
+                arriving = count
             case "held":
                 guard let count = json.wholeNumber() else { return nil }
                 held = count
@@ -37,6 +42,9 @@ struct DrainProgress: Equatable {
         guard json.take("}"), json.isAtEnd, isQueuedKnown else { return nil }
     }
 
+    /// Whether nothing is here any more, and nothing comes.
+    var isDone: Bool { queued == 0 && arriving == 0 }
+
     /// "draining: 3800 queued, 1200 of 5000 gone (24%), 20 of paused destinations, 1 dead letter"
     func line(since first: DrainProgress) -> String {
         var parts = ["\(queued) queued"]
@@ -44,6 +52,7 @@ struct DrainProgress: Equatable {
         if gone > 0 {
             parts.append("\(gone) of \(first.queued) gone (\(gone * 100 / first.queued)%)")
         }
+        if arriving > 0 { parts.append("\(arriving) requests being stored") }
         if held > 0 { parts.append("\(held) of paused destinations") }
         if dead > 0 { parts.append("\(dead) dead letter\(dead == 1 ? "" : "s")") }
         return "draining: " + parts.joined(separator: ", ")

@@ -28,6 +28,14 @@ import Testing
         #expect(read(#"{"other":{"queued":0,"x":1},"queued":7,"draining":true}"#)?.queued == 7)
     }
 
+    @Test("Nothing queued is no end while requests are being stored")
+    func arriving() throws {
+        let busy = try #require(read(#"{"draining":true,"queued":0,"arriving":2}"#))
+        #expect(!busy.isDone)
+        #expect(busy.line(since: busy) == "draining: 0 queued, 2 requests being stored")
+        #expect(try #require(read(#"{"draining":true,"queued":0,"arriving":0}"#)).isDone)
+    }
+
     @Test(
         "What is no such document is none",
         arguments: [
