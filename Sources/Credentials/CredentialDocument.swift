@@ -17,6 +17,9 @@ package struct CredentialDocument: Sendable {
     package private(set) var activation: String?
     /// Members that mean nothing here.
     package private(set) var unknown: [String] = []
+    /// Members that stand there twice, in one spelling or two: nobody can say which is meant.
+    package private(set) var doubled: [String] = []
+    private var seen: Set<String> = []
 
     // Of a refusal.
     private(set) var code: String?
@@ -67,16 +70,25 @@ package struct CredentialDocument: Sendable {
         return true
     }
 
+    private static let telling: Set = [
+        "credentials", "accesskeyid", "accesskeysecret", "securitytoken", "expiration",
+        "activation",
+    ]
+
     private mutating func readMember(
         _ name: String,
         _ reader: inout JSONReader,
         depth: Int
     ) -> Bool {
-        switch name.lowercased().filter({ $0 != "_" }) {
+        var meaning = name.lowercased().filter { $0 != "_" }
+        if meaning == "ststoken" { meaning = "securitytoken" }
+        let isNew = !Self.telling.contains(meaning) || seen.insert(meaning).inserted
+        if !isNew, doubled.count < 16 { doubled.append(name) }
+        switch meaning {
         case "credentials": return read(&reader, depth: depth + 1)
         case "accesskeyid": return readText(&reader, into: \.accessKeyID)
         case "accesskeysecret": return readSecret(&reader, into: \.secret)
-        case "securitytoken", "ststoken": return readSecret(&reader, into: \.securityToken)
+        case "securitytoken": return readSecret(&reader, into: \.securityToken)
         case "expiration": return readText(&reader, into: \.expiration)
         case "activation": return readText(&reader, into: \.activation)
         case "code": return readText(&reader, into: \.code)

@@ -113,6 +113,10 @@ import Testing
                 .unknownMembers(["Colour"])
             ),
             (
+                #"{"AccessKeyId":"a","AccessKeySecret":"b","access_key_id":"c"}"#,
+                .doubledMembers(["access_key_id"])
+            ),
+            (
                 #"{"AccessKeyId":"a","AccessKeySecret":"b","Expiration":"soon"}"#,
                 .notATime("Expiration")
             ),

@@ -16,6 +16,7 @@ package struct PushedCredential: Sendable, Equatable {
     package init(json: [UInt8], origin: String, now: WallTime) throws(PushRefusal) {
         guard let document = CredentialDocument(json: json) else { throw .unreadable }
         guard document.unknown.isEmpty else { throw .unknownMembers(document.unknown) }
+        guard document.doubled.isEmpty else { throw .doubledMembers(document.doubled) }
         guard let credential = document.credential else { throw .incomplete(document.missing) }
         guard !document.hasForeignToken else { throw .foreignToken }
         func time(_ text: String?, _ name: String) throws(PushRefusal) -> WallTime? {
@@ -40,6 +41,7 @@ package enum PushRefusal: Error, Sendable, Equatable, CustomStringConvertible {
     case unknownName(String, known: [String])
     case unreadable
     case unknownMembers([String])
+    case doubledMembers([String])
     case incomplete([String])
     /// The token of one credential, the key of another.
     case foreignToken
@@ -59,6 +61,8 @@ package enum PushRefusal: Error, Sendable, Equatable, CustomStringConvertible {
         case .unknownMembers(let names):
             "unknown: \(names.map { String($0.prefix(64)) }.joined(separator: ", ")); allowed are AccessKeyId, AccessKeySecret, "
                 + "SecurityToken, Expiration and Activation"
+        case .doubledMembers(let names):
+            "given twice: \(names.joined(separator: ", ")); send each member once, in one spelling"
         case .incomplete(let names):
             "the credential has no \(names.joined(separator: " and no ")); send all of it, as STS answers it"
         case .foreignToken:
