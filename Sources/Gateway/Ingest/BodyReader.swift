@@ -4,11 +4,13 @@ import Logs
 /// Gives the content of a request's body, inflated where it has to be.
 struct BodyReader {
     let decoder: JSONLogDecoder
+    let putLogs: PutLogsDecoder
     private let inflater = Inflater()
-    private let limit: InflateLimit
+    let limit: InflateLimit
 
     init(_ limits: LimitSettings) {
         decoder = JSONLogDecoder(limits: limits.json)
+        putLogs = PutLogsDecoder(limits: limits.json)
         limit = InflateLimit(bytes: limits.inflatedBytes, ratio: limits.inflateRatio)
     }
 

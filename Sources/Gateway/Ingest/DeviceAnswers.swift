@@ -44,8 +44,10 @@ struct DeviceAnswers: Sendable {
                 ("access-control-allow-methods", route.methods.names),
                 (
                     "access-control-allow-headers",
-                    "content-type, content-encoding, idempotency-key, x-log-apiversion, "
-                        + "x-log-bodyrawsize, x-log-client-time, x-log-compresstype"
+                    "authorization, content-encoding, content-md5, content-type, idempotency-key, "
+                        + "x-acs-security-token, x-log-apiversion, x-log-bodyrawsize, "
+                        + "x-log-client-time, x-log-compresstype, x-log-content-sha256, "
+                        + "x-log-date, x-log-mode, x-log-signaturemethod"
                 ),
                 ("access-control-max-age", "86400"),
             ]

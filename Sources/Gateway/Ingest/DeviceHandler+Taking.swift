@@ -18,6 +18,7 @@ extension DeviceHandler {
         let target = try admittedTarget(of: dialect, head)
         let key = shared.recognizesRepeats ? try head.idempotencyKey : nil
         defer { reader.forget() }
+        try dialect.check(head, body)
         let content = try reader.content(of: body, head)
         var taken = try dialect.read(
             LogRequest(

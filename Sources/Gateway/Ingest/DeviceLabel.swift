@@ -4,6 +4,7 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     case other
     case logs
     case track
+    case putlogs
     case servertime
     case healthz
 
@@ -12,5 +13,5 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     /// Of answers, by `Response.label`.
     static let names = allCases.map(\.name)
     /// Those of clients that bring logs.
-    static let ofLogs: [DeviceLabel] = [.logs, .track]
+    static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs]
 }

@@ -13,8 +13,10 @@ enum DeviceRoute {
             let path = UnsafeBufferPointer(rebasing: bytes[head.path])
             if let dialect = PlainDialect(path, at: offset) { return .logs(dialect) }
             if let dialect = TrackDialect(path, at: offset) { return .logs(dialect) }
+            if let dialect = PutLogsDialect(path, at: offset) { return .logs(dialect) }
             if let page = DevicePage(path) { return .page(page) }
-            return .unknown(isSLSPath: path.begins(with: "/logstores/"))
+            let isSLSPath = path.begins(with: "/logstores/") || path.equals("/logstores")
+            return .unknown(isSLSPath: isSLSPath)
         }
     }
 
@@ -51,9 +53,5 @@ extension UnsafeBufferPointer<UInt8> {
 
     func begins(with text: StaticString) -> Bool {
         text.withUTF8Buffer { starts(with: $0) }
-    }
-
-    func ends(with text: StaticString) -> Bool {
-        text.withUTF8Buffer { self.suffix($0.count).elementsEqual($0) }
     }
 }

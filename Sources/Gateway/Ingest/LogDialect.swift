@@ -12,6 +12,9 @@ protocol LogDialect: Sendable {
     /// Where the logs belong, as far as the head tells. Asked before the body is read.
     func address(_ head: RequestHead) throws(Refusal) -> LogAddress
 
+    /// Looks at the body as it came, before it is inflated.
+    func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal)
+
     func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs
 
     /// The answer when all is on disk. Receipt, CORS and label are added to it.
@@ -19,6 +22,10 @@ protocol LogDialect: Sendable {
 
     /// How it reads errors.
     func refused(_ refusal: Refusal) -> Response
+}
+
+extension LogDialect {
+    func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {}
 }
 
 /// Where a request wants its logs.

@@ -56,7 +56,8 @@ extension Refusal {
     static let unknownPath = Refusal(
         404,
         "PathNotExist",
-        "no such path; logs go to POST /logs/{tag} or POST /logstores/{logstore}/track"
+        "no such path; logs go to POST /logs/{tag}, POST /logstores/{logstore}/track "
+            + "or POST /logstores/{logstore}/shards/lb"
     )
 
     static func tooManyDoomed(_ count: Int, most: Int) -> Refusal {

@@ -27,6 +27,16 @@ enum RequestIdentity {
         return digest("packet", place + [Digest.sha256(content)])
     }
 
+    /// A write that its client numbers within a shard, for SLS to store it once.
+    static func numbered(
+        _ sequence: String,
+        content: UnsafeRawBufferPointer,
+        _ target: RoutingTable.Target
+    ) -> [UInt8] {
+        let place = [target.destination, target.logstore, sequence].map(\.utf8Bytes)
+        return digest("number", place + [Digest.sha256(content)])
+    }
+
     /// Each part behind its length, so that no two lists of parts look alike.
     private static func digest(_ kind: String, _ parts: [[UInt8]]) -> [UInt8] {
         var text = kind.utf8Bytes

@@ -1,21 +1,34 @@
 import Logs
 
 extension TakenLogs {
-    /// Logs of one topic, source and list of tags, as SLS's SDKs send them. A pack id among the tags tells a
-    /// repeated request.
-    init(_ tracked: TrackedLogs, of request: LogRequest) {
+    /// Groups of logs with a topic, a source and tags each, as SLS's SDKs send them. Pack ids among the tags tell a
+    /// repeated request, and else the number that the client gave it.
+    init(_ groups: [TrackedLogs], of request: LogRequest, _ sequence: String? = nil) {
         let target = request.target
-        self.init([
-            TakenPart(tracked, target, foldedBytesMax: request.limits.inflatedBytes * 2)
-        ])
-        guard request.recognizesContent,
-            let packID = tracked.tags.last(where: { $0.key == DeviceTags.packIDName })?.value
-        else { return }
-        identity = RequestIdentity.packet(
-            packID,
-            topic: target.labels.topic(of: tracked),
-            content: request.content,
-            target
+        // Whatever the groups are, folded tags cannot make more of them than of one.
+        var room = request.limits.inflatedBytes * 2
+        self.init(
+            groups.map { group in
+                let part = TakenPart(group, target, foldedBytesMax: room)
+                room -= part.logs.faulty.reduce(part.logs.sound.bytes.count) {
+                    $0 + $1.logs.bytes.count
+                }
+                return part
+            }
         )
+        guard request.recognizesContent else { return }
+        let packIDs = groups.compactMap { group in
+            group.tags.last { $0.key == DeviceTags.packIDName }?.value
+        }
+        if let first = groups.first, !packIDs.isEmpty {
+            identity = RequestIdentity.packet(
+                packIDs.joined(separator: "\n"),
+                topic: target.labels.topic(of: first),
+                content: request.content,
+                target
+            )
+        } else if let sequence {
+            identity = RequestIdentity.numbered(sequence, content: request.content, target)
+        }
     }
 }

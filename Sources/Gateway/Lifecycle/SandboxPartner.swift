@@ -75,6 +75,7 @@ final class SandboxPartner: Sendable {
 
               Other ways in     POST http://\(devices)/logs/{tag}                     JSON: one log, an array, or a log a line
                                 POST http://\(devices)/logstores/{logstore}/track     SLS web tracking
+                                POST http://\(devices)/logstores/{logstore}/shards/lb SLS PutLogs: any of its SDKs
               The queue is in   \(configuration.dataDirectory)
               Stop              Ctrl-C
 

@@ -10,13 +10,10 @@ struct TrackDialect: LogDialect {
     var methods: DeviceMethods { .post }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, at offset: Int) {
-        let (start, end) = ("/logstores/".utf8.count, "/track".utf8.count)
-        guard path.begins(with: "/logstores/"), path.ends(with: "/track"),
-            path.count > start + end
-        else { return nil }
-        let name = start..<path.count - end
-        guard !path[name].contains(UInt8(ascii: "/")) else { return nil }
-        logstore = name.lowerBound + offset..<name.upperBound + offset
+        guard let path = LogstorePath(path, at: offset), path.rest.equals("/track") else {
+            return nil
+        }
+        logstore = path.logstore
     }
 
     func address(_ head: RequestHead) -> LogAddress {
@@ -30,7 +27,7 @@ struct TrackDialect: LogDialect {
                 request.timing,
                 request.target.intake.rules
             )
-            return TakenLogs(tracked, of: request)
+            return TakenLogs([tracked], of: request)
         } catch {
             throw Refusal(error)
         }

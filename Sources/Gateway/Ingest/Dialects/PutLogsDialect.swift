@@ -1,0 +1,76 @@
+import HTTP
+import Logs
+
+/// SLS's own PutLogs: `POST /logstores/{logstore}/shards/lb` or `/shards/route`, and `POST /logstores/{logstore}` of
+/// older SDKs and of web pages with a token.
+///
+/// Signatures are not looked at, nor is the version: the key that signed is none that is known here.
+struct PutLogsDialect: LogDialect {
+    /// As it stands in the path.
+    let logstore: Range<Int>
+    let isRouted: Bool
+
+    var label: DeviceLabel { .putlogs }
+    var methods: DeviceMethods { .post }
+
+    init?(_ path: UnsafeBufferPointer<UInt8>, at offset: Int) {
+        guard let path = LogstorePath(path, at: offset) else { return nil }
+        isRouted = path.rest.equals("/shards/route")
+        guard isRouted || path.rest.isEmpty || path.rest.equals("/shards/lb") else { return nil }
+        logstore = path.logstore
+    }
+
+    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        if isRouted { _ = try HashRoute(head) }
+        return .logstore(String(decoding: head.bytes[logstore], as: UTF8.self))
+    }
+
+    func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {
+        guard !body.isEmpty else {
+            throw Refusal(400, "PostBodyInvalid", "the body is empty; PutLogs brings a LogGroup")
+        }
+        try head.checkDigest(of: body)
+    }
+
+    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+        let groups: [TrackedLogs]
+        do throws(LogDecodingError) {
+            groups = try self.groups(request, reader)
+        } catch {
+            throw Refusal(error)
+        }
+        return TakenLogs(groups, of: request, isRouted ? try HashRoute(request.head).sequence : nil)
+    }
+
+    private func groups(
+        _ request: LogRequest,
+        _ reader: BodyReader
+    ) throws(LogDecodingError) -> [TrackedLogs] {
+        let (content, timing, rules) = (
+            request.content, request.timing, request.target.intake.rules
+        )
+        if request.head.field("x-log-mode") == "batch_group" {
+            return try reader.putLogs.decodePackages(
+                content,
+                timing,
+                rules,
+                inflating: reader.limit
+            )
+        }
+        // What is said about a body is often not so, and what it begins with is clear.
+        if content.beginsAsObject || request.head.saysJSON && !content.beginsAsLogGroup {
+            return [try reader.decoder.decodeTracking(content, timing, rules, timeParts: true)]
+        }
+        return [try reader.putLogs.decode(content, timing, rules)]
+    }
+
+    func accepted(_ acceptance: Acceptance) -> Response { Response(status: 200) }
+
+    func refused(_ refusal: Refusal) -> Response { ErrorShape.sls.response(refusal) }
+}
+
+extension RequestHead {
+    fileprivate var saysJSON: Bool {
+        field("content-type")?.lowercased().hasPrefix("application/json") == true
+    }
+}
