@@ -48,7 +48,7 @@ package struct CredentialStatus: Sendable, Equatable {
     /// Negative after its end; nil for one that does not expire.
     package var secondsLeft: Int64?
     package var next: Next?
-    /// Rises with each push, activation and taking back, and with nothing that a source does.
+    /// Rises with each push and taking back, and with nothing that a source or the time does.
     package var generation = 0
     /// Nil where nothing was pushed.
     package var kept: Kept?

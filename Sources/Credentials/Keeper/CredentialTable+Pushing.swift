@@ -50,7 +50,6 @@ extension CredentialTable {
             guard let next = entry.next, let time = next.activation, time <= now else { continue }
             entry.pushed = next.supplied
             entry.next = nil
-            entry.generation += 1
             set(entry, name)
             names.append(name)
         }

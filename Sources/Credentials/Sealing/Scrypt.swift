@@ -10,6 +10,11 @@ enum Scrypt {
     private static let parallel: UInt64 = 5
     private static let memoryMax: UInt64 = 64 << 20
 
+    /// Whether OpenSSL offers it, which it does not in FIPS mode.
+    static var isOffered: Bool {
+        EVP_PBE_scrypt("", 0, [0], 1, 2, 1, 1, memoryMax, nil, 0) == 1
+    }
+
     static func key(from passphrase: UnsafeRawBufferPointer, salt: [UInt8]) -> Secret {
         key(from: passphrase, salt: salt, cost: cost, blockSize: blockSize, parallel: parallel)
     }
@@ -37,7 +42,7 @@ enum Scrypt {
                 &key,
                 key.count
             ) == 1
-        precondition(isDone, "out of memory, or OpenSSL offers no scrypt")
+        precondition(isDone, "out of memory")
         return key.withUnsafeBytes { Secret(copying: $0) }
     }
 }

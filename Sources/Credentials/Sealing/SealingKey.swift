@@ -23,6 +23,7 @@ package struct SealingKey: Sendable {
         guard text.withBytes({ Set($0).count }) >= Self.differentBytesMin else {
             throw .keyTooSimple
         }
+        guard Scrypt.isOffered else { throw .passphraseNotOffered }
         (plainBytes, passphrase) = (text.withBytes { Self.asVersion1($0) }, text)
     }
 

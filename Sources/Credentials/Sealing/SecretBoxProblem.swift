@@ -2,6 +2,7 @@
 package enum SecretBoxProblem: Error, Sendable, Equatable, CustomStringConvertible {
     case keyTooShort
     case keyTooSimple
+    case passphraseNotOffered
     case otherVersion
     case otherKey
     case changed
@@ -13,6 +14,9 @@ package enum SecretBoxProblem: Error, Sendable, Equatable, CustomStringConvertib
                 + "passphrase of at least 32 characters (openssl rand -hex 32 makes one)"
         case .keyTooSimple:
             "the encryption key is made of too few different characters; openssl rand -hex 32 makes one"
+        case .passphraseNotOffered:
+            "OpenSSL makes no key from a passphrase here (FIPS mode?); give 64 hexadecimal digits, openssl rand "
+                + "-hex 32 makes them"
         case .otherVersion:
             "the stored credential has a form that this version does not know; push the credential again"
         case .otherKey:

@@ -45,9 +45,9 @@ extension CredentialProof {
     /// SLS looks at the signature before anything else, so whatever it says of the rest is good news.
     private static func verdict(_ judgement: Judgement, _ isRealLogstore: Bool) -> Verdict {
         switch judgement.kind {
-        // Who may not write to a logstore that nobody has may well write to the others.
+        // Who may not write to a logstore that nobody has may write to the others, or to none.
         case .unauthorized where !isRealLogstore && judgement.action == .pause(.logstore):
-            judgement.message.lowercased().contains("denied by") ? .accepted : .undecided
+            .undecided
         case .unauthorized: .refused
         case .content, .sequence, .suspended: .accepted
         // A 403 with a code that nobody knows counts as a quota, and may mean anything.

@@ -17,6 +17,7 @@ extension Gateway {
         steering.helm.stop()
         steering.proofEnd.set()
         steering.vaultHelm.stop()
+        steering.views.stop()
         steering.webhook.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
         flush()

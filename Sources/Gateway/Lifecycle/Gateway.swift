@@ -95,6 +95,7 @@ package final class Gateway: Sendable {
                 reading: reading,
                 helm: try Helm("changes"),
                 vaultHelm: try Helm("rotations"),
+                views: try Helm("views", waitingMax: 8),
                 proofEnd: try Interruption(),
                 store: store,
                 forwarder: forwarder,
@@ -146,10 +147,13 @@ package final class Gateway: Sendable {
             }
         }
         try Self.start { () throws(SystemError) in
-            try steering.helm.start(every: CertificateWatch.pause) {
-                for watch in steering.certificates { watch.look() }
+            let watch = Locked(CredentialWatch())
+            try steering.helm.start(every: Steering.watchPause) {
+                for certificate in steering.certificates { certificate.look() }
+                steering.lookAfterCredentials(watch)
             }
-            try steering.watchCredentials()
+            try steering.vaultHelm.start()
+            try steering.views.start()
             try tail.start()
             try webhook.use(configuration.webhook)
         }

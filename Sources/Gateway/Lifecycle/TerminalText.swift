@@ -15,6 +15,12 @@ package enum TerminalText {
         return "\"" + part.map(escaped).joined() + rest + "\""
     }
 
+    /// A sentence as it is, but for what would steer the terminal.
+    package static func sentence(_ text: String, scalarsMax: Int = 2000) -> String {
+        text.unicodeScalars.prefix(scalarsMax)
+            .map { steers($0) ? escaped($0) : String($0) }.joined()
+    }
+
     private static func wantsQuotes(_ scalar: Unicode.Scalar) -> Bool {
         scalar == " " || scalar == "\"" || scalar == "=" || scalar == "\\" || steers(scalar)
     }

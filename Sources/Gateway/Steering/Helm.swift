@@ -1,12 +1,10 @@
 import Synchronization
 import System
 
-/// Where changes are made while the gateway runs: one after the other, on a thread of its own, since each may wait
-/// for the disk or for SLS.
+/// Where what may take its time is done while the gateway runs: one after the other, on a thread of its own. Changes
+/// have one, since each may wait for the disk; proofs, which may wait for SLS; and long looks at the queue.
 package final class Helm: Sendable {
     typealias Job = @Sendable () -> Void
-
-    static let waitingMax = 64
 
     private let inbox: Mailbox<Job>
     private let wake: WakeUp
@@ -14,9 +12,11 @@ package final class Helm: Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let worker = Locked<Worker?>(nil)
     private let name: String
+    private let waitingMax: Int
 
-    init(_ name: String) throws(SystemError) {
+    init(_ name: String, waitingMax: Int = 64) throws(SystemError) {
         self.name = name
+        self.waitingMax = waitingMax
         let wake = try WakeUp()
         self.wake = wake
         let inbox = Mailbox<Job> { wake.signal() }
@@ -43,12 +43,18 @@ package final class Helm: Sendable {
 
     /// False when too many wait already, or the gateway stops.
     func post(_ job: @escaping Job) -> Bool {
-        guard !isEnding, waiting.add(1, ordering: .relaxed).oldValue < Self.waitingMax else {
+        guard !isEnding, waiting.add(1, ordering: .relaxed).oldValue < waitingMax else {
             waiting.subtract(1, ordering: .relaxed)
             return false
         }
         inbox.post(job)
         return true
+    }
+
+    /// Returns when everything that was posted before is done, or nothing more will be.
+    func waitUntilHere() {
+        guard let outcome = try? Outcome<Void>(), post({ outcome.bring(()) }) else { return }
+        while !isEnding, outcome.wait(atMost: .milliseconds(200)) == nil {}
     }
 
     /// Ends after the change at hand; those that wait are forgotten, and whoever asked gets no answer but that the
@@ -83,6 +89,16 @@ final class Outcome<Value: Sendable>: Sendable {
         while true {
             if let value = value.withLock({ $0 }) { return value }
             wake.wait()
+        }
+    }
+
+    /// Nil when it has not come in time.
+    func wait(atMost time: Duration) -> Value? {
+        let deadline = Moment.now + time
+        while true {
+            if let value = value.withLock({ $0 }) { return value }
+            guard Moment.now < deadline else { return nil }
+            wake.wait(timeout: deadline - .now)
         }
     }
 }

@@ -2,20 +2,19 @@ import Credentials
 import System
 
 extension Steering {
-    private static let watchPause: Duration = .seconds(10)
+    /// How often certificates and credentials are looked at.
+    static let watchPause: Duration = .seconds(10)
 
-    /// Starts the thread of rotations, which also looks after credentials that come to their end.
-    func watchCredentials() throws(SystemError) {
-        let watch = Locked(CredentialWatch())
-        try vaultHelm.start(every: Self.watchPause) { [self] in
-            let interval = configuration.withLock(\.webhook.interval)
-            let notices = watch.withLock {
-                $0.look(keeper.status, interval: interval, now: .now, time: .now)
-            }
-            for notice in notices {
-                tell(notice)
-                webhook.tell(notice)
-            }
+    /// Tells of credentials that come to their end, have none, or are well again. On the thread of changes, which
+    /// waits for nobody: warnings are wanted most when SLS does not answer.
+    func lookAfterCredentials(_ watch: Locked<CredentialWatch>) {
+        let interval = configuration.withLock(\.webhook.interval)
+        let notices = watch.withLock {
+            $0.look(keeper.status, interval: interval, now: .now, time: .now)
+        }
+        for notice in notices {
+            tell(notice)
+            webhook.tell(notice)
         }
     }
 

@@ -81,12 +81,15 @@ extension Steering {
     private func places(deliveringWith name: String) -> [CredentialProver.Place] {
         let users = configuration.withLock { $0.destinations.filter { $0.credential == name } }
         let delivery = forwarder.status
+        let queue = store.status.destinations
         return users.map { destination in
             let logstore: String? =
                 switch destination.logstore {
                 case .named(let name): name
-                // It may be allowed to write to few: where logs went, it has to be.
-                case .any: delivery.first { $0.name == destination.name }?.provenLogstore
+                // It may be allowed to write to few: where logs went or want to go, it has to be.
+                case .any:
+                    delivery.first { $0.name == destination.name }?.provenLogstore
+                        ?? queue[destination.name]?.outlets.keys.sorted().first
                 }
             return CredentialProver.Place(destination.deliverySettings, logstore: logstore)
         }

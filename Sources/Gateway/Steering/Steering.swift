@@ -20,6 +20,8 @@ struct Steering: Sendable {
     let helm: Helm
     /// For proofs of credentials, which may wait long for SLS.
     let vaultHelm: Helm
+    /// For long looks at what is there: whoever only looks must not be in the way of changes.
+    let views: Helm
     /// Ends what proofs wait for at STS.
     let proofEnd: Interruption
 

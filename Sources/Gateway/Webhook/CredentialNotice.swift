@@ -5,6 +5,8 @@ import System
 struct CredentialNotice: Sendable, Equatable {
     enum Event: String, Sendable, CaseIterable {
         case expiring, expired, refused
+        /// There is none, and its source has failed again and again.
+        case missing
         /// After one of these.
         case recovered
     }

@@ -23,7 +23,7 @@ struct CredentialWatch {
         let names = Set(all.map(\.name))
         told = told.filter { names.contains($0.key) }
         return all.compactMap { status in
-            guard let event = Self.event(status.state) else { return nil }
+            guard let event = Self.event(status) else { return nil }
             var before = told[status.name] ?? Told()
             defer { told[status.name] = before }
             // A second one that is no better is news; a second one that is well is not.
@@ -37,14 +37,18 @@ struct CredentialWatch {
         }
     }
 
+    /// How often a source may fail before it is told that there is no credential: others start more slowly.
+    private static let failuresMax = 3
+
     /// Nil where it cannot be told yet.
-    private static func event(_ state: CredentialStatus.State) -> CredentialNotice.Event? {
-        switch state {
+    private static func event(_ status: CredentialStatus) -> CredentialNotice.Event? {
+        switch status.state {
         case .expiring: .expiring
         case .expired: .expired
         case .refused: .refused
         case .ok: .recovered
-        case .missing, .refreshing: nil
+        case .missing: status.failures >= failuresMax ? .missing : nil
+        case .refreshing: nil
         }
     }
 }

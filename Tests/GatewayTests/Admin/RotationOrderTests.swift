@@ -96,4 +96,31 @@ import Testing
         worker.join()
         #expect(gateway.steering.keeper.credential(named: "sandbox")?.accessKeyID == "first")
     }
+
+    @Test("Of two that are proved one after the other both are taken, and the later one stays")
+    func queued() throws {
+        defer {
+            receiver.stop()
+            partner.stop()
+        }
+        let gateway = try gateway()
+        defer { gateway.stop(within: .zero) }
+        let statuses = Locked<[Int?]>([])
+        let first = try Worker("first") { [self] in
+            let status = try? ask(gateway, "PUT", key: "first").status
+            statuses.withLock { $0.append(status) }
+        }
+        #expect(eventually { receiver.requests.count == 1 })
+        let second = try Worker("second") { [self] in
+            let status = try? ask(gateway, "PUT", key: "second").status
+            statuses.withLock { $0.append(status) }
+        }
+        receiver.release(Self.stored)
+        first.join()
+        #expect(eventually { receiver.requests.count == 2 })
+        receiver.release(Self.stored)
+        second.join()
+        #expect(statuses.withLock { $0 } == [200, 200])
+        #expect(gateway.steering.keeper.credential(named: "sandbox")?.accessKeyID == "second")
+    }
 }

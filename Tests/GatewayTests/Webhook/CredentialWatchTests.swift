@@ -11,10 +11,15 @@ import Testing
     private var now = Moment(nanoseconds: 0)
 
     /// What is told of one credential that is looked at every ten seconds, by its states.
-    private mutating func events(_ states: [State], fingerprint: String = "a") -> [String] {
-        states.map { state in
+    private mutating func events(
+        _ states: [State],
+        fingerprint: String = "a",
+        failures: [Int] = []
+    ) -> [String] {
+        states.enumerated().map { index, state in
             var status = CredentialStatus(name: "default", source: "admin", state: state)
             status.fingerprint = fingerprint
+            status.failures = failures.isEmpty ? 0 : failures[index]
             let notices = watch.look(
                 [status],
                 interval: .seconds(300),
@@ -30,6 +35,15 @@ import Testing
     mutating func well() {
         let told = events([.refreshing, .missing, .refreshing, .ok, .ok])
         #expect(told.joined() == "")
+    }
+
+    @Test("One that never comes is told when its source has failed a few times")
+    mutating func neverThere() {
+        let told = events(
+            [.missing, .missing, .missing, .missing, .ok],
+            failures: [1, 2, 3, 4, 0]
+        )
+        #expect(told == ["", "", "missing", "", "recovered"])
     }
 
     @Test("Each thing that happens is told once")

@@ -77,6 +77,8 @@ struct CredentialDesk: Sendable {
         guard !isForced else { return exchange(Steering.Proofs()) }
         post(to: steering.vaultHelm, responder) { steering throws(Refusal) in
             exchange(try steering.proofs(of: pushed, for: name, if: condition))
+            // What is proved next is meant to come after this one.
+            steering.helm.waitUntilHere()
         }
     }
 

@@ -3,12 +3,12 @@ import SLS
 import System
 
 extension CredentialStatus {
-    /// Changes with the source, the credential in use and the next one. It is made of nothing but what is shown.
+    /// Generations are counted anew in each life of the process.
+    private static let life = hex(randomBytes(4))
+
+    /// Changes with what operators decide, and with nothing that a source does. It is made of nothing secret.
     var version: String {
-        let parts = [
-            name, source, isPushed ? "pushed" : "fetched", fingerprint ?? "none",
-            next?.fingerprint ?? "none", next?.activation.rfc3339 ?? "never",
-        ]
+        let parts = [name, source, "\(generation)", Self.life]
         return "\"\(Digest.sha256Hex(parts.joined(separator: "\n")).prefix(16))\""
     }
 }

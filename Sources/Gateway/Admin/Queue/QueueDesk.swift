@@ -1,8 +1,11 @@
 import HTTP
 import Queue
+import System
 
 /// Answers `GET /admin/queue`: what waits, of whom and for how long.
 struct QueueDesk {
+    private static let patience: Duration = .seconds(2)
+
     let steering: Steering
 
     func show(_ head: RequestHead, _ responder: Responder) {
@@ -17,16 +20,21 @@ struct QueueDesk {
             guard wish.count > 0 else {
                 return responder.send(response(wish, nil, wantsText))
             }
-            steering.store.list(wish) { listing in
-                // The queue's thread has others to serve than who reads this.
-                let isTaken = steering.helm.post {
-                    responder.send(response(wish, listing, wantsText))
-                }
-                if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
+            // Neither the queue's thread nor that of changes waits for who reads this.
+            let isTaken = steering.views.post {
+                responder.send(response(wish, listing(wish), wantsText))
             }
+            guard isTaken else { throw .tooManyViews }
         } catch {
             responder.send(ErrorShape.plain.response(error))
         }
+    }
+
+    /// Nil where the queue's thread is held up, by a disk that stands still perhaps: the rest is shown all the same.
+    private func listing(_ wish: StreamWish) -> StreamListing? {
+        guard let outcome = try? Outcome<StreamListing?>() else { return nil }
+        steering.store.list(wish) { outcome.bring($0) }
+        return outcome.wait(atMost: Self.patience) ?? nil
     }
 
     private func response(
@@ -41,6 +49,14 @@ struct QueueDesk {
         )
         return wantsText ? Response(text: view.text) : Response(json: view.document)
     }
+}
+
+extension Refusal {
+    fileprivate static let tooManyViews = Refusal(
+        503,
+        "ServerBusy",
+        "too many ask what waits in the queue; ask again, or with streams=0"
+    )
 }
 
 extension StreamWish {
