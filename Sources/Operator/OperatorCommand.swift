@@ -50,7 +50,11 @@ package struct OperatorCommand: Sendable {
     }
 
     static func complaint(_ answer: AdminAnswer) -> String {
-        let text = answer.problem ?? answer.text.split(separator: "\n").joined(separator: "\n")
+        // Something else than a gateway may have answered.
+        let text =
+            answer.problem.map { TerminalText.sentence($0) }
+            ?? answer.text.split(separator: "\n").prefix(20)
+            .map { TerminalText.sentence(String($0), scalarsMax: 200) }.joined(separator: "\n")
         guard answer.status == 401 else { return text.isEmpty ? "HTTP \(answer.status)" : text }
         return "the gateway does not take the token; give its own with SLUICE_ADMIN_TOKEN or "
             + "SLUICE_ADMIN_TOKEN_FILE, or name its configuration with --config"

@@ -32,9 +32,13 @@ package struct AdminAccess: Sendable {
         let settings = AdminSettings.read(file.section("admin"))
         let directory = file.value("data_dir", .path, GatewayConfiguration.dataDirectorySource)
         guard report.problems.isEmpty else { throw report.sorted }
+        // What the gateway of this machine made for itself is for nobody elsewhere.
+        let isHere = url?.isHere ?? true
+        let token = settings.token ?? (isHere ? keptToken(directory) : nil)
+        if let url, url.isPlain, !isHere, token != nil { throw url.inTheOpen }
         return AdminAccess(
             address: url?.address ?? settings.listen.reachable,
-            token: settings.token ?? keptToken(directory),
+            token: token,
             tls: url?.isPlain == true ? nil : AdminTLS(settings, isURL: url != nil)
         )
     }

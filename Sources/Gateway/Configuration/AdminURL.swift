@@ -6,6 +6,20 @@ struct AdminURL: Equatable {
     let address: ListenAddress
     let isPlain: Bool
 
+    /// Whether nobody on the way can listen.
+    var isHere: Bool { address.host == "localhost" || address.isLoopback }
+
+    /// Why no token is sent there.
+    var inTheOpen: ConfigurationProblems {
+        let reason =
+            "the token would travel to \(address) in the open; give the gateway a certificate (admin.tls) and "
+            + "write https://, or come through a tunnel to 127.0.0.1"
+        let place = ConfigurationProblem.Place.option(AdminSettings.listenSource.option ?? "")
+        return ConfigurationProblems(
+            problems: [.init(place: place, key: "admin.listen", text: reason)]
+        )
+    }
+
     /// What option or variable say, if that is a URL; nothing of it is left to be read as an address to listen on.
     static func take(
         from inputs: inout ConfigurationInputs

@@ -14,7 +14,6 @@ final class Tail: Sendable {
 
     private let isLooking = Atomic<Bool>(false)
     private let waitingBytes = Atomic<Int>(0)
-    private let passedOver = Atomic<Int>(0)
     private let watchers = Locked<[TailWatcher]>([])
     private let inbox: Mailbox<Batch>
     private let wake: WakeUp
@@ -51,7 +50,9 @@ final class Tail: Sendable {
         let bytes = Self.weight(batch)
         guard waitingBytes.add(bytes, ordering: .relaxed).newValue <= Self.waitingBytesMax else {
             waitingBytes.subtract(bytes, ordering: .relaxed)
-            passedOver.add(batch.logs.count, ordering: .relaxed)
+            watchers.withLock { watchers in
+                for watcher in watchers { watcher.passOver(batch) }
+            }
             return
         }
         inbox.post(batch)
@@ -92,12 +93,10 @@ final class Tail: Sendable {
         while !isStopping.load(ordering: .acquiring) {
             wake.wait(timeout: isWatched ? max(.zero, nextBeat - .now) : .seconds(60))
             let batches = inbox.takeAll()
-            let missed = passedOver.exchange(0, ordering: .relaxed)
             let isBeat = Moment.now >= nextBeat
             if isBeat { nextBeat = .now + Self.heartbeat }
             let present = watchers.withLock { $0 }
             for watcher in present {
-                watcher.miss(missed)
                 for batch in batches { watcher.show(batch) }
                 if isBeat { watcher.beat() }
             }

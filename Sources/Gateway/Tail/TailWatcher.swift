@@ -22,8 +22,13 @@ final class TailWatcher: Sendable {
 
     func close() { stream.finish() }
 
-    func miss(_ count: Int) {
-        if count > 0 { missed.add(count, ordering: .relaxed) }
+    /// A batch found no room on the way here. Which of its logs were wanted is not looked at.
+    func passOver(_ batch: Batch) {
+        if filter.admits(batch.stream) { miss(batch.logs.count) }
+    }
+
+    private func miss(_ count: Int) {
+        missed.add(count, ordering: .relaxed)
     }
 
     func show(_ batch: Batch) {

@@ -35,6 +35,25 @@ import Testing
         #expect(try access(list).tls == AdminTLS(.certificate(file: "/a")))
     }
 
+    @Test("What a gateway made for itself is shown to nobody elsewhere, and no token in the open")
+    func strangers() throws {
+        let directory = TemporaryDirectory()
+        _ = directory.file("admin-token", String(repeating: "a", count: 64))
+        let data = "data_dir: \(directory.path)\n"
+        #expect(try access(data).token != nil)
+        let here = try access(data, ["--admin-listen": "http://localhost:8081"])
+        #expect(here.token != nil)
+        let elsewhere = try access(data, ["--admin-listen": "https://gateway.example.com"])
+        #expect(elsewhere.token == nil)
+        let given = ["SLUICE_ADMIN_TOKEN": String(repeating: "b", count: 32)]
+        let named = try access(data, ["--admin-listen": "https://gateway.example.com"], given)
+        #expect(named.token != nil)
+        let error = #expect(throws: ConfigurationProblems.self) {
+            try access(data, ["--admin-listen": "http://gateway.example.com"], given)
+        }
+        #expect(error?.description.contains("in the open") == true)
+    }
+
     @Test("A URL names any gateway, which is verified as any other server")
     func url() throws {
         let named = try access(described, ["--admin-listen": "https://gateway.example.com:8081"])
