@@ -17,6 +17,7 @@ struct JSONFault: Error, Equatable {
         case logsMissing, logsNotArray, logsRepeated
         case topicTooLong(Int), sourceTooLong(Int)
         case tagsNotObject, tooManyTags(Int), tagsTooLong(Int)
+        case otlp(OTLPMistake)
     }
 
     init(_ reason: Reason, at position: Int) {
@@ -63,6 +64,7 @@ extension JSONFault.Reason {
         case .tagNameTooLong(let limit): GatheredTags.Fault.nameTooLong(limit).sentence
         case .tooManyTags(let limit): GatheredTags.Fault.tooMany(limit).sentence
         case .tagsTooLong(let limit): GatheredTags.Fault.tooLong(limit).sentence
+        case .otlp(let mistake): mistake.sentence
         }
     }
 }

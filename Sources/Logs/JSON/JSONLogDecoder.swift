@@ -54,7 +54,7 @@ package final class JSONLogDecoder {
         }
     }
 
-    private func decode<Result>(
+    func decode<Result>(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules,

@@ -1,0 +1,26 @@
+/// What is wrong with JSON that is none of OTLP.
+enum OTLPMistake: Equatable {
+    case objectExpected, arrayExpected, stringExpected
+    case integerExpected, numberExpected, booleanExpected
+    case hexExpected, base64Expected
+    case originalName, memberRepeated, kindRepeated
+    case tooLarge(Int)
+
+    var sentence: String {
+        switch self {
+        case .objectExpected: "OTLP has an object here"
+        case .arrayExpected: "OTLP has an array here"
+        case .stringExpected: "OTLP has a string here"
+        case .integerExpected:
+            "OTLP has a whole number here that fits its type, in quotes or without"
+        case .numberExpected: "OTLP has a number here, or \"NaN\", \"Infinity\" or \"-Infinity\""
+        case .booleanExpected: "OTLP has true or false here"
+        case .hexExpected: "the ids of traces and spans are hexadecimal digits, two for each byte"
+        case .base64Expected: "bytesValue must be base64"
+        case .originalName: "OTLP's JSON has names in lowerCamelCase: resourceLogs"
+        case .memberRepeated: "this member may occur only once"
+        case .kindRepeated: "a value can be of one kind only"
+        case .tooLarge(let bytesMax): OTLPTexts.tooLarge(bytesMax)
+        }
+    }
+}

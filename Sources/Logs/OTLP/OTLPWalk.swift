@@ -1,0 +1,75 @@
+/// The one pass over a request that writes its logs.
+///
+/// Protobuf does not say in which order fields come, and a resource behind its logs is still theirs. So
+/// the fields of each message are looked at twice, the lengths of the inner messages only, which costs
+/// next to nothing.
+struct OTLPWalk: ~Copyable {
+    let limits: LogLimits
+    var writer: LogWriter
+    var texts = OTLPTexts()
+
+    init(limits: LogLimits) {
+        self.limits = limits
+        writer = LogWriter(limits: limits)
+    }
+
+    mutating func request(_ bytes: UnsafeRawBufferPointer) throws(ProtobufError) {
+        var fields = ProtobufReader(bytes)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { return }
+            switch field {
+            case (1, .bytes(let range)): try resourceLogs(bytes, range)
+            case (1, _): throw fields.wrongType(1, of: "ExportLogsServiceRequest", at: start)
+            default: continue
+            }
+        }
+    }
+
+    private mutating func resourceLogs(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>
+    ) throws(ProtobufError) {
+        try resource(bytes, Self.header(bytes, range, of: "ResourceLogs"))
+        var fields = ProtobufReader(bytes, in: range)
+        while let field = try fields.next() {
+            guard case (2, .bytes(let range)) = field else { continue }
+            try scopeLogs(bytes, range)
+        }
+    }
+
+    private mutating func scopeLogs(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>
+    ) throws(ProtobufError) {
+        try scope(bytes, Self.header(bytes, range, of: "ScopeLogs"))
+        var fields = ProtobufReader(bytes, in: range)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { return }
+            guard case (2, .bytes(let range)) = field else { continue }
+            try record(bytes, range, at: start)
+        }
+    }
+
+    /// What the logs of a message have in common. `ResourceLogs` and `ScopeLogs` look alike: that, what is
+    /// in them, and the URL of a schema.
+    private static func header(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>,
+        of message: StaticString
+    ) throws(ProtobufError) -> Range<Int> {
+        var header = range.lowerBound..<range.lowerBound
+        var fields = ProtobufReader(bytes, in: range)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { return header }
+            switch field {
+            case (1, .bytes(let range)): header = range
+            case (2, .bytes), (3, .bytes): continue
+            case (1...3, _): throw fields.wrongType(field.field, of: message, at: start)
+            default: continue
+            }
+        }
+    }
+}

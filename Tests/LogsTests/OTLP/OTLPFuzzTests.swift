@@ -1,0 +1,165 @@
+import Testing
+
+@testable import Logs
+
+/// Random requests, sound and broken, in both encodings.
+@Suite struct OTLPFuzzTests {
+    private struct Writer {
+        var random: SeededRandom
+
+        mutating func chance(_ percent: Int) -> Bool {
+            Int.random(in: 0..<100, using: &random) < percent
+        }
+
+        mutating func text() -> String {
+            let pieces = ["a", "xyz ", "é", "世", "😀", "\"", "\\", "\n", "\u{1F}", "/", "\u{7F}"]
+            return (0..<Int.random(in: 0...6, using: &random)).map { _ in
+                pieces.randomElement(using: &random)!
+            }.joined()
+        }
+
+        mutating func value(_ depth: Int = 0) -> SampleValue {
+            switch Int.random(in: 0..<(depth < 4 ? 9 : 7), using: &random) {
+            case 0: return .empty
+            case 1, 2: return .string(text())
+            case 3: return .boolean(chance(50))
+            case 4: return .integer(.random(in: .min ... .max, using: &random))
+            case 5:
+                let doubles = [
+                    (0.1, "0.1"), (-1e21, "-1e+21"), (.leastNonzeroMagnitude, "5e-324"), (3, "3"),
+                    (.infinity, "Infinity"),
+                ]
+                let (number, shown) = doubles.randomElement(using: &random)!
+                return .double(number, shown)
+            case 6: return chance(50) ? .bytes([0xFF], base64: "/w==") : .bytes([], base64: "")
+            case 7: return .array((0..<count(3)).map { _ in value(depth + 1) })
+            default: return .pairs((0..<count(3)).map { _ in (text(), value(depth + 1)) })
+            }
+        }
+
+        mutating func count(_ most: Int) -> Int { Int.random(in: 0...most, using: &random) }
+
+        mutating func attributes() -> [(String, SampleValue)] {
+            let names = ["host.name", "service.name", "http.status", "a"]
+            return (0..<count(4)).map { _ in
+                (chance(60) ? names.randomElement(using: &random)! : text(), value())
+            }
+        }
+
+        mutating func bytes(_ count: Int) -> [UInt8] {
+            chance(30) ? [] : (0..<count).map { _ in .random(in: 0...255, using: &random) }
+        }
+
+        mutating func record() -> SampleRequest.Record {
+            let near =
+                UInt64(arrivalSeconds) * 1_000_000_000 + .random(in: 0..<1 << 40, using: &random)
+            return .init(
+                time: chance(80) ? near : chance(50) ? 0 : .random(in: 0 ... .max, using: &random),
+                observedTime: chance(50) ? near : 0,
+                severityNumber: count(24),
+                severityText: text(),
+                body: chance(90) ? value() : nil,
+                attributes: attributes(),
+                droppedAttributes: chance(10) ? count(9) : 0,
+                flags: chance(50) ? 1 : .random(in: 0 ... .max, using: &random),
+                traceID: bytes(16),
+                spanID: bytes(8),
+                eventName: chance(20) ? text() : ""
+            )
+        }
+
+        mutating func request() -> SampleRequest {
+            SampleRequest(
+                (0..<count(2)).map { _ in
+                    (
+                        attributes(),
+                        (0..<count(2)).map { _ in
+                            SampleRequest.Scope(
+                                name: text(),
+                                version: text(),
+                                attributes: chance(30) ? attributes() : [],
+                                records: (0..<count(3)).map { _ in record() }
+                            )
+                        }
+                    )
+                }
+            )
+        }
+
+        mutating func mutated(_ body: [UInt8], _ tempting: [UInt8]) -> [UInt8] {
+            var body = body
+            for _ in 0..<Int.random(in: 1...3, using: &random) where !body.isEmpty {
+                let place = Int.random(in: 0..<body.count, using: &random)
+                let byte = tempting.randomElement(using: &random)!
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0: body.remove(at: place)
+                case 1: body.insert(byte, at: place)
+                case 2: body.removeLast(body.count - place)
+                case 3: body[place] &+= chance(50) ? 1 : 0xFF
+                case 4: body[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                default: body[place] = byte
+                }
+            }
+            return body
+        }
+    }
+
+    @Test("Both encodings mean the same, and what they should", arguments: 0..<4)
+    func sound(seed: Int) throws {
+        var writer = Writer(random: SeededRandom(UInt64(seed)))
+        let decoders = OTLPPair()
+        for _ in 0..<100 {
+            let request = writer.request()
+            let logs = try decoders.read(request.protobuf())
+            var expected = request.fields
+            for (index, log) in try logs.sound.read().enumerated() {
+                let isOdd = log.fields.first?.first == "__original_time__"
+                if isOdd { expected[index].insert(log.fields[0], at: 0) }
+                #expect(log.fields == expected[index])
+            }
+            #expect(logs.count == expected.count)
+            #expect(try decoders.read(json: request.json()) == logs)
+            var random = writer.random
+            let shuffled = request.json { $0.shuffled(using: &random) }
+            #expect(try decoders.read(json: shuffled) == logs)
+            let rules = LogRules(times: .sls, late: .setAside, oversize: .setAside)
+            #expect(
+                try decoders.read(request.protobuf { $0.shuffled(using: &random) }, rules)
+                    == decoders.read(json: shuffled, rules)
+            )
+        }
+    }
+
+    @Test("Broken requests are refused with a place, or are whole logs", arguments: 0..<4)
+    func broken(seed: Int) throws {
+        var writer = Writer(random: SeededRandom(UInt64(100 + seed)))
+        let decoders = OTLPPair()
+        let tags: [UInt8] = [0, 1, 2, 8, 9, 0x0A, 0x12, 0x1A, 0x2A, 0x32, 0x7F, 0x80, 0xC3, 0xFF]
+        let marks = Array(#"{}[],:"\n0-1eut/ "#.utf8) + [0x80, 0xC3, 0]
+        func check(_ count: Int, _ read: () throws(LogDecodingError) -> DecodedLogs) throws {
+            do throws(LogDecodingError) {
+                let logs = try read()
+                #expect((try? LogEntries.count(logs.sound.bytes)) == logs.sound.count)
+            } catch {
+                #expect(0...count ~= error.position, "\(error)")
+            }
+        }
+        for index in 0..<250 {
+            let request = index % 2 == 0 ? writer.request() : nil
+            let protobuf = request?.protobuf() ?? RealRequest.protobuf
+            let json = Array((request?.json() ?? RealRequest.json).utf8)
+            for _ in 0..<6 {
+                let body = writer.mutated(protobuf, tags)
+                try check(body.count) { () throws(LogDecodingError) in
+                    try decoders.read(body, LogRules(times: .sls))
+                }
+                let text = writer.mutated(json, marks)
+                try check(text.count) { () throws(LogDecodingError) in
+                    try padded(text) { text throws(LogDecodingError) in
+                        try decoders.json.decodeOTLP(text, BatchTiming(arrival: arrival))
+                    }
+                }
+            }
+        }
+    }
+}
