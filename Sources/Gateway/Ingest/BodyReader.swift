@@ -5,12 +5,14 @@ import Logs
 struct BodyReader {
     let decoder: JSONLogDecoder
     let putLogs: PutLogsDecoder
+    let otlp: OTLPDecoder
     private let inflater = Inflater()
     let limit: InflateLimit
 
     init(_ limits: LimitSettings) {
         decoder = JSONLogDecoder(limits: limits.json)
         putLogs = PutLogsDecoder(limits: limits.json)
+        otlp = OTLPDecoder(limits: limits.json)
         limit = InflateLimit(bytes: limits.inflatedBytes, ratio: limits.inflateRatio)
     }
 

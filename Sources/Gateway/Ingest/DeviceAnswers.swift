@@ -15,7 +15,7 @@ struct DeviceAnswers: Sendable {
         // Also where the head could not be read: nothing in a refusal is secret, and a page can show it.
         response.fields.append(Self.openToPages)
         if refusal.status == 405 { response.fields.append(("allow", route.methods.names)) }
-        if refusal.status == 415 {
+        if refusal.code == "InvalidCompressType" {
             response.fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
         }
         response.label = route.label.rawValue
@@ -47,7 +47,8 @@ struct DeviceAnswers: Sendable {
                     "authorization, content-encoding, content-md5, content-type, idempotency-key, "
                         + "x-acs-security-token, x-log-apiversion, x-log-bodyrawsize, "
                         + "x-log-client-time, x-log-compresstype, x-log-content-sha256, "
-                        + "x-log-date, x-log-mode, x-log-signaturemethod"
+                        + "x-log-date, x-log-logstore, x-log-mode, x-log-project, "
+                        + "x-log-signaturemethod"
                 ),
                 ("access-control-max-age", "86400"),
             ]

@@ -5,6 +5,7 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     case logs
     case track
     case putlogs
+    case otlp
     case servertime
     case healthz
 
@@ -13,5 +14,5 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     /// Of answers, by `Response.label`.
     static let names = allCases.map(\.name)
     /// Those of clients that bring logs.
-    static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs]
+    static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs, .otlp]
 }

@@ -56,8 +56,8 @@ extension Refusal {
     static let unknownPath = Refusal(
         404,
         "PathNotExist",
-        "no such path; logs go to POST /logs/{tag}, POST /logstores/{logstore}/track "
-            + "or POST /logstores/{logstore}/shards/lb"
+        "no such path; logs go to POST /logs/{tag}, POST /logstores/{logstore}/track, "
+            + "POST /logstores/{logstore}/shards/lb or POST /v1/logs"
     )
 
     static func tooManyDoomed(_ count: Int, most: Int) -> Refusal {

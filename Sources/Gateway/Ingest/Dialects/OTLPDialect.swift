@@ -1,0 +1,96 @@
+import HTTP
+import Logs
+
+/// `POST /v1/logs`: the OpenTelemetry Protocol over HTTP, as protobuf or JSON.
+struct OTLPDialect: LogDialect {
+    /// The tag of its logs: it becomes the topic, and names the logstore where every one is taken.
+    private static let tag = "otlp"
+
+    /// Nil when the request does not say it, or says another one.
+    let encoding: OTLPEncoding?
+
+    var label: DeviceLabel { .otlp }
+    var methods: DeviceMethods { .post }
+
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+        guard path.equals("/v1/logs") else { return nil }
+        encoding = head.field("content-type").flatMap { OTLPEncoding(contentType: $0) }
+    }
+
+    /// Exporters can be told headers, and hardly anything else.
+    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        guard encoding != nil else {
+            throw Refusal(
+                415,
+                "ContentTypeInvalid",
+                "Content-Type must be application/x-protobuf or application/json"
+            )
+        }
+        guard let logstore = head.field("x-log-logstore"), !logstore.isEmpty else {
+            return .tag(Self.tag)
+        }
+        return .logstore(logstore)
+    }
+
+    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+        let target = request.target
+        let logs = try logs(of: request, reader)
+        let trailer = target.labels.trailer(tag: target.tag ?? Self.tag)
+        var taken = TakenLogs([TakenPart(logs, trailer, target)])
+        if let rejection = OTLPRejection(logs), let encoding {
+            taken.accepted = { _ in encoding.partialSuccess(rejection) }
+        }
+        return taken
+    }
+
+    private func logs(of request: LogRequest, _ reader: BodyReader) throws(Refusal) -> DecodedLogs {
+        let (rules, bytesMax) = (request.target.intake.rules, request.limits.inflatedBytes * 2)
+        do throws(LogDecodingError) {
+            switch encoding {
+            case .json:
+                return try reader.decoder.decodeOTLP(
+                    request.content,
+                    request.timing,
+                    rules,
+                    atMost: bytesMax
+                )
+            case .protobuf, nil:
+                return try reader.otlp.decode(
+                    request.content,
+                    request.timing,
+                    rules,
+                    atMost: bytesMax
+                )
+            }
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    func accepted(_ acceptance: Acceptance) -> Response {
+        (encoding ?? .json).success
+    }
+
+    func refused(_ refusal: Refusal) -> Response {
+        (encoding ?? .json).status(refusal)
+    }
+}
+
+/// What the rules kept from being delivered.
+struct OTLPRejection: Sendable, Equatable {
+    let logs: Int
+    let reason: String
+
+    init?(_ decoded: DecodedLogs) {
+        logs = decoded.count - decoded.sound.count
+        guard logs > 0 else { return nil }
+        var reasons = decoded.faulty.prefix(3).map { faulty in
+            "\(faulty.logs.count) set aside: \(faulty.fault.message)"
+        }
+        if decoded.faulty.count > 3 { reasons.append("more set aside") }
+        if decoded.dropped > 0 {
+            reasons.append("\(decoded.dropped) dropped: their time is too far from now")
+        }
+        reason = reasons.joined(separator: "; ")
+    }
+}

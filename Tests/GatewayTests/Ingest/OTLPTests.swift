@@ -1,0 +1,206 @@
+import HTTP
+import Logs
+import Queue
+import System
+import Testing
+
+@testable import Gateway
+
+@Suite(.timeLimit(.minutes(1))) struct OTLPTests {
+    private static let protobuf = ["content-type": "application/x-protobuf"] as KeyValuePairs
+    private static let json = ["content-type": "application/json; charset=utf-8"] as KeyValuePairs
+
+    private static func field(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {
+        [number << 3 | 2, UInt8(content.count)] + content
+    }
+
+    /// Logs of service `shop` with these bodies; nil is a log from 1970.
+    private static func request(_ bodies: [String?]) -> [UInt8] {
+        let records = bodies.flatMap { body in
+            let content = body.map { field(5, field(1, Array($0.utf8))) }
+            return field(2, content ?? [0x09, 1, 0, 0, 0, 0, 0, 0, 0])
+        }
+        let name = field(1, Array("service.name".utf8)) + field(2, field(1, Array("shop".utf8)))
+        return field(1, field(1, field(1, name)) + field(2, records))
+    }
+
+    private static func text(_ bodies: [String?]) -> String {
+        let records = bodies.map { body in
+            body.map { #"{"body":{"stringValue":"\#($0)"}}"# } ?? #"{"timeUnixNano":"1"}"#
+        }
+        return #"{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":"#
+            + #"{"stringValue":"shop"}}]},"scopeLogs":[{"logRecords":["#
+            + "\(records.joined(separator: ","))]}]}]}"
+    }
+
+    @Test("Both encodings are one batch, and the answer is an empty message in the same one")
+    func accepted() throws {
+        let end = try DeviceEnd()
+        let first = try end.client.post("/v1/logs", Self.request(["a", "b"]), Self.protobuf)
+        #expect(first.status == 200 && first.body.isEmpty)
+        #expect(first["content-type"] == "application/x-protobuf")
+        #expect(first["x-log-requestid"]?.utf8.count == 24)
+        let second = try end.client.post("/v1/logs", Self.text(["a", "b"]).utf8, Self.json)
+        #expect(second.status == 200 && second.text == "{}")
+        #expect(second["content-type"] == "application/json")
+        #expect(end.queue.stored.count == 2)
+        for batch in end.queue.stored {
+            #expect(batch.stream.destination == "app" && batch.stream.logstore == "app-log")
+            #expect(batch.stream.trailer.topic == "otlp")
+            let logs = try batch.entries().map { log in
+                log.fields.filter { ["service", "content"].contains($0.key) }.map(\.value)
+            }
+            #expect(logs == [["shop", "a"], ["shop", "b"]])
+        }
+        let counts = end.shared.counters.accepted.first { $0.route == "otlp" }?.counts
+        #expect(counts?.logs == 4)
+    }
+
+    @Test("Requests may be compressed")
+    func compressed() throws {
+        let end = try DeviceEnd()
+        let body = Self.request(["a"])
+        let answer = try end.client.post(
+            "/v1/logs",
+            Zstd.compress(body),
+            ["content-type": "application/x-protobuf", "content-encoding": "zstd"]
+        )
+        #expect(answer.status == 200)
+        #expect(end.queue.stored.first?.logs.count == 1)
+    }
+
+    @Test("Headers say where the logs go, as an exporter can be told them")
+    func headers() throws {
+        let end = try DeviceEnd()
+        let fields =
+            [
+                "content-type": "application/x-protobuf", "x-log-project": "other-project",
+            ] as KeyValuePairs
+        let body = Self.request(["a"])
+        #expect(try end.client.post("/v1/logs", body, fields).status == 200)
+        let named =
+            [
+                "content-type": "application/x-protobuf", "x-log-project": "other-project",
+                "x-log-logstore": "shop-log",
+            ] as KeyValuePairs
+        #expect(try end.client.post("/v1/logs", body, named).status == 200)
+        #expect(end.queue.stored.map(\.stream.destination) == ["any", "any"])
+        #expect(end.queue.stored.map(\.stream.logstore) == ["otlp", "shop-log"])
+        #expect(end.queue.stored.map(\.stream.trailer.topic) == ["given", "given"])
+        let nowhere =
+            ["content-type": "application/json", "x-log-logstore": "none"] as KeyValuePairs
+        let missing = try end.client.post("/v1/logs", Self.text(["a"]).utf8, nowhere)
+        #expect(missing.status == 404)
+        #expect(missing.text.hasPrefix(#"{"code":5,"message":"LogStoreNotExist: "#))
+    }
+
+    @Test("Logs that the rules refuse are a partial success, with the reason")
+    func partial() throws {
+        let dropping = try DeviceEnd(DeviceEnd.destination("late_logs: drop"))
+        let dropped = try dropping.client.post("/v1/logs", Self.text(["a", nil]).utf8, Self.json)
+        #expect(dropped.status == 200)
+        #expect(
+            dropped.text
+                == #"{"partialSuccess":{"rejectedLogRecords":"1","errorMessage":"1 dropped: "#
+                + #"their time is too far from now"}}"#
+        )
+        let burying = try DeviceEnd(DeviceEnd.destination("late_logs: dead_letter"))
+        let buried = try burying.client.post("/v1/logs", Self.request([nil, nil]), Self.protobuf)
+        #expect(buried.status == 200)
+        // ExportLogsPartialSuccess with its count and its message.
+        #expect(buried.body.starts(with: [0x0A, UInt8(buried.body.count - 2), 0x08, 2, 0x12]))
+        #expect(buried.text.contains("2 set aside: the log's time lies more than "))
+        #expect(burying.queue.stored.first?.dead.first?.logs.count == 2)
+        let rewriting = try DeviceEnd()
+        let fine = try rewriting.client.post("/v1/logs", Self.text(["a", nil]).utf8, Self.json)
+        #expect(fine.text == "{}")
+    }
+
+    @Test("An empty request is a success")
+    func empty() throws {
+        let end = try DeviceEnd()
+        #expect(try end.client.post("/v1/logs", [], Self.protobuf).status == 200)
+        #expect(try end.client.post("/v1/logs", "{}".utf8, Self.json).text == "{}")
+        #expect(end.queue.stored.isEmpty)
+    }
+
+    @Test(
+        "What cannot be read is a google.rpc.Status in the request's encoding, never to be repeated"
+    )
+    func unreadable() throws {
+        let end = try DeviceEnd()
+        let json = try end.client.post("/v1/logs", #"{"resourceLogs":1}"#.utf8, Self.json)
+        #expect(json.status == 400)
+        #expect(
+            json.text
+                == #"{"code":3,"message":"PostBodyInvalid: OTLP has an array here (at byte 16)"}"#
+        )
+        let protobuf = try end.client.post("/v1/logs", [0x0A, 9], Self.protobuf)
+        #expect(protobuf.status == 400)
+        #expect(protobuf["content-type"] == "application/x-protobuf")
+        #expect(protobuf.body.starts(with: [0x08, 3, 0x12, UInt8(protobuf.body.count - 4)]))
+        #expect(protobuf.text.hasSuffix("the field is longer than its message (at byte 0)"))
+        #expect(protobuf["retry-after"] == nil)
+        #expect(end.queue.stored.isEmpty)
+    }
+
+    @Test("Another content type is 415, and the answer says which there are")
+    func contentTypes() throws {
+        let end = try DeviceEnd()
+        for fields in [[:], ["content-type": "text/plain"]] as [KeyValuePairs<String, String>] {
+            let answer = try end.client.post("/v1/logs", Self.request(["a"]), fields)
+            #expect(answer.status == 415)
+            #expect(answer["accept"] == "application/x-protobuf, application/json")
+            #expect(answer["accept-encoding"] == nil)
+            #expect(answer.text.contains("application/x-protobuf"))
+        }
+        let got = try end.client.get("/v1/logs")
+        #expect(got.status == 405 && got["allow"] == "POST, OPTIONS")
+    }
+
+    @Test(
+        "A queue that takes nothing is 503 with the time to wait, which exporters obey",
+        arguments: [QueueAdmission.full, .diskFull, .failing, .stopping]
+    )
+    func busy(admission: QueueAdmission) throws {
+        let end = try DeviceEnd()
+        end.queue.say(admission)
+        let answer = try end.client.post("/v1/logs", Self.request(["a"]), Self.protobuf)
+        #expect(answer.status == 503)
+        #expect(answer["retry-after"] == "1")
+        #expect(answer.body.starts(with: [0x08, 14, 0x12]))
+    }
+
+    @Test("Bodies that are too large are 413, also when the server finds it")
+    func tooLarge() throws {
+        let end = try DeviceEnd { $0.bodyBytes = 40 }
+        let answer = try end.client.post("/v1/logs", Self.request(["a", "b"]), Self.protobuf)
+        #expect(answer.status == 413)
+        #expect(answer["content-type"] == "application/x-protobuf")
+        #expect(answer.body.starts(with: [0x08, 8, 0x12]))
+    }
+
+    @Test("A small request cannot become an enormous one")
+    func amplified() throws {
+        let end = try DeviceEnd { $0.inflatedBytes = 4000 }
+        let answer = try end.client.post(
+            "/v1/logs",
+            Self.text(.init(repeating: "a", count: 60)).utf8,
+            Self.json
+        )
+        #expect(answer.status == 400)
+        #expect(answer.text.contains("take more than 8000 bytes; send smaller batches"))
+    }
+
+    @Test("A request with an idempotency key counts once, also its partial success")
+    func repeated() throws {
+        let end = try DeviceEnd(DeviceEnd.destination("late_logs: drop"))
+        let fields = ["content-type": "application/json", "idempotency-key": "k"] as KeyValuePairs
+        for _ in 0..<2 {
+            let answer = try end.client.post("/v1/logs", Self.text([nil]).utf8, fields)
+            #expect(answer.text.contains(#""rejectedLogRecords":"1""#))
+            end.queue.outcome.withLock { $0 = .repeated(receipt: Array("R".utf8), logs: 1) }
+        }
+        #expect(end.queue.identities.compactMap(\.?.digest).count == 2)
+    }
+}
