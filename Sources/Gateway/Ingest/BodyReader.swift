@@ -6,6 +6,7 @@ struct BodyReader {
     let decoder: JSONLogDecoder
     let putLogs: PutLogsDecoder
     let otlp: OTLPDecoder
+    let query: QueryLogDecoder
     private let inflater = Inflater()
     let limit: InflateLimit
 
@@ -13,6 +14,7 @@ struct BodyReader {
         decoder = JSONLogDecoder(limits: limits.json)
         putLogs = PutLogsDecoder(limits: limits.json)
         otlp = OTLPDecoder(limits: limits.json)
+        query = QueryLogDecoder(limits: limits.json)
         limit = InflateLimit(bytes: limits.inflatedBytes, ratio: limits.inflateRatio)
     }
 

@@ -16,7 +16,9 @@ extension DeviceHandler {
     ) throws(Refusal) {
         let start = Moment.now
         let target = try admittedTarget(of: dialect, head)
-        let key = shared.recognizesRepeats ? try head.idempotencyKey : nil
+        // A key stands for a body.
+        let isNamed = shared.recognizesRepeats && head.method == .post
+        let key = isNamed ? try head.idempotencyKey : nil
         defer { reader.forget() }
         try dialect.check(head, body)
         let content = try reader.content(of: body, head)

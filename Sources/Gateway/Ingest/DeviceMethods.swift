@@ -7,6 +7,10 @@ struct DeviceMethods: Sendable {
     let names: String
 
     static let post = DeviceMethods(all: [.post, .options], names: "POST, OPTIONS")
+    static let track = DeviceMethods(
+        all: [.get, .head, .post, .options],
+        names: "GET, HEAD, POST, OPTIONS"
+    )
     static let look = DeviceMethods(all: [.get, .head, .options], names: "GET, HEAD, OPTIONS")
     static let options = DeviceMethods(all: [.options], names: "GET, HEAD, POST, OPTIONS")
     static let none = DeviceMethods(all: [], names: "GET, HEAD, POST, OPTIONS")

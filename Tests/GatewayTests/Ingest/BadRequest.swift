@@ -249,7 +249,7 @@ extension BadRequest {
                 code: "PostBodyTooLarge",
                 reason: ""
             ),
-        ] + putLogs
+        ] + putLogs + tracking
 }
 
 extension Client {

@@ -1,0 +1,42 @@
+import HTTP
+import Logs
+
+/// The query of a web tracking GET, of a size that SLS takes.
+struct TrackedQuery {
+    private static let bytesMax = 16 << 10
+
+    private let head: RequestHead
+
+    init(_ head: RequestHead) throws(Refusal) {
+        guard (head.query?.count ?? 0) < Self.bytesMax else {
+            throw Refusal(
+                413,
+                "PostBodyTooLarge",
+                "the query must be below 16 KiB; POST to /track takes more"
+            )
+        }
+        self.head = head
+    }
+
+    func logs(
+        adding fields: [QueryLogDecoder.Field],
+        _ request: LogRequest,
+        _ decoder: QueryLogDecoder
+    ) throws(Refusal) -> TrackedLogs {
+        let result: Result<TrackedLogs, LogDecodingError> = head.bytes.withUnsafeBytes { bytes in
+            Result { () throws(LogDecodingError) in
+                try decoder.decode(
+                    UnsafeRawBufferPointer(rebasing: bytes[head.query ?? 0..<0]),
+                    adding: fields,
+                    request.timing,
+                    request.target.intake.rules
+                )
+            }
+        }
+        do throws(LogDecodingError) {
+            return try result.get()
+        } catch {
+            throw Refusal(400, "ParameterInvalid", error.reason)
+        }
+    }
+}

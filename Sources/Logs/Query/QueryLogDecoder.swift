@@ -1,0 +1,91 @@
+/// Reads the query of a web tracking GET as one log. One for each thread: it keeps its scratch memory.
+///
+/// Names and values are read as a form's (URL Standard, application/x-www-form-urlencoded): a plus is a space, a
+/// percent sign that is no escape stands for itself, and text that is not UTF-8 is repaired with a mark.
+///
+/// `__topic__` and `__source__` are the log's surroundings and `__time__` is its time, as in web tracking by
+/// POST; `APIVersion` belongs to the request.
+package final class QueryLogDecoder {
+    /// A field that the request has beside its query.
+    package typealias Field = (name: StaticString, value: [UInt8])
+
+    private enum Meaning {
+        case version, topic, source, time, field
+    }
+
+    /// What stays allocated between queries.
+    private static let keptBytes = 64 << 10
+    private static let meanings: [(name: [UInt8], meaning: Meaning)] = [
+        (Array("APIVersion".utf8), .version), (Array("__topic__".utf8), .topic),
+        (Array("__source__".utf8), .source), (Array("__time__".utf8), .time),
+    ]
+
+    private var writer: LogWriter
+    private var name: [UInt8] = []
+    private var value: [UInt8] = []
+
+    package init(limits: LogLimits = LogLimits()) {
+        writer = LogWriter(limits: limits)
+    }
+
+    /// The log has at least one field, of the query or of `fields`; those win over the query's of the same name.
+    package func decode(
+        _ query: UnsafeRawBufferPointer,
+        adding fields: [Field] = [],
+        _ timing: BatchTiming,
+        _ rules: LogRules = LogRules()
+    ) throws(LogDecodingError) -> TrackedLogs {
+        defer { writer.shrink(to: Self.keptBytes) }
+        var tracked = TrackedLogs()
+        var isEmpty = fields.isEmpty
+        writer.start(timing, rules)
+        writer.startLog()
+        var pairs = FormPairs(query)
+        while let start = pairs.next(name: &name, value: &value) {
+            switch Self.meanings.first(where: { $0.name == name })?.meaning ?? .field {
+            case .version: continue
+            case .topic:
+                tracked.topic = try text("__topic__", writer.limits.topicBytes, at: start)
+            case .source:
+                tracked.source = try text("__source__", writer.limits.sourceBytes, at: start)
+            case .time: value.withUnsafeBufferPointer { writer.time(text: $0) }
+            case .field:
+                isEmpty = false
+                name.withUnsafeBufferPointer { name in
+                    value.withUnsafeBufferPointer { value in
+                        writer.uncheckedField(name: name, value: value)
+                    }
+                }
+            }
+        }
+        guard !isEmpty else {
+            throw LogDecodingError(
+                position: query.count,
+                reason: "the query has no field, as in ?APIVersion=0.6.0&key=value"
+            )
+        }
+        for field in fields {
+            field.value.withUnsafeBufferPointer {
+                writer.uncheckedField(name: field.name, value: $0)
+            }
+        }
+        writer.endLog()
+        tracked.logs = writer.logs
+        return tracked
+    }
+
+    private func text(
+        _ name: StaticString,
+        _ limit: Int,
+        at position: Int
+    ) throws(LogDecodingError) -> String {
+        let text = String(decoding: value, as: UTF8.self)
+        guard text.utf8.count <= limit else {
+            throw LogDecodingError(
+                position: position,
+                reason: "\(name) must not exceed \(limit) bytes"
+            )
+        }
+        return text
+    }
+}
