@@ -16,6 +16,8 @@ struct JSONLogWalk: ~Copyable {
     private(set) var tokenCount = 0
     /// The token to read next.
     var next = 0
+    /// Those that were passed, to come back to them later.
+    var passedTokens = 0
 
     var writer: LogWriter
 
@@ -37,6 +39,7 @@ struct JSONLogWalk: ~Copyable {
         if let start = tokens.baseAddress { self.tokens = start }
         tokenCount = tokens.count
         next = 0
+        passedTokens = 0
     }
 
     /// Logs and arrays of logs until the end.

@@ -101,6 +101,9 @@ extension JSONLogWalk {
 
     /// Passes the value that comes next without a look at it, and tells where it is: the caller comes back
     /// to it.
+    ///
+    /// Values that are passed inside of such that were passed cost once for each of them. So what all of it
+    /// may cost has a bound, far beyond what anybody writes.
     mutating func pass() throws(JSONFault) -> Int {
         let start = next
         var depth = 0
@@ -114,6 +117,10 @@ extension JSONLogWalk {
             guard depth >= 0 else { throw fault(.valueExpected) }
             next += 1
         } while depth > 0
+        passedTokens += next - start
+        guard passedTokens <= 8 * tokenCount else {
+            throw JSONFault(.otlp(.disordered), at: Int(tokens[start]))
+        }
         return start
     }
 }

@@ -7,10 +7,17 @@ struct OTLPAttributes {
     var service: Int?
 }
 
-/// Key and value of a KeyValue, as tokens.
-private struct OTLPPair {
-    var key: Int?
-    var value: Int?
+/// What an attribute is.
+private enum OTLPAttribute {
+    case member, host, service
+
+    init(_ name: UnsafeBufferPointer<UInt8>, ofResource: Bool) {
+        switch name {
+        case "host.name" where ofResource: self = .host
+        case "service.name" where ofResource: self = .service
+        default: self = .member
+        }
+    }
 }
 
 extension JSONLogWalk {
@@ -22,16 +29,8 @@ extension JSONLogWalk {
         let first = texts.memory.count
         var hasElement = try enterArray()
         while hasElement {
-            let pair = try pair()
-            let end = next
-            switch try key(of: pair) {
-            case "host.name" where ofResource: found.host = pair.value
-            case "service.name" where ofResource: found.service = pair.value
-            case let name:
-                texts.memory.append(texts.memory.count == first ? "{" : ",")
-                try member(name, pair, &texts, depth: 1)
-            }
-            next = end
+            let separator: StaticString = texts.memory.count == first ? "{" : ","
+            try pair(&texts, separator, &found, ofResource: ofResource, depth: 1)
             hasElement = try nextElement()
         }
         guard texts.memory.count > first else { return found }
@@ -40,43 +39,62 @@ extension JSONLogWalk {
         return found
     }
 
-    /// The element that comes next.
-    private mutating func pair() throws(JSONFault) -> OTLPPair {
-        var pair = OTLPPair()
+    /// The KeyValue that comes next: name and value of a JSON object, behind a separator. Everybody writes
+    /// the key first; a value in front of it is passed, and read afterwards.
+    private mutating func pair(
+        _ texts: inout OTLPTexts,
+        _ separator: StaticString,
+        _ found: inout OTLPAttributes,
+        ofResource: Bool = false,
+        depth: Int
+    ) throws(JSONFault) {
+        var attribute: OTLPAttribute?
+        var hasValue = false
+        var passed: Int?
         var hasMember = try enterObject()
         while hasMember {
             switch try memberName() {
             case "key":
-                guard pair.key == nil else { throw fault(.otlp(.memberRepeated)) }
-                pair.key = try pass()
+                guard attribute == nil else { throw fault(.otlp(.memberRepeated)) }
+                let name = try string()
+                let kind = OTLPAttribute(name, ofResource: ofResource)
+                attribute = kind
+                if kind == .member { texts.memory.append(member: name, behind: separator) }
             case "value":
-                guard pair.value == nil else { throw fault(.otlp(.memberRepeated)) }
-                pair.value = try pass()
+                guard !hasValue else { throw fault(.otlp(.memberRepeated)) }
+                hasValue = true
+                if let attribute {
+                    try value(of: attribute, &texts, &found, depth: depth)
+                } else {
+                    passed = try pass()
+                }
             default: try skipValue()
             }
             hasMember = try nextMember()
         }
-        return pair
+        let none = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+        if attribute == nil { texts.memory.append(member: none, behind: separator) }
+        if let passed {
+            let end = next
+            next = passed
+            try value(of: attribute ?? .member, &texts, &found, depth: depth)
+            next = end
+        } else if !hasValue, attribute ?? .member == .member {
+            texts.memory.append("null")
+        }
     }
 
-    private mutating func key(of pair: OTLPPair) throws(JSONFault) -> UnsafeBufferPointer<UInt8> {
-        guard let key = pair.key else { return UnsafeBufferPointer(start: nil, count: 0) }
-        next = key
-        return try string()
-    }
-
-    /// Name and value of a JSON object.
-    private mutating func member(
-        _ name: UnsafeBufferPointer<UInt8>,
-        _ pair: OTLPPair,
+    private mutating func value(
+        of attribute: OTLPAttribute,
         _ texts: inout OTLPTexts,
+        _ found: inout OTLPAttributes,
         depth: Int
     ) throws(JSONFault) {
-        texts.memory.append(quoted: name)
-        texts.memory.append(":")
-        guard let value = pair.value else { return texts.memory.append("null") }
-        next = value
-        try otlpValue(&texts, asText: false, depth: depth)
+        switch attribute {
+        case .member: try otlpValue(&texts, asText: false, depth: depth)
+        case .host: found.host = try pass()
+        case .service: found.service = try pass()
+        }
     }
 
     /// The AnyValue that comes next as a field shows it: text as it is, bytes in base64, everything else as
@@ -167,19 +185,28 @@ extension JSONLogWalk {
         arePairs: Bool,
         depth: Int
     ) throws(JSONFault) {
+        var none = OTLPAttributes()
         var hasElement = try enterArray()
         while hasElement {
             if arePairs {
-                let pair = try pair()
-                let end = next
-                try member(key(of: pair), pair, &texts, depth: depth)
-                next = end
+                try pair(&texts, "", &none, depth: depth)
             } else {
                 try otlpValue(&texts, asText: false, depth: depth)
             }
             hasElement = try nextElement()
             if hasElement { texts.memory.append(",") }
         }
+    }
+}
+
+extension TextMemory {
+    fileprivate mutating func append(
+        member name: UnsafeBufferPointer<UInt8>,
+        behind separator: StaticString
+    ) {
+        append(separator)
+        append(quoted: name)
+        append(":")
     }
 }
 

@@ -3,7 +3,7 @@ enum OTLPMistake: Equatable {
     case objectExpected, arrayExpected, stringExpected
     case integerExpected, numberExpected, booleanExpected
     case hexExpected, base64Expected
-    case originalName, memberRepeated, kindRepeated
+    case originalName, memberRepeated, kindRepeated, disordered
     case tooLarge(Int)
 
     var sentence: String {
@@ -20,6 +20,8 @@ enum OTLPMistake: Equatable {
         case .originalName: "OTLP's JSON has names in lowerCamelCase: resourceLogs"
         case .memberRepeated: "this member may occur only once"
         case .kindRepeated: "a value can be of one kind only"
+        case .disordered:
+            "too much stands in front of its key, its scope or its resource; write those first"
         case .tooLarge(let bytesMax): OTLPTexts.tooLarge(bytesMax)
         }
     }

@@ -94,6 +94,26 @@ import Testing
         #expect(fault(json: deepest.json()) != nil)
     }
 
+    @Test("Values may stand in front of their keys, but not at any cost")
+    func disorder() throws {
+        func body(_ depth: Int) -> String {
+            let list = String(repeating: "{},", count: 1000)
+            let leaf = #"{"arrayValue":{"values":[\#(list){}]}}"#
+            let value = (0..<depth).reduce(leaf) { value, _ in
+                #"{"kvlistValue":{"values":[{"value":\#(value),"key":"k"}]}}"#
+            }
+            return #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":\#(value)}]}]}]}"#
+        }
+        let log = try #require(try decoders.read(json: body(3)).sound.read().first)
+        let content = try #require(log.fields.first { $0[0] == "content" })
+        #expect(content[1].hasPrefix(#"{"k":{"k":{"k":[null,null,"#))
+        #expect(fault(json: body(60))?.reason.contains("write those first") == true)
+        // In the usual order nothing is passed.
+        let deep = SampleRequest(.init(attributes: [("k", Self.nested(60, arrays: false))]))
+        let resource = SampleRequest([(deep.resources[0].scopes[0].records[0].attributes, [])])
+        #expect(fault(json: deep.json()) == nil && fault(json: resource.json()) == nil)
+    }
+
     @Test("Too many logs are refused")
     func count() throws {
         var limits = LogLimits()

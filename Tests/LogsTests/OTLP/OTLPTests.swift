@@ -175,6 +175,12 @@ import Testing
         let logs = try decoders.read(request.protobuf())
         #expect(try decoders.read(request.protobuf { $0.reversed() }) == logs)
         #expect(try decoders.read(json: request.json { $0.reversed() }) == logs)
+        let values = request.json().replacing(
+            /{"key":("[^"]*"),"value":({[^{}]*})}/,
+            with: { #"{"value":\#($0.2),"key":\#($0.1)}"# }
+        )
+        #expect(values.contains(#"{"value":{"stringValue":"one"},"key":"service.name"}"#))
+        #expect(try decoders.read(json: values) == logs)
         // Also a log's attributes with something between them.
         let pair = SampleValue.protobuf([("a", .boolean(true))], field: 6)
         let record = pair + Wire.bytes(3, [0x49]) + pair
