@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` need nothing done before them.
-.PHONY: run build test check-admin-api bench bench-outage lint format clean setup
+.PHONY: run build test check-admin-api check-clients bench bench-outage lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -19,6 +19,11 @@ test: setup
 check-admin-api: setup
 	@swift build --product sluice
 	@Scripts/check-admin-api
+
+# Real clients write to the gateway, and each log must arrive once, as it was sent.
+check-clients: setup
+	@swift build --product sluice
+	@Scripts/check-clients
 
 bench: setup
 	@$(RELEASE) --product sluice

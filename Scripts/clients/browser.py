@@ -1,0 +1,72 @@
+"""requests of browsers and mini programs"""
+
+import json
+import urllib.parse
+
+from arrivals import Sent
+from wire import send, taken
+
+AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36"
+PAGE = "https://shop.example/basket?item=7"
+ALWAYS = {
+    "Connection": "keep-alive", "User-Agent": AGENT, "Accept": "*/*", "Origin": "https://shop.example",
+    "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "empty", "Referer": PAGE,
+    "Accept-Encoding": "gzip, deflate, br, zstd", "Accept-Language": "zh-CN,zh;q=0.9",
+}
+DESCRIBED = dict(logstore="web", topic="page", source="browser", tags={"release": "7", "版": "本"})
+
+
+def batch(arrivals, name):
+    """JSON of a batch, as the SDK writes it: each value text, objects as JSON in it."""
+    logs = []
+    for index in range(10):
+        logs.append({"id": f"{name} {index}", "text": '世界 \U0001f600 "quoted"\n', "object": '{"a":[1,null]}'})
+        arrivals.expect(Sent(logs[-1], **DESCRIBED))
+    text = {"__logs__": logs, "__topic__": "page", "__source__": "browser", "__tags__": DESCRIBED["tags"]}
+    return json.dumps(text, ensure_ascii=False, separators=(",", ":"))
+
+
+def write(arrivals):
+    beacon = {**ALWAYS, "Content-Type": "text/plain;charset=UTF-8"}
+    target = "/logstores/web/track?APIVersion=0.6.0"
+    taken(send("POST", target, beacon, batch(arrivals, "beacon").encode()), "beacon")
+    # What is left when the page goes, which may be nothing.
+    taken(send("POST", target, beacon, b'{"__logs__":[],"__topic__":"page","__source__":"browser"}'), "empty beacon")
+
+    xhr(arrivals)
+    mini = {"User-Agent": AGENT, "content-type": "application/json", "Connection": "keep-alive"}
+    taken(send("POST", target, mini, batch(arrivals, "mini program").encode()), "mini program")
+
+    picture = {**ALWAYS, "Accept": "image/avif,image/webp,*/*;q=0.8", "Sec-Fetch-Dest": "image"}
+    del picture["Origin"]
+    for path, more in (
+        ("track", {}),
+        ("track.gif", {}),
+        ("track_ua.gif", {"__userAgent__": AGENT, "__referer__": PAGE}),
+    ):
+        fields = {"id": f"pixel {path}", "text": "世界 a+b&c=d %", "empty": ""}
+        arrivals.expect(Sent(fields | more, logstore="web", topic="page"))
+        query = urllib.parse.urlencode({"APIVersion": "0.6.0", "__topic__": "page", **fields})
+        answer, body = taken(send("GET", f"/logstores/web/{path}?{query}", picture), path)
+        if path != "track":
+            assert answer.getheader("content-type") == "image/gif" and body.startswith(b"GIF89a"), path
+
+
+def xhr(arrivals):
+    """Where there is no beacon: a request that the browser asks for leave first."""
+    names = ["content-type", "x-log-apiversion", "x-log-bodyrawsize"]
+    ask = {**ALWAYS, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": ",".join(names)}
+    answer, _ = send("OPTIONS", "/logstores/web/track", {**ask, "Sec-Fetch-Mode": "cors"})
+    assert answer.status in (200, 204), f"preflight: {answer.status}"
+    assert answer.getheader("access-control-allow-origin") in ("*", ALWAYS["Origin"]), "preflight: no origin"
+    allowed = answer.getheader("access-control-allow-headers", "").lower()
+    assert set(names) <= {name.strip() for name in allowed.split(",")}, f"preflight: {allowed}"
+
+    text = batch(arrivals, "xhr")
+    headers = {
+        **ALWAYS, "Sec-Fetch-Mode": "cors", "Content-Type": "application/x-protobuf", "x-log-apiversion": "0.6.0",
+        # The length of a string in JavaScript, which is not that of its bytes.
+        "x-log-bodyrawsize": len(text.encode("utf-16-le")) // 2,
+    }
+    answer, _ = taken(send("POST", "/logstores/web/track", headers, text.encode()), "xhr")
+    assert answer.getheader("access-control-allow-origin") in ("*", ALWAYS["Origin"]), "xhr: no origin"

@@ -1,0 +1,64 @@
+"""OpenTelemetry's OTLP exporter"""
+
+import json
+import os
+import time
+
+from opentelemetry._logs import LogRecord, SeverityNumber
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk.resources import Resource
+
+from arrivals import Sent
+
+ENDPOINT = f"http://127.0.0.1:{os.environ['DEVICES']}/v1/logs"
+NESTED = {
+    "order": {"id": 7, "lines": [{"sku": "a", "price": 1.5}, {"sku": "世界", "price": -2}], "gift": False},
+    "tried": ["once", "twice"],
+    "retries": 3,
+    "ok": True,
+}
+
+
+def write(arrivals):
+    for compression in Compression:
+        send(arrivals, compression, {}, project="first", logstore="otlp")
+    headers = {"x-log-project": "shop", "x-log-logstore": "traced"}
+    send(arrivals, Compression.Gzip, headers, project="shop", logstore="traced")
+
+
+def send(arrivals, compression, headers, project, logstore):
+    resource = Resource({"service.name": "basket", "host.name": "node-1", "zone": "b"})
+    provider = LoggerProvider(resource, shutdown_on_exit=False)
+    exporter = OTLPLogExporter(ENDPOINT, compression=compression, headers=headers)
+    provider.add_log_record_processor(BatchLogRecordProcessor(exporter))
+    logger = provider.get_logger("basket.checkout", "1.2")
+    for index in range(20):
+        name = f"otlp {compression.value} {logstore} {index}"
+        moment = time.time_ns() - 60_000_000_000
+        expect(arrivals, name, moment, project, logstore)
+        logger.emit(
+            LogRecord(
+                timestamp=moment,
+                observed_timestamp=moment + 1,
+                severity_number=SeverityNumber.WARN,
+                severity_text="WARN",
+                body=name,
+                attributes=NESTED,
+            )
+        )
+    assert provider.force_flush(), "the exporter has logs left"
+    provider.shutdown()
+
+
+def expect(arrivals, name, moment, project, logstore):
+    fields = {
+        "content": name, "host": "node-1", "service": "basket", "resource": json.dumps({"zone": "b"}),
+        "attribute": json.dumps(NESTED), "otlp.name": "basket.checkout", "otlp.version": "1.2", "timeUnixNano": str(moment),
+        "observedTimeUnixNano": str(moment + 1), "severityNumber": "13", "severityText": "WARN", "flags": "0",
+        "traceID": "", "spanID": "",
+    }
+    seconds, nanoseconds = divmod(moment, 10**9)
+    arrivals.expect(Sent(fields, project, logstore, "otlp", time=seconds, nanoseconds=nanoseconds))

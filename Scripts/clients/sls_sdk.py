@@ -1,0 +1,59 @@
+"""SLS's Python SDK"""
+
+import itertools
+import os
+import time
+
+from aliyun.log import LogClient, LogItem, PutLogsRequest
+from aliyun.log.log_logs_pb2 import LogGroup
+
+from arrivals import Sent
+
+PORT = os.environ["DEVICES"]
+TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
+
+
+def client(endpoint, version, token=None):
+    settings = dict(auth_version=version, region="cn-hangzhou", source="10.0.0.1", securityToken=token)
+    if endpoint == "name":
+        return LogClient(f"http://localhost:{PORT}", "none", "none", **settings)
+    # The SDK sees an address only where there is no scheme and no port, and puts the project in front otherwise.
+    address = LogClient("127.0.0.1", "none", "none", **settings)
+    address._endpoint = f"127.0.0.1:{PORT}"
+    return address
+
+
+def logs(arrivals, name, count=3, **more):
+    """Logs to send, expected as they are."""
+    items = []
+    for index in range(count):
+        moment = int(time.time()) - 3600 + index
+        fields = {"id": f"{name} {index}", "text": TEXT, "empty": "", "long": "x" * 5000}
+        arrivals.expect(Sent(fields, time=moment, nanoseconds=123456789 + index, **more))
+        items.append(LogItem(moment, list(fields.items()), 123456789 + index))
+    return items
+
+
+def write(arrivals):
+    cases = itertools.product(("name", "address"), ("v1", "v4"), ("none", "lz4", "zstd"), (None, "7f" * 16))
+    for endpoint, version, compression, key in cases:
+        name = f"put_logs {endpoint} {version} {compression} {'route' if key else 'lb'}"
+        described = dict(topic=name, source="10.0.0.2", tags={"env": "prod", "名": "值"})
+        request = PutLogsRequest(
+            "shop", "app", name, "10.0.0.2", logs(arrivals, name, **described), key,
+            compression != "none", list(described["tags"].items()), compression,
+        )
+        answer = client(endpoint, version).put_logs(request)
+        assert len(answer.get_request_id()) == 24, answer.get_all_headers()
+
+    # Neither topic nor tags, the client's own source, a token; more than a segment of TCP, and another project.
+    items = logs(arrivals, "put_logs plain", 200, project="first", source="10.0.0.1")
+    client("name", "v4", "sts").put_logs(PutLogsRequest("first", "app", None, None, items))
+
+    for compress in (True, False):
+        group = LogGroup(Topic="raw")
+        for item in logs(arrivals, f"put_log_raw {compress}", topic="raw"):
+            log = group.Logs.add(Time=item.get_time(), Time_ns=item.get_time_nano_part())
+            for key, value in item.get_contents():
+                log.Contents.add(Key=key, Value=value)
+        client("name", "v1").put_log_raw("shop", "app", group, compress)
