@@ -22,6 +22,7 @@ check-admin-api: setup
 
 # Real clients write to the gateway, and each log must arrive once, as it was sent.
 check-clients: setup
+	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-clients
 

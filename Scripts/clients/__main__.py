@@ -4,6 +4,7 @@ import socket
 import sys
 
 import browser
+import chromium
 import ios
 import opentelemetry_exporter
 import sls_sdk
@@ -21,7 +22,7 @@ def resolve_localhost(host, *rest, **named):
 socket.getaddrinfo = resolve_localhost
 
 arrivals = Arrivals()
-for client in (sls_sdk, opentelemetry_exporter, browser, ios):
+for client in (sls_sdk, opentelemetry_exporter, browser, ios, chromium):
     before = len(arrivals.expected)
     client.write(arrivals)
     print(f"check-clients: {len(arrivals.expected) - before} logs of {client.__doc__}")
