@@ -43,8 +43,13 @@ package final class Worker: Sendable {
         self.thread = thread
     }
 
-    /// Waits until the job is done. Call it once.
+    /// Waits until the job is done. This or `leave` once.
     package func join() {
         pthread_join(thread, nil)
+    }
+
+    /// Waits for nothing; what the thread holds is given back when its job is done.
+    package func leave() {
+        pthread_detach(thread)
     }
 }

@@ -80,7 +80,10 @@ final class Attendant: Sendable {
     private func awaitEnd(until deadline: Moment) {
         while !isEnded.load(ordering: .acquiring) {
             let left = deadline - .now
-            guard left > .zero else { return }
+            guard left > .zero else {
+                worker.withLock { $0.take() }?.leave()
+                return
+            }
             ended.wait(timeout: left)
         }
         worker.withLock { $0.take() }?.join()
