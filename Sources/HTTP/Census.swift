@@ -2,7 +2,8 @@ import Net
 import Synchronization
 import System
 
-/// Counts connections, over all loops, in total and by where they come from.
+/// Counts connections, over all loops, in total and by where they come from. One may be within another of the same
+/// limits, which counts for several servers together; then it never has more than that, and that decides.
 final class Census: Sendable {
     enum Verdict {
         case welcome
@@ -12,6 +13,7 @@ final class Census: Sendable {
 
     private let limit: Int
     private let limitPerNeighbourhood: Int
+    private let common: Census?
     private let state = Locked(State())
     private let total = Atomic<Int>(0)
 
@@ -20,15 +22,17 @@ final class Census: Sendable {
         var neighbourhoods: [Neighbourhood: Int] = [:]
     }
 
-    init(limit: Int, perNeighbourhood: Int) {
+    init(limit: Int, perNeighbourhood: Int, within common: Census? = nil) {
         self.limit = limit
+        self.common = common
         self.limitPerNeighbourhood = perNeighbourhood
     }
 
     var count: Int { total.load(ordering: .relaxed) }
 
     func enter(from neighbourhood: Neighbourhood) -> Verdict {
-        state.withLock { state in
+        if let verdict = common?.enter(from: neighbourhood), verdict != .welcome { return verdict }
+        return state.withLock { state in
             guard state.total < limit else { return .full }
             let neighbours = state.neighbourhoods[neighbourhood, default: 0]
             guard neighbours < limitPerNeighbourhood else { return .tooManyFromThere }
@@ -47,5 +51,7 @@ final class Census: Sendable {
             state.total -= 1
             total.store(state.total, ordering: .relaxed)
         }
+        // In this order it has room for whoever the common one lets in.
+        common?.leave(from: neighbourhood)
     }
 }

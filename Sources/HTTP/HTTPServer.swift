@@ -20,15 +20,19 @@ package final class HTTPServer: Sendable {
         makeHandler: @escaping @Sendable (_ loop: Int) -> any RequestHandler
     ) throws(ListenError) {
         var limits = configuration.limits
-        limits.connections = Self.connections(
-            within: limits.connections,
-            descriptors: DescriptorLimit.raise(),
-            configuration.journal
-        )
-        budget = BodyBudget(limit: limits.inFlightBodyBytes)
+        let common = configuration.common
+        limits.connections =
+            common?.connections
+            ?? Self.connections(
+                within: limits.connections,
+                descriptors: DescriptorLimit.raise(),
+                configuration.journal
+            )
+        budget = BodyBudget(limit: limits.inFlightBodyBytes, within: common?.budget)
         census = Census(
             limit: limits.connections,
-            perNeighbourhood: limits.connectionsPerAddress
+            perNeighbourhood: limits.connectionsPerAddress,
+            within: common?.census
         )
         let first = try Listener(configuration.listen)
         address = first.address
@@ -79,14 +83,23 @@ package final class HTTPServer: Sendable {
     /// Stops accepting, lets requests that have begun finish, closes each connection after its answer, and
     /// cuts off what is left when the time is over. Returns when the loops have ended.
     package func stop(within time: Duration) {
+        for worker in beginStop(by: .now + time) { worker.join() }
+    }
+
+    /// As above, of several in the same time.
+    package static func stop(_ servers: [HTTPServer], within time: Duration) {
         let deadline = Moment.now + time
+        for worker in servers.flatMap({ $0.beginStop(by: deadline) }) { worker.join() }
+    }
+
+    private func beginStop(by deadline: Moment) -> [Worker] {
         precondition(!ports.contains(where: \.isOnLoop), "a loop cannot wait for its own end")
         let workers = workers.withLock { workers in
             defer { workers = [] }
             return workers
         }
         for port in ports { port.mailbox.post(.stop(by: deadline)) }
-        for worker in workers { worker.join() }
+        return workers
     }
 
     package var counters: Counters {

@@ -4,7 +4,11 @@ import System
 extension GatewayConfiguration {
     /// How a listener speaks TLS, by the name it has in reports; nil speaks none.
     func tls(of listener: String) -> TLSSettings? {
-        listener == "admin" ? admin.tls : nil
+        switch listener {
+        case "admin": admin.tls
+        case DeviceTLS.listener: tls?.settings
+        default: nil
+        }
     }
 
     /// What an operator should know of listeners, though all of it can be served.
@@ -21,7 +25,9 @@ extension GatewayConfiguration {
 
     /// As above, with what is read from the files.
     func warnings(at now: WallTime) -> [String] {
-        let certificates = admin.tls.flatMap { try? TLSContext($0) }
-        return listenerWarnings + (certificates?.warnings(at: now) ?? [])
+        let certificates = [tls?.settings, admin.tls].compactMap { settings in
+            settings.flatMap { try? TLSContext($0) }
+        }
+        return listenerWarnings + certificates.flatMap { $0.warnings(at: now) }
     }
 }

@@ -22,11 +22,13 @@ extension GatewayConfiguration {
             changes.append(.init(key: key, isImmediate: isImmediate))
         }
         compare("listen", \.listen)
+        // Certificates are replaced in a listener that has some.
+        compare("tls", \.tls?.settings, isImmediate: tls != nil && new.tls != nil)
+        if tls != nil, new.tls != nil { compare("tls.listen", \.tls?.listen) }
         compare("admin.listen", \.admin.listen)
         // Without a token of the operator's the generated one goes on.
         compare("admin.token", \.admin.token, isImmediate: new.admin.token != nil)
         compare("admin.tokens", \.admin.tokens, isImmediate: true)
-        // Certificates are replaced in a listener that has some.
         compare("admin.tls", \.admin.tls, isImmediate: admin.tls != nil && new.admin.tls != nil)
         compare("admin.client", \.admin.client, isImmediate: true)
         compare("data_dir", \.dataDirectory)
@@ -91,6 +93,7 @@ extension GatewayConfiguration {
         admin.tokens = new.admin.tokens
         webhook = new.webhook
         if admin.tls != nil, let tls = new.admin.tls { admin.tls = tls }
+        if let new = new.tls { tls?.settings = new.settings }
         admin.client = new.admin.client
         log.level = new.log.level
         drainTimeout = new.drainTimeout

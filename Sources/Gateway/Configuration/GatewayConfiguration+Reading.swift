@@ -48,6 +48,12 @@ extension GatewayConfiguration {
         let adminSection = file.section("admin")
         let adminOrigin = adminSection.origin(of: "listen", AdminSettings.listenSource)
         let admin = AdminSettings.read(adminSection)
+        let devicesListen =
+            listen ?? (report.inputs.isSandboxed ? sandboxedListen : defaultListen)
+        let tls = DeviceTLS.read(
+            file.section("tls"),
+            besides: ["listen": devicesListen, "admin.listen": admin.listen]
+        )
         let dataDirectory = file.value("data_dir", .path, dataDirectorySource)
         let queue = QueueSettings.read(file.section("queue"))
         let devices = DeviceSettings.read(file.section("devices"))
@@ -61,7 +67,8 @@ extension GatewayConfiguration {
 
         guard !destinations.isEmpty else { return nil }
         var configuration = GatewayConfiguration(
-            listen: listen ?? (report.inputs.isSandboxed ? sandboxedListen : defaultListen),
+            listen: devicesListen,
+            tls: tls,
             admin: admin,
             dataDirectory: dataDirectory
                 ?? (report.inputs.isSandboxed ? sandboxedDataDirectory : defaultDataDirectory),
@@ -82,24 +89,16 @@ extension GatewayConfiguration {
                 report.add(
                     listenOrigin,
                     key: "listen",
-                    takenPort(devices, "admin.listen", operators)
+                    devices.takesPort(of: "admin.listen", operators)
                 )
             } else {
                 report.add(
                     adminOrigin ?? .whole,
                     key: "admin.listen",
-                    takenPort(operators, "listen", devices)
+                    operators.takesPort(of: "listen", devices)
                 )
             }
         }
         return configuration
-    }
-
-    private static func takenPort(
-        _ address: ListenAddress,
-        _ otherKey: String,
-        _ other: ListenAddress
-    ) -> String {
-        "\(address) takes the port of \(otherKey) (\(other)); give one of them another"
     }
 }

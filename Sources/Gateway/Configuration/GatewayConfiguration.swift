@@ -9,6 +9,8 @@ package import System
 /// Everything that an operator can set, read and checked once.
 package struct GatewayConfiguration: Sendable, Equatable {
     package var listen: ListenAddress
+    /// Nil leaves devices with the listener that speaks plain HTTP.
+    package var tls: DeviceTLS?
     package var admin: AdminSettings
     package var dataDirectory: String
     package var queue = QueueSettings()

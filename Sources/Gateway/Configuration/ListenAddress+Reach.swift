@@ -10,5 +10,10 @@ extension ListenAddress {
         return host == other.host || isWildcard || other.isWildcard
     }
 
+    /// What to say when it does.
+    func takesPort(of otherKey: String, _ other: ListenAddress) -> String {
+        "\(self) takes the port of \(otherKey) (\(other)); give one of them another"
+    }
+
     private var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
 }

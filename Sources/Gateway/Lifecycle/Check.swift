@@ -24,8 +24,10 @@ package struct Check: Sendable {
     static func summary(_ configuration: GatewayConfiguration) -> String {
         let queue = configuration.queue
         let token = configuration.admin.token == nil ? "a token of its own making" : "your token"
-        let tls =
-            configuration.admin.tls.map { ", TLS\(certificates(of: $0.clientCertificates))" } ?? ""
+        func spoken(_ tls: TLSSettings) -> String {
+            ", TLS\(certificates(of: tls.clientCertificates))"
+        }
+        let tls = configuration.admin.tls.map(spoken) ?? ""
         var lines = [
             "configuration is fine",
             "  devices      \(configuration.listen)",
@@ -33,6 +35,10 @@ package struct Check: Sendable {
             "  queue        \(configuration.dataDirectory), up to \(sizeText(queue.bytesMax)) or "
                 + "\(durationText(queue.ageMax)), durability \(queue.durability)",
         ]
+        if let secure = configuration.tls {
+            let line = "  \(DeviceTLS.listener)  \(secure.listen)\(spoken(secure.settings))"
+            lines.insert(line, at: 2)
+        }
         if let address = configuration.webhook.address {
             lines.append("  webhook      \(address)")
         }

@@ -21,7 +21,8 @@ extension Gateway {
         steering.webhook.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
         flush()
-        deviceServer.stop(within: time / 2)
+        let doors = [deviceServer, secureDeviceServer].compactMap(\.self)
+        HTTPServer.stop(doors, within: time / 2)
         flush()
         deliver(until: deadline)
         forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))

@@ -11,6 +11,8 @@ package import System
 package final class Gateway: Sendable {
     package let configuration: Locked<GatewayConfiguration>
     package let deviceAddress: ListenAddress
+    /// Nil where devices find no TLS.
+    package let secureDeviceAddress: ListenAddress?
     package let adminAddress: ListenAddress
     /// The file that keeps the admin token; nil when the operator gave one.
     package let tokenFile: String?
@@ -20,6 +22,7 @@ package final class Gateway: Sendable {
     let forwarder: Forwarder
     let devices: DeviceHandler.Shared
     let deviceServer: HTTPServer
+    let secureDeviceServer: HTTPServer?
     let adminServer: HTTPServer
     let reporter: Reporter
     let steering: Steering
@@ -84,9 +87,10 @@ package final class Gateway: Sendable {
         )
         self.reporter = reporter
         let adminTLS = try Self.start { () throws(TLSError) in
-            try configuration.admin.tls.map { settings throws(TLSError) in
-                try CertificateWatch(settings, of: "admin", journal: journal)
-            }
+            try Self.certificates(configuration.admin.tls, of: "admin", journal)
+        }
+        let deviceTLS = try Self.start { () throws(TLSError) in
+            try Self.certificates(configuration.tls?.settings, of: DeviceTLS.listener, journal)
         }
         let steering = try Self.start { () throws(SystemError) in
             Steering(
@@ -105,7 +109,7 @@ package final class Gateway: Sendable {
                 keeper: keeper,
                 webhook: webhook,
                 box: box,
-                certificates: [adminTLS].compactMap(\.self),
+                certificates: [adminTLS, deviceTLS].compactMap(\.self),
                 adminKeys: Locked(AdminKeys(main: secret, named: configuration.admin.tokens)),
                 adminSecret: secret,
                 journal: journal,
@@ -135,16 +139,8 @@ package final class Gateway: Sendable {
                 AdminHandler(.init(steering: steering))
             }
         }
-        deviceServer = try Self.start { () throws(ListenError) in
-            try HTTPServer(
-                .init(
-                    listen: configuration.listen,
-                    limits: configuration.limits.http,
-                    journal: journal
-                )
-            ) { _ in
-                DeviceHandler(shared)
-            }
+        (deviceServer, secureDeviceServer) = try Self.start { () throws(ListenError) in
+            try Self.deviceServers(configuration, shared, deviceTLS, journal)
         }
         try Self.start { () throws(SystemError) in
             let watch = Locked(CredentialWatch())
@@ -159,8 +155,12 @@ package final class Gateway: Sendable {
         }
         isRunning = true
         deviceAddress = deviceServer.address
+        secureDeviceAddress = secureDeviceServer?.address
         adminAddress = adminServer.address
         reporter.add(deviceServer, as: "devices")
+        if let secureDeviceServer {
+            reporter.add(secureDeviceServer, as: DeviceTLS.listener, deviceTLS)
+        }
         reporter.add(adminServer, as: "admin", adminTLS)
         for warning in configuration.listenerWarnings { journal.warning("\(warning)") }
         warnOfStrangers()

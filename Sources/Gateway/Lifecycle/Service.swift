@@ -65,6 +65,9 @@ package struct Service: Sendable {
             let new = try reader.read(decided, anew: anew)
             return partner?.redirected(new) ?? new
         }
+        if let address = gateway.secureDeviceAddress {
+            journal.info("devices find TLS, too", [DeviceTLS.listener: address.description])
+        }
         journal.info(
             "sluice is ready",
             [

@@ -13,6 +13,10 @@ import Testing
         "admin.tls.certificates": "[{certificate: /other.pem, key: /other.key}]",
         "admin.tls.client_ca": "/other.pem",
         "admin.tls.client_certificates": "optional", "admin.tls.minimum_version": "1.3",
+        "tls.listen": "127.0.0.1:9", "tls.certificate": "/other.pem", "tls.key": "/other.key",
+        "tls.certificates": "[{certificate: /other.pem, key: /other.key}]",
+        "tls.client_ca": "/other.pem", "tls.client_certificates": "optional",
+        "tls.minimum_version": "1.3",
         "admin.client.ca": "/ca.pem", "admin.client.certificate": "/c.pem",
         "admin.client.key": "/c.key",
         "drain_timeout": "1s",
@@ -87,7 +91,11 @@ import Testing
     /// What must be there for a key to mean something.
     private static let company: [String: [String: String]] = {
         let pair = ["admin.tls.certificate": "/a.pem", "admin.tls.key": "/a.key"]
+        let own = ["tls.certificate": "/a.pem", "tls.key": "/a.key"]
         return [
+            "tls.listen": own, "tls.certificate": own, "tls.key": own, "tls.certificates": own,
+            "tls.client_ca": own, "tls.minimum_version": own,
+            "tls.client_certificates": own.merging(["tls.client_ca": "/ca.pem"]) { $1 },
             "admin.tls.certificate": pair, "admin.tls.key": pair, "admin.tls.certificates": pair,
             "admin.tls.client_ca": pair, "admin.tls.minimum_version": pair,
             "admin.tls.client_certificates": pair.merging(["admin.tls.client_ca": "/ca.pem"]) {
@@ -139,8 +147,9 @@ import Testing
         if key == "credentials.NAME.from" {
             changed = base.filter { !$0.key.hasPrefix("credentials.main.") }
         }
-        if key == "admin.tls.certificates" {
-            changed = base.filter { !$0.key.hasPrefix("admin.tls.") }
+        if key.hasSuffix("tls.certificates") {
+            let group = key.dropLast("certificates".count)
+            changed = base.filter { !$0.key.hasPrefix(group) }
         }
         changed[key.hasPrefix("queue.") ? key : Self.place(of: key)] = value
         return changed

@@ -96,15 +96,18 @@ struct DocumentedKeys {
                 continue
             }
             guard !cells[0].contains("---") else { continue }
-            if header[0].contains("Key") { take(cells, group: code(in: header[0]).first) }
+            if header[0].contains("Key") { take(cells, groups: code(in: header[0])) }
             if header[0].contains("SDK") {
                 producerSettings.append((code(in: cells[0]), code(in: cells[2])))
             }
         }
     }
 
-    private mutating func take(_ cells: [String], group: String?) {
-        let names = code(in: cells[0]).map { name in group.map { "\($0).\(name)" } ?? name }
+    private mutating func take(_ cells: [String], groups: [String]) {
+        let written = code(in: cells[0])
+        let names =
+            groups.isEmpty
+            ? written : groups.flatMap { group in written.map { "\(group).\($0)" } }
         keys.formUnion(names)
         guard cells[1].hasPrefix(" `") else { return }
         defaults += zip(names, code(in: cells[1])).map { ($0, $1) }

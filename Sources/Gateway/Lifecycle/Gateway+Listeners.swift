@@ -1,0 +1,39 @@
+import HTTP
+import Net
+import System
+
+extension Gateway {
+    /// Where devices come in: in the open and, where there are certificates for it, over TLS. Both doors lead to the
+    /// same handlers, and share the bounds of connections and bodies.
+    static func deviceServers(
+        _ configuration: GatewayConfiguration,
+        _ shared: DeviceHandler.Shared,
+        _ certificates: CertificateWatch?,
+        _ journal: Journal
+    ) throws(ListenError) -> (plain: HTTPServer, secure: HTTPServer?) {
+        let limits = configuration.limits.http
+        var settings = HTTPServer.Configuration(
+            listen: configuration.listen,
+            limits: limits,
+            journal: journal
+        )
+        guard let tls = configuration.tls, let certificates else {
+            return (try HTTPServer(settings) { _ in DeviceHandler(shared) }, nil)
+        }
+        settings.common = HTTPServer.CommonLimits(limits, journal)
+        let plain = try HTTPServer(settings) { _ in DeviceHandler(shared) }
+        settings.listen = tls.listen
+        settings.name = DeviceTLS.listener
+        settings.tls = certificates.context
+        return (plain, try HTTPServer(settings) { _ in DeviceHandler(shared) })
+    }
+
+    static func certificates(
+        _ settings: TLSSettings?,
+        of listener: String,
+        _ journal: Journal
+    ) throws(TLSError) -> CertificateWatch? {
+        guard let settings else { return nil }
+        return try CertificateWatch(settings, of: listener, journal: journal)
+    }
+}

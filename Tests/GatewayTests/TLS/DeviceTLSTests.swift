@@ -1,0 +1,171 @@
+import HTTP
+import Net
+import Queue
+import System
+import TestTLS
+import Testing
+
+@testable import Gateway
+
+/// The devices' second listener, over real sockets.
+@Suite(.timeLimit(.minutes(1))) struct DeviceTLSTests {
+    private static let made = TestCertificates.shared
+    private static let log = Array(#"{"a":1}"#.utf8)
+
+    @Test("Logs come in over TLS as they do in the open, and a repetition is known on either way")
+    func logs() throws {
+        let trial = try TryOut { $0.tls = .tried() }
+        let secure = try trial.secure()
+        let key: KeyValuePairs = ["idempotency-key": "batch-1"]
+        let first = try secure.post("/logs/both", Self.log, key)
+        #expect(first.status == 200)
+        #expect(try secure.post("/logs/both", Self.log).status == 200)
+        let again = try trial.devices.post("/logs/both", Self.log, key)
+        #expect(again["x-log-requestid"] == first["x-log-requestid"])
+        #expect(trial.delivered(2))
+        #expect(trial.gateway.report.queue.ledger.accepted == 2)
+    }
+
+    @Test("Each listener speaks its own language only")
+    func languages() throws {
+        let trial = try TryOut { $0.tls = .tried() }
+        var plain = try trial.secure()
+        plain.tls = nil
+        let answer = try plain.get("/healthz")
+        #expect(answer.status == 400)
+        #expect(answer.text.contains("this port speaks TLS"), "\(answer.text)")
+        var secure = trial.devices
+        secure.tls = ClientTLS.Options()
+        #expect(throws: (any Error).self) { try secure.get("/healthz") }
+        #expect(try trial.devices.get("/healthz").status == 200)
+    }
+
+    @Test("Where certificates are required, only devices that have one are let in")
+    func mutual() throws {
+        let authority = Self.made.certificate("authority")
+        let trial = try TryOut { $0.tls = .tried(.required(authorities: authority)) }
+        #expect(throws: (any Error).self) {
+            try trial.secure().post("/logs/mutual", Self.log)
+        }
+        #expect(throws: (any Error).self) {
+            try trial.secure("wrong-client").post("/logs/mutual", Self.log)
+        }
+        #expect(try trial.secure("client").post("/logs/mutual", Self.log).status == 200)
+        #expect(try trial.devices.post("/logs/mutual", Self.log).status == 200)
+    }
+
+    @Test("Metrics and status tell of it under its own name")
+    func told() throws {
+        let trial = try TryOut { $0.tls = .tried() }
+        #expect(try trial.secure().post("/logs/told", Self.log).status == 200)
+        let page = try trial.admin("/metrics").text
+        for line in [
+            #"sluice_http_tls_handshakes_total{listener="devices-tls"} 1"#,
+            #"sluice_http_tls_handshakes_total{listener="devices"} 0"#,
+            #"sluice_http_responses_total{listener="devices-tls",class="2xx"} 1"#,
+            #"sluice_tls_renewal_failing{listener="devices-tls"} 0"#,
+        ] {
+            #expect(page.contains(line + "\n"), "\(line)")
+        }
+        let status = try trial.admin("/admin/status").text
+        #expect(status.contains(#""name":"devices-tls""#), "\(status)")
+        #expect(status.contains(#""names":["localhost","127.0.0.1"]"#), "\(status)")
+    }
+
+    @Test("Connections count together, each where it came in")
+    func together() throws {
+        let trial = try TryOut {
+            $0.tls = .tried()
+            $0.limits.http.connections = 2
+        }
+        let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
+        let plain = try trial.devices.opened(saying: get)
+        let secure = try trial.secure().opened(saying: get)
+        #expect(plain.hears("ok\n"))
+        #expect(secure.hears("ok\n"))
+        #expect(try trial.devices.get("/healthz").status == 503)
+        #expect(throws: (any Error).self) { try trial.secure().get("/healthz") }
+        let open = trial.gateway.report.listeners.map(\.counters.connectionsOpen)
+        #expect(open.prefix(2) == [1, 1])
+        plain.close()
+        #expect(eventually { (try? trial.secure().get("/healthz").status) == 200 })
+        withExtendedLifetime(secure) {}
+    }
+
+    @Test("What a request over TLS brings while the gateway stops is delivered too")
+    func stop() throws {
+        let trial = try TryOut {
+            $0.tls = .tried()
+            $0.destinations[0].transfer.packet.age = .seconds(3600)
+        }
+        let slow = try trial.devices.opened(saying: "POST /logs/last HTTP/1.1\r\n")
+        let late = try trial.secure().opened(
+            saying: "POST /logs/last HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\n\r\n{"
+        )
+        #expect(
+            eventually {
+                trial.gateway.secureDeviceServer?.counters.inFlightBodyBytes ?? 0 > 0
+            }
+        )
+        let gateway = trial.gateway
+        let stop = try Worker("stop") { gateway.stop(within: .seconds(4)) }
+        // A client that never ends its request keeps the other listener from nothing.
+        #expect(eventually { (try? trial.secure().get("/healthz")) == nil })
+        late.say(Array(#""a":1}"#.utf8))
+        #expect(String(decoding: late.heard(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+        stop.join()
+        #expect(gateway.report.queue.ledger.delivered == 1)
+        withExtendedLifetime(slow) {}
+    }
+
+    @Test("A reload takes other files and rules, a watch sees files that were replaced")
+    func renewal() throws {
+        let trial = try SecureTrial("exact") { [listens = ListenAddress.anyPort] in
+            guard let files = $0.admin.tls else { return }
+            $0.admin.tls = nil
+            $0.tls = DeviceTLS(listen: listens, settings: files)
+        }
+        #expect(trial.watch.listener == "devices-tls")
+        trial.install("wildcard")
+        trial.watch.look()
+        let renewed = trial.saying("certificates are renewed")
+        #expect(renewed.count == 1)
+        #expect(renewed.first?.contains(#""listener":"devices-tls""#) == true, "\(renewed)")
+        var changed = trial.gateway.configuration.withLock { $0 }
+        changed.tls?.settings.certificates = [Self.made.files("server")]
+        trial.gateway.reload(changed)
+        #expect(trial.saying(#""changed":"tls""#).count == 1)
+        var device = Client(address: try #require(trial.gateway.secureDeviceAddress))
+        device.tls = ClientTLS.Options()
+        let shown = try device.opened(saying: "")
+        #expect(try #require(shown.tls).shows("localhost"))
+        changed.tls = nil
+        trial.gateway.reload(changed)
+        #expect(trial.saying(#""keys":"tls""#).count == 1)
+        #expect(try device.get("/healthz").status == 200)
+    }
+}
+
+extension ListenAddress {
+    fileprivate static let anyPort = ListenAddress(host: "127.0.0.1", port: 0)
+}
+
+extension DeviceTLS {
+    fileprivate static func tried(_ clients: TLSSettings.ClientCertificates = .none) -> DeviceTLS {
+        DeviceTLS(
+            listen: .anyPort,
+            settings: TLSSettings(
+                certificates: [TestCertificates.shared.files("server")],
+                clientCertificates: clients
+            )
+        )
+    }
+}
+
+extension TryOut {
+    fileprivate func secure(_ certificate: String? = nil) throws -> Client {
+        var client = Client(address: try #require(gateway.secureDeviceAddress))
+        client.tls = ClientTLS.Options(certificate: certificate)
+        return client
+    }
+}

@@ -1,0 +1,46 @@
+import Net
+import Testing
+
+@testable import HTTP
+
+/// Limits that hold for several servers together.
+@Suite struct CommonLimitsTests {
+    private func neighbourhood(_ host: String) throws -> Neighbourhood {
+        try #require(SocketAddress(host: host, port: 1)).neighbourhood
+    }
+
+    @Test("Connections of all count, each tells of its own, and who leaves makes room for all")
+    func connections() throws {
+        let common = Census(limit: 3, perNeighbourhood: 2)
+        let one = Census(limit: 3, perNeighbourhood: 2, within: common)
+        let two = Census(limit: 3, perNeighbourhood: 2, within: common)
+        let here = try neighbourhood("192.0.2.1")
+        let there = try neighbourhood("192.0.2.2")
+        #expect(one.enter(from: here) == .welcome)
+        #expect(two.enter(from: here) == .welcome)
+        #expect(one.enter(from: here) == .tooManyFromThere)
+        #expect(two.enter(from: there) == .welcome)
+        #expect(one.enter(from: there) == .full)
+        #expect([one.count, two.count, common.count] == [1, 2, 3])
+        two.leave(from: here)
+        #expect(one.enter(from: here) == .welcome)
+        #expect([one.count, two.count, common.count] == [2, 1, 3])
+    }
+
+    @Test("Bodies of all count, and what one gives back is there for the other")
+    func bodies() throws {
+        let common = BodyBudget(limit: 100)
+        let one = BodyBudget(limit: 100, within: common)
+        let two = BodyBudget(limit: 100, within: common)
+        let here = try neighbourhood("192.0.2.1")
+        let there = try neighbourhood("192.0.2.2")
+        #expect(one.take(40, for: here, bodyBytesMax: 0))
+        #expect(!two.hasRoom(for: 20, of: here, bodyBytesMax: 0))
+        #expect(!two.take(20, for: here, bodyBytesMax: 0))
+        #expect(two.take(50, for: there, bodyBytesMax: 0))
+        #expect([one.inUse, two.inUse, common.inUse] == [40, 50, 90])
+        one.giveBack(40, of: here)
+        #expect(two.take(20, for: here, bodyBytesMax: 0))
+        #expect([one.inUse, two.inUse, common.inUse] == [0, 70, 70])
+    }
+}
