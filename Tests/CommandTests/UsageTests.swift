@@ -62,7 +62,7 @@ import Testing
     @Test("check sums up what is fine, and shows no key")
     func checkFine() throws {
         let outcome = try Program(
-            ["check", "--data-dir", "/tmp/sluice-check"],
+            ["check", "--data-dir", "/tmp/sluice-check", "--listen", "127.0.0.1:8080"],
             environment: [
                 "SLUICE_ENDPOINT": "cn-hangzhou.log.aliyuncs.com", "SLUICE_PROJECT": "my-project",
                 "SLUICE_LOGSTORE": "app-log", "ALIBABA_CLOUD_ACCESS_KEY_ID": "LTAI5tExampleKey",
@@ -73,7 +73,7 @@ import Testing
         #expect(
             outcome.output == """
                 configuration is fine
-                  devices      0.0.0.0:8080
+                  devices      127.0.0.1:8080
                   admin        127.0.0.1:8081, with a token of its own making
                   queue        /tmp/sluice-check, up to 4GiB or 7d, durability full
                   destination  default (default): my-project/app-log at \

@@ -20,7 +20,21 @@ extension GatewayConfiguration {
                     + "there in the open; give it a certificate (admin.tls), or listen on 127.0.0.1"
             )
         }
+        if let listen = openToOthers, devices.keys.isEmpty {
+            warnings.append(
+                "the device listener \(listen) can be reached from other machines, and whoever reaches it may "
+                    + "send logs; give devices keys (devices.keys), or listen on 127.0.0.1"
+            )
+        }
         return warnings
+    }
+
+    /// Where devices of other machines come in, and need no certificate for it.
+    private var openToOthers: ListenAddress? {
+        guard listen.isLoopback else { return listen }
+        guard let tls, !tls.listen.isLoopback else { return nil }
+        if case .required = tls.settings.clientCertificates { return nil }
+        return tls.listen
     }
 
     /// As above, with what is read from the files.

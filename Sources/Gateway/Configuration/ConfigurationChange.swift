@@ -39,6 +39,7 @@ extension GatewayConfiguration {
         compare("queue.max_streams", \.queue.streamsMax, isImmediate: true)
         compare("queue.durability", \.queue.durability)
         compare("queue.min_free_bytes", \.queue.freeBytesMin, isImmediate: true)
+        compare("devices.keys", \.devices.keys, isImmediate: true)
         compare("devices.duplicates", \.devices.duplicates)
         compare("limits", \.limits)
         compare("credentials.encryption_key", \.encryptionKey)
@@ -91,6 +92,7 @@ extension GatewayConfiguration {
         // It belongs to the connection that is open.
         queue.durability = durability
         admin.tokens = new.admin.tokens
+        devices.keys = new.devices.keys
         webhook = new.webhook
         if admin.tls != nil, let tls = new.admin.tls { admin.tls = tls }
         if let new = new.tls { tls?.settings = new.settings }

@@ -1,6 +1,10 @@
 extension DeviceSettings {
-    static func read(_ section: consuming Section) -> DeviceSettings {
+    static func read(
+        _ section: consuming Section,
+        destinations: Set<String>
+    ) -> DeviceSettings {
         var settings = DeviceSettings()
+        settings.keys = DeviceKey.readAll(&section, destinations: destinations)
         var duplicates = section.section("duplicates")
         let window = Kind<Duration>.duration(.zero ... .seconds(86_400 * 30))
         if let window = duplicates.value("window", window) { settings.duplicates.window = window }
@@ -9,10 +13,7 @@ extension DeviceSettings {
         }
         duplicates.refuseOthers()
         section.refuseOthers(
-            later: [
-                "keys": "not in this version: every device that reaches the listener may send",
-                "cors": "not in this version: web pages of every origin may send",
-            ]
+            later: ["cors": "not in this version: web pages of every origin may send"]
         )
         return settings
     }

@@ -56,8 +56,14 @@ extension GatewayConfiguration {
         )
         let dataDirectory = file.value("data_dir", .path, dataDirectorySource)
         let queue = QueueSettings.read(file.section("queue"))
-        let devices = DeviceSettings.read(file.section("devices"))
-        let destinations = Destination.readAll(file.section("destinations"), queue: queue)
+        let described = file.section("destinations")
+        // Also those that are described wrongly.
+        let names = described.names
+        let destinations = Destination.readAll(described, queue: queue)
+        let devices = DeviceSettings.read(
+            file.section("devices"),
+            destinations: Set(names + destinations.map(\.destination.name))
+        )
         let credentials = readCredentials(file.section("credentials"), usedBy: destinations)
         let webhook = WebhookSettings.read(file.section("webhook"))
         let log = LogSettings.read(file.section("log"))

@@ -74,6 +74,8 @@ package struct DeviceSettings: Sendable, Equatable {
         package var max = 200_000
     }
 
+    /// Who may send; everybody, with none of them.
+    package var keys: [DeviceKey] = []
     package var duplicates = Duplicates()
 }
 

@@ -15,6 +15,10 @@ struct DeviceAnswers: Sendable {
         // Also where the head could not be read: nothing in a refusal is secret, and a page can show it.
         response.fields.append(Self.openToPages)
         if refusal.status == 405 { response.fields.append(("allow", route.methods.names)) }
+        // RFC 9110 section 11.6.1. SLS's SDKs ask nothing of it.
+        if refusal.status == 401, !route.label.isSLS {
+            response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
+        }
         if refusal.code == "InvalidCompressType" {
             response.fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
         }
@@ -48,7 +52,7 @@ struct DeviceAnswers: Sendable {
                         + "x-acs-security-token, x-log-apiversion, x-log-bodyrawsize, "
                         + "x-log-client-time, x-log-compresstype, x-log-content-sha256, "
                         + "x-log-date, x-log-logstore, x-log-mode, x-log-project, "
-                        + "x-log-signaturemethod"
+                        + "x-log-signaturemethod, x-sluice-key"
                 ),
                 ("access-control-max-age", "86400"),
             ]

@@ -1,13 +1,16 @@
 import HTTP
 
-/// Where a request's logs go, as it was found when its head came.
+/// Who sends a request, and where its logs go, as it was found when its head came.
 struct AdmittedRequest {
     private let head: [UInt8]
     let target: RoutingTable.Target
+    /// Nil where everybody may send.
+    let sender: DeviceSender?
 
-    init(_ head: RequestHead, _ target: RoutingTable.Target) {
+    init(_ head: RequestHead, _ target: RoutingTable.Target, _ sender: DeviceSender?) {
         self.head = head.bytes
         self.target = target
+        self.sender = sender
     }
 
     /// Whether it is this very head, not one that looks like it. The bytes are held here, so no other
@@ -20,26 +23,31 @@ struct AdmittedRequest {
 }
 
 extension DeviceHandler {
-    /// The target of a request that has come as a whole. A body mostly comes with its head, and then
-    /// the target is known already.
-    func admittedTarget(
-        of dialect: some LogDialect,
-        _ head: RequestHead
-    ) throws(Refusal) -> RoutingTable.Target {
-        guard let admitted, admitted.isOf(head) else { return try target(of: dialect, head) }
+    /// What is known of a request that has come as a whole. A body mostly comes with its head, and then
+    /// nobody has to look again.
+    func admittedRequest(
+        _ head: RequestHead,
+        _ dialect: some LogDialect
+    ) throws(Refusal) -> AdmittedRequest {
+        guard let admitted, admitted.isOf(head) else { return try look(at: head, dialect) }
         self.admitted = nil
-        return admitted.target
+        return admitted
     }
 
-    func target(
-        of dialect: some LogDialect,
-        _ head: RequestHead
-    ) throws(Refusal) -> RoutingTable.Target {
+    /// The key first: strangers need not know which projects there are.
+    func look(
+        at head: RequestHead,
+        _ dialect: some LogDialect
+    ) throws(Refusal) -> AdmittedRequest {
+        door.refresh()
+        let sender = try door.keys.sender(of: head)
         routes.refresh()
-        return try routes.table.target(
+        let target = try routes.table.target(
             host: head.field("host"),
             project: head.field("x-log-project"),
             try dialect.address(head)
         )
+        try sender?.check(target.destination, dialect.label)
+        return AdmittedRequest(head, target, sender)
     }
 }

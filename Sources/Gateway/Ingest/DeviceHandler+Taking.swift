@@ -15,7 +15,8 @@ extension DeviceHandler {
         _ responder: Responder
     ) throws(Refusal) {
         let start = Moment.now
-        let target = try admittedTarget(of: dialect, head)
+        let request = try admittedRequest(head, dialect)
+        let target = request.target
         // A key stands for a body.
         let isNamed = shared.recognizesRepeats && head.method == .post
         let key = isNamed ? try head.idempotencyKey : nil
@@ -30,25 +31,38 @@ extension DeviceHandler {
                 table: routes.table,
                 timing: timing(head),
                 limits: shared.limits,
-                recognizesContent: shared.recognizesRepeats && key == nil
+                recognizesContent: shared.recognizesRepeats && key == nil,
+                hidesKey: request.sender != nil || !door.keys.isOpen
             ),
             reader
         )
         // The client's own name for the request counts more than what is in it.
         if let key { taken.identity = RequestIdentity.named(key, content: content, target) }
+        // Logs may tell themselves where they belong.
+        for part in taken.parts {
+            try request.sender?.check(part.target.destination, dialect.label)
+        }
         let doomed = taken.parts.reduce(0) { $0 + $1.logs.faulty.reduce(0) { $0 + $1.logs.count } }
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
-        try store(taken, of: dialect, bodyBytes: content.count, since: start, responder)
+        let origin = Origin(sender: request.sender, bodyBytes: content.count, start: start)
+        try store(taken, of: dialect, origin, responder)
+    }
+
+    /// What is counted when the logs are stored.
+    private struct Origin {
+        let sender: DeviceSender?
+        let bodyBytes: Int
+        let start: Moment
     }
 
     private func store(
         _ taken: TakenLogs,
         of dialect: some LogDialect,
-        bodyBytes: Int,
-        since start: Moment,
+        _ origin: Origin,
         _ responder: Responder
     ) throws(Refusal) {
-        let figures = IngestCounters.Figures(of: taken.parts, bodyBytes: bodyBytes)
+        let (start, keyCounter) = (origin.start, origin.sender?.counter)
+        let figures = IngestCounters.Figures(of: taken.parts, bodyBytes: origin.bodyBytes)
         let (answers, counters, receipt) = (answers, shared.counters, shared.mint.next())
         let accepted = taken.accepted
         let answer = { @Sendable (receipt: [UInt8], logs: Int) in
@@ -61,6 +75,7 @@ extension DeviceHandler {
         }
         guard figures.logs > 0 else {
             counters.countAccepted(dialect.label, figures, since: start)
+            keyCounter?.countAccepted(figures)
             return answer(receipt, 0)
         }
         let identity = taken.identity.map {
@@ -78,6 +93,7 @@ extension DeviceHandler {
             case .stored:
                 if let (tail, batches) = shown { for batch in batches { tail.show(batch) } }
                 counters.countAccepted(dialect.label, figures, since: start)
+                keyCounter?.countAccepted(figures)
                 answer(receipt, figures.logs)
             case .repeated(let receipt, let count):
                 counters.countRepeated(dialect.label, since: start)

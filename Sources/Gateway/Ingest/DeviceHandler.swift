@@ -9,6 +9,7 @@ package final class DeviceHandler: RequestHandler {
     package struct Shared: Sendable {
         package let queue: any BatchQueue
         package let routes: Routes
+        let door: DeviceDoor
         package let limits: LimitSettings
         package let mint: ReceiptMint
         package let counters: IngestCounters
@@ -21,12 +22,14 @@ package final class DeviceHandler: RequestHandler {
         package init(
             queue: any BatchQueue,
             routes: RoutingTable,
+            keys: [DeviceKey] = [],
             limits: LimitSettings = LimitSettings(),
             recognizesRepeats: Bool = true,
             counters: IngestCounters = IngestCounters()
         ) {
             self.queue = queue
             self.routes = Routes(routes)
+            door = DeviceDoor(keys)
             self.limits = limits
             self.mint = ReceiptMint()
             self.counters = counters
@@ -38,6 +41,7 @@ package final class DeviceHandler: RequestHandler {
     let answers: DeviceAnswers
     let reader: BodyReader
     var routes: Routes.Snapshot
+    var door: DeviceDoor.Snapshot
     /// The last request that was let in, until it is handled.
     var admitted: AdmittedRequest?
     private var stamp: Stamp
@@ -47,6 +51,7 @@ package final class DeviceHandler: RequestHandler {
         answers = DeviceAnswers(counters: shared.counters)
         reader = BodyReader(shared.limits)
         routes = Routes.Snapshot(of: shared.routes)
+        door = DeviceDoor.Snapshot(of: shared.door)
         stamp = Stamp(mint: shared.mint)
     }
 
@@ -68,11 +73,12 @@ package final class DeviceHandler: RequestHandler {
     private func admit(_ head: RequestHead, _ dialect: some LogDialect) throws(Refusal) -> Admission
     {
         guard !shared.intake.isOff else { throw .draining }
-        let target = try target(of: dialect, head)
+        let request = try look(at: head, dialect)
+        let target = request.target
         let outlet = Outlet(destination: target.destination, logstore: target.logstore)
         let admission = shared.queue.admission(for: outlet)
         guard admission == .open else { throw Refusal(admission) }
-        admitted = AdmittedRequest(head, target)
+        admitted = request
         return .accept(bodyBytesMax: shared.limits.bodyBytes)
     }
 

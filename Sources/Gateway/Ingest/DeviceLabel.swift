@@ -11,6 +11,9 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
 
     package var name: String { "\(self)" }
 
+    /// Whether its clients are SLS's own, and read an answer as theirs.
+    var isSLS: Bool { self == .track || self == .putlogs }
+
     /// Of answers, by `Response.label`.
     static let names = allCases.map(\.name)
     /// Those of clients that bring logs.

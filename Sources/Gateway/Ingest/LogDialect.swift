@@ -49,6 +49,8 @@ struct LogRequest {
     /// Whether marks in the content may tell a request that came before: not where the client named it, and not
     /// where nobody remembers.
     let recognizesContent: Bool
+    /// Whether what the query calls `key` is a device's, and no log's.
+    let hidesKey: Bool
 }
 
 /// That everything a request brought is on disk, now or since it came the first time.

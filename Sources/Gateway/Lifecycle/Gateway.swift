@@ -67,6 +67,7 @@ package final class Gateway: Sendable {
         var devices = DeviceHandler.Shared(
             queue: store,
             routes: RoutingTable(configuration),
+            keys: configuration.devices.keys,
             limits: configuration.limits,
             recognizesRepeats: configuration.queueConfiguration.repeatsMax > 0
         )
@@ -81,6 +82,7 @@ package final class Gateway: Sendable {
                 forwarder: forwarder,
                 counters: shared.counters,
                 intake: shared.intake,
+                door: shared.door,
                 keeper: keeper,
                 webhook: webhook
             )

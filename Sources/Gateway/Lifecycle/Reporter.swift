@@ -15,6 +15,7 @@ final class Reporter: Sendable {
         let forwarder: Forwarder
         let counters: IngestCounters
         let intake: IntakeSwitch
+        let door: DeviceDoor
         let keeper: CredentialKeeper
         let webhook: Webhook
     }
@@ -95,6 +96,7 @@ final class Reporter: Sendable {
             accepted: parts.counters.accepted,
             clocks: parts.counters.clocks,
             refused: parts.counters.refused,
+            keys: parts.door.counts,
             answers: [
                 ("devices", parts.counters.answers.all), ("admin", operators.answers.all),
             ],

@@ -12,6 +12,7 @@ extension GatewayReport {
         page.certificates(listeners, now: now)
         page.requests(answers)
         page.ingest(accepted, refused)
+        page.deviceKeys(keys)
         page.clocks(clocks)
         page.queue(queue, now: now)
         page.ledgers(

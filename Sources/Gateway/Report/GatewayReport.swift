@@ -44,6 +44,8 @@ package struct GatewayReport: Sendable {
     package let accepted: [(route: String, counts: IngestCounters.Accepted)]
     package let clocks: IngestCounters.Clocks
     package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]
+    /// By the name of a device's key.
+    package let keys: [(name: String, counts: KeyCounter.Counts)]
     /// By listener.
     package let answers: [(listener: String, counts: [AnswerCounters.Count])]
     /// Of operators.

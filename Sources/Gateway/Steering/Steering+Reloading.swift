@@ -37,6 +37,9 @@ extension Steering {
         useCredentials(running.credentials)
         forwarder.credentialsChanged()
         devices.routes.replace(RoutingTable(running))
+        if running.devices.keys != before.devices.keys {
+            devices.door.replace(running.devices.keys)
+        }
         journal.level = running.log.level
         let main = running.admin.token ?? adminSecret
         let keys = AdminKeys(main: main, named: running.admin.tokens)

@@ -28,10 +28,12 @@ package final class QueryLogDecoder {
         writer = LogWriter(limits: limits)
     }
 
-    /// The log has at least one field, of the query or of `fields`; those win over the query's of the same name.
+    /// The log has at least one field, of the query or of `fields`; those win over the query's of the same name. What is
+    /// called `secret` is not for the log.
     package func decode(
         _ query: UnsafeRawBufferPointer,
         adding fields: [Field] = [],
+        leavingOut secret: StaticString? = nil,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules()
     ) throws(LogDecodingError) -> TrackedLogs {
@@ -42,6 +44,7 @@ package final class QueryLogDecoder {
         writer.startLog()
         var pairs = FormPairs(query)
         while let start = pairs.next(name: &name, value: &value) {
+            if let secret, secret.withUTF8Buffer({ name.elementsEqual($0) }) { continue }
             switch Self.meanings.first(where: { $0.name == name })?.meaning ?? .field {
             case .version: continue
             case .topic:

@@ -24,6 +24,7 @@ import Testing
         "queue.fresh_first": "10%", "queue.dead_letter_age": "1d", "queue.max_streams": "5",
         "queue.durability": "normal",
         "queue.min_free_bytes": "1MiB",
+        "devices.keys": "[{name: phone, key: 0123456789abcdef}]",
         "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
         "webhook.url": "\"https://hooks.example.com/\"", "webhook.authorization": "Basic",
         "webhook.plain_http": "true", "webhook.timeout": "1s", "webhook.interval": "1h",

@@ -25,6 +25,7 @@ final class DeviceEnd: Sendable {
         let shared = DeviceHandler.Shared(
             queue: queue,
             routes: RoutingTable(configuration),
+            keys: configuration.devices.keys,
             limits: settings,
             recognizesRepeats: recognizesRepeats
         )

@@ -28,6 +28,7 @@ struct TrackedQuery {
                 try decoder.decode(
                     UnsafeRawBufferPointer(rebasing: bytes[head.query ?? 0..<0]),
                     adding: fields,
+                    leavingOut: request.hidesKey ? RequestHead.keyParameter : nil,
                     request.timing,
                     request.target.intake.rules
                 )

@@ -1,0 +1,47 @@
+/// What came with one key. Counted on every loop and the queue's thread, so without a lock.
+package final class KeyCounter: Sendable {
+    enum Reason: String, CaseIterable {
+        case destination
+    }
+
+    package struct Counts: Sendable, Equatable {
+        package var requests = 0
+        package var logs = 0
+        /// After inflating.
+        package var bodyBytes = 0
+        package var refused: [String: Int] = [:]
+    }
+
+    private enum Place: Int, CaseIterable {
+        case requests, logs, bodyBytes
+    }
+
+    private let taken = CounterList(count: Place.allCases.count)
+    private let refusals = CounterList(count: Reason.allCases.count)
+
+    func countAccepted(_ figures: IngestCounters.Figures) {
+        taken.add(1, at: Place.requests.rawValue)
+        taken.add(figures.logs, at: Place.logs.rawValue)
+        taken.add(figures.bodyBytes, at: Place.bodyBytes.rawValue)
+    }
+
+    func countRefused(_ reason: Reason) {
+        refusals.add(1, at: reason.place)
+    }
+
+    var counts: Counts {
+        Counts(
+            requests: taken[Place.requests.rawValue],
+            logs: taken[Place.logs.rawValue],
+            bodyBytes: taken[Place.bodyBytes.rawValue],
+            refused: Dictionary(
+                Reason.allCases.map { ($0.rawValue, refusals[$0.place]) },
+                uniquingKeysWith: { first, _ in first }
+            )
+        )
+    }
+}
+
+extension KeyCounter.Reason {
+    fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}

@@ -1,0 +1,29 @@
+extension MetricsPage {
+    /// What came with each key, by the name that the operator gave it.
+    mutating func deviceKeys(_ keys: [(name: String, counts: KeyCounter.Counts)]) {
+        family("sluice_device_key_requests_total", .counter, "Requests stored, by their key.") {
+            for (name, counts) in keys { $0.add(counts.requests, ["key": name]) }
+        }
+        family("sluice_device_key_logs_total", .counter, "Logs stored, by their key.") {
+            for (name, counts) in keys { $0.add(counts.logs, ["key": name]) }
+        }
+        family(
+            "sluice_device_key_body_bytes_total",
+            .counter,
+            "Bodies of stored logs, inflated, by their key."
+        ) {
+            for (name, counts) in keys { $0.add(counts.bodyBytes, ["key": name]) }
+        }
+        family(
+            "sluice_device_key_refused_total",
+            .counter,
+            "Requests that a key's own rules refused, by the rule."
+        ) {
+            for (name, counts) in keys {
+                for (reason, count) in counts.refused.sorted(by: { $0.key < $1.key }) {
+                    $0.add(count, ["key": name, "reason": reason])
+                }
+            }
+        }
+    }
+}
