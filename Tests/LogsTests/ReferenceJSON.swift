@@ -178,8 +178,11 @@ struct ReferenceJSON {
             switch byte {
             case UInt8(ascii: "\""):
                 units += flushed()
-                guard let text = String(validating: units, as: UTF16.self) else { throw Refused() }
-                return (text, String(decoding: body[start..<place], as: UTF8.self))
+                // Half of a surrogate pair becomes U+FFFD.
+                return (
+                    String(decoding: units, as: UTF16.self),
+                    String(decoding: body[start..<place], as: UTF8.self)
+                )
             case ..<0x20: throw Refused()
             case UInt8(ascii: "\\"):
                 units += flushed()

@@ -8,7 +8,7 @@ struct JSONFault: Error, Equatable {
         case empty, tooLarge, noMemory
         case unfinished, unclosedString, badUTF8, controlCharacter, unexpectedCharacter
         case keyExpected, colonExpected, valueExpected, objectEndExpected, arrayEndExpected
-        case badNumber, badLiteral, badEscape, loneSurrogate
+        case badNumber, badLiteral, badEscape
         case tooDeep(Int)
         case logExpected, tooManyLogs(Int)
         case tagNameEmpty, tagNameTooLong(Int)
@@ -45,7 +45,6 @@ extension JSONFault.Reason {
         case .badNumber: "this is not a JSON number"
         case .badLiteral: "only true, false and null can stand here without quotes"
         case .badEscape: "this is not a JSON escape"
-        case .loneSurrogate: "half of a surrogate pair is escaped here without the other half"
         case .tooDeep(let limit): "objects and arrays are nested deeper than \(limit)"
         case .logExpected: "a log must be an object with its fields"
         case .tooManyLogs(let limit): "the body has more than \(limit) logs; send smaller batches"

@@ -78,25 +78,19 @@ extension JSONLogWalk {
         source += 2
     }
 
-    /// One `\uXXXX`, or two that are a surrogate pair.
+    /// One `\uXXXX`, or two that are a surrogate pair. Half of a pair, which a program writes that cut a text within an
+    /// emoji, is U+FFFD as it is in browsers: its sender hardly ever reads why logs were refused.
     private func unicodeEscape(_ source: inout Int, _ end: Int) throws(JSONFault) -> UInt32 {
         guard let unit = hexUnit(source + 2, end) else { throw JSONFault(.badEscape, at: source) }
-        switch unit {
-        case 0xDC00...0xDFFF: throw JSONFault(.loneSurrogate, at: source)
-        case 0xD800...0xDBFF:
-            guard source + 7 < end, text[source + 6] == UInt8(ascii: "\\"),
-                text[source + 7] == UInt8(ascii: "u")
-            else { throw JSONFault(.loneSurrogate, at: source) }
-            guard let low = hexUnit(source + 8, end) else {
-                throw JSONFault(.badEscape, at: source + 6)
-            }
-            guard 0xDC00...0xDFFF ~= low else { throw JSONFault(.loneSurrogate, at: source) }
-            source += 12
-            return 0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00)
-        default:
-            source += 6
-            return unit
-        }
+        source += 6
+        guard 0xD800...0xDFFF ~= unit else { return unit }
+        guard unit < 0xDC00, source + 1 < end, text[source] == UInt8(ascii: "\\"),
+            text[source + 1] == UInt8(ascii: "u")
+        else { return 0xFFFD }
+        guard let low = hexUnit(source + 2, end) else { throw JSONFault(.badEscape, at: source) }
+        guard 0xDC00...0xDFFF ~= low else { return 0xFFFD }
+        source += 6
+        return 0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00)
     }
 
     private func hexUnit(_ start: Int, _ end: Int) -> UInt32? {
