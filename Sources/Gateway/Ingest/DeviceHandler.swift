@@ -102,10 +102,13 @@ package final class DeviceHandler: RequestHandler {
     }
 
     package func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
-        answers.refused(
-            Refusal(problem),
-            head.map { DeviceRoute($0) } ?? .unknown(isSLSPath: false)
-        )
+        let route = head.map { DeviceRoute($0) } ?? .unknown(isSLSPath: false)
+        var refusal = Refusal(problem)
+        // On a bad line logs come slowly: SDKs drop what is answered with 408, and keep what is 503.
+        if case .logs = route, problem.status == 408 {
+            refusal = Refusal(503, "ServerBusy", "\(problem.reason); send the logs again")
+        }
+        return answers.refused(refusal, route)
     }
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {

@@ -89,6 +89,21 @@ import Testing
         #expect(end.shared.intake.arriving == 0)
     }
 
+    @Test("Logs on a bad line are 503, so that their sender keeps them")
+    func slowBody() throws {
+        let end = try DeviceEnd(
+            DeviceEnd.twoDestinations + "\nlimits: {body_timeout: 1s}\n"
+        )
+        for path in ["/logs/x", "/logstores/app-log/track", "/v1/logs"] {
+            let connection = try end.client.opened(
+                saying: "POST \(path) HTTP/1.1\r\nhost: h\r\ncontent-length: 7\r\n"
+                    + "content-type: application/json\r\n\r\n{"
+            )
+            let answer = String(decoding: connection.heard(), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 503 "), "\(answer)")
+        }
+    }
+
     @Test("A bad request leaves the connection as it was")
     func connectionSurvives() throws {
         let end = try DeviceEnd()
