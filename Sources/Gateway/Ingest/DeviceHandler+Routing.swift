@@ -39,10 +39,10 @@ extension DeviceHandler {
         at head: RequestHead,
         _ dialect: some LogDialect
     ) throws(Refusal) -> AdmittedRequest {
-        door.refresh()
-        let sender = try door.keys.sender(of: head)
+        keys.refresh()
+        let sender = try keys.value.sender(of: head)
         routes.refresh()
-        let target = try routes.table.target(
+        let target = try routes.value.target(
             host: head.field("host"),
             project: head.field("x-log-project"),
             try dialect.address(head)

@@ -28,11 +28,11 @@ extension DeviceHandler {
                 head: head,
                 content: content,
                 target: target,
-                table: routes.table,
+                table: routes.value,
                 timing: timing(head),
                 limits: shared.limits,
                 recognizesContent: shared.recognizesRepeats && key == nil,
-                hidesKey: request.sender != nil || !door.keys.isOpen
+                hidesKey: request.sender != nil || !keys.value.isOpen
             ),
             reader
         )

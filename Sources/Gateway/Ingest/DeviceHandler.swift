@@ -8,7 +8,7 @@ package final class DeviceHandler: RequestHandler {
     /// What the handlers of all loops share.
     package struct Shared: Sendable {
         package let queue: any BatchQueue
-        package let routes: Routes
+        package let routes: Replaceable<RoutingTable>
         let door: DeviceDoor
         package let limits: LimitSettings
         package let mint: ReceiptMint
@@ -28,7 +28,7 @@ package final class DeviceHandler: RequestHandler {
             counters: IngestCounters = IngestCounters()
         ) {
             self.queue = queue
-            self.routes = Routes(routes)
+            self.routes = Replaceable(routes)
             door = DeviceDoor(keys)
             self.limits = limits
             self.mint = ReceiptMint()
@@ -40,8 +40,8 @@ package final class DeviceHandler: RequestHandler {
     let shared: Shared
     let answers: DeviceAnswers
     let reader: BodyReader
-    var routes: Routes.Snapshot
-    var door: DeviceDoor.Snapshot
+    var routes: Replaceable<RoutingTable>.Snapshot
+    var keys: Replaceable<DeviceKeys>.Snapshot
     /// The last request that was let in, until it is handled.
     var admitted: AdmittedRequest?
     private var stamp: Stamp
@@ -50,8 +50,8 @@ package final class DeviceHandler: RequestHandler {
         self.shared = shared
         answers = DeviceAnswers(counters: shared.counters)
         reader = BodyReader(shared.limits)
-        routes = Routes.Snapshot(of: shared.routes)
-        door = DeviceDoor.Snapshot(of: shared.door)
+        routes = Replaceable.Snapshot(of: shared.routes)
+        keys = Replaceable.Snapshot(of: shared.door.keys)
         stamp = Stamp(mint: shared.mint)
     }
 

@@ -1,0 +1,42 @@
+import Synchronization
+import System
+
+/// What each request looks at and a reload replaces: the routing table, the keys of devices.
+package final class Replaceable<Value: Sendable>: Sendable {
+    private let current: Locked<Value>
+    /// Counted up after the value has changed, so that who sees the new number finds the new value.
+    private let generation = Atomic<Int>(0)
+
+    package init(_ value: Value) {
+        current = Locked(value)
+    }
+
+    var value: Value { current.withLock { $0 } }
+
+    func replace(_ new: Value) {
+        replace { _ in new }
+    }
+
+    func replace(_ new: (Value) -> Value) {
+        current.withLock { $0 = new($0) }
+        generation.add(1, ordering: .releasing)
+    }
+
+    /// A loop's own copy of the value. While that stays the same, a look at one number is all it costs.
+    struct Snapshot {
+        private let source: Replaceable
+        private let generation: Int
+        let value: Value
+
+        init(of source: Replaceable) {
+            self.source = source
+            generation = source.generation.load(ordering: .acquiring)
+            value = source.value
+        }
+
+        mutating func refresh() {
+            guard source.generation.load(ordering: .acquiring) != generation else { return }
+            self = Snapshot(of: source)
+        }
+    }
+}
