@@ -70,7 +70,7 @@ import Testing
 
     @Test("A body has no more logs than allowed")
     func count() throws {
-        var limits = JSONLimits()
+        var limits = LogLimits()
         limits.logs = 3
         let decoder = JSONLogDecoder(limits: limits)
         #expect(try decoder.plain("{}[{},{}]").count == 3)

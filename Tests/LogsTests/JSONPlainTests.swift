@@ -138,7 +138,7 @@ import Testing
         let many = String(repeating: line, count: (10 << 20) / line.utf8.count)
         #expect(try decoder.plain(Array(many.utf8)).count == (10 << 20) / line.utf8.count)
 
-        var limits = JSONLimits()
+        var limits = LogLimits()
         limits.valueBytes = 10 << 20
         let patient = JSONLogDecoder(limits: limits)
         let text = String(repeating: "x\\n", count: 3 << 20)

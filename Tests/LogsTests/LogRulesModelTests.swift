@@ -48,7 +48,7 @@ import Testing
     @Test("Each log is where the rules say, as they say", arguments: 0..<4)
     func model(seed: Int) throws {
         var writer = JSONFuzzTests.Writer(random: SeededRandom(UInt64(500 + seed)))
-        var limits = JSONLimits()
+        var limits = LogLimits()
         limits.keyBytes = Self.nameBytes
         limits.valueBytes = Self.valueBytes
         let decoder = JSONLogDecoder(limits: limits)

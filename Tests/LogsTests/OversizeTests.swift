@@ -62,7 +62,7 @@ func prefix(of text: String, bytesMax: Int) -> String {
 
     @Test("All cut fields are named; one that came again is not")
     func names() throws {
-        var limits = JSONLimits()
+        var limits = LogLimits()
         limits.valueBytes = 4
         let decoder = JSONLogDecoder(limits: limits)
         let body = #"{"a":"12345","b":"12345","c":"1","a":"2","d":[1,2],"__truncated__":"mine"}"#

@@ -91,5 +91,5 @@ package struct LimitSettings: Sendable, Equatable {
     package var inflatedBytes = 10 << 20
     /// Bytes of content for each byte on the wire.
     package var inflateRatio = InflateLimit().ratio
-    package var json = JSONLimits()
+    package var json = LogLimits()
 }

@@ -19,6 +19,3 @@ package struct LogLimits: Sendable, Equatable {
 
     package init() {}
 }
-
-/// The name from when JSON was the only format.
-package typealias JSONLimits = LogLimits
