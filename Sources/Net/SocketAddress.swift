@@ -86,19 +86,23 @@ package struct SocketAddress: Sendable {
         )
     }
 
-    /// Who this is for limits: a v4 address, or the /64 of a v6 address, since that is the smallest
-    /// network a v6 customer gets and its owner can use every address in it.
-    package var neighbourhood: Neighbourhood {
+    /// The address without its port.
+    package var ip: IPAddress {
         withUnsafeBytes(of: storage) { bytes in
             if family == AF_INET {
-                Neighbourhood(v4: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-            } else if isMappedV4 {
-                Neighbourhood(v4: bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self))
+                IPAddress(
+                    v4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+                )
             } else {
-                Neighbourhood(v6: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+                IPAddress(
+                    v6: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+                    UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
+                )
             }
         }
     }
+
+    package var neighbourhood: Neighbourhood { ip.neighbourhood }
 
     private var isMappedV4: Bool {
         withUnsafeBytes(of: storage) { bytes in
@@ -107,21 +111,5 @@ package struct SocketAddress: Sendable {
                 && bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
                     == UInt32(0x0000_ffff).bigEndian
         }
-    }
-}
-
-/// The part of an address that limits count by.
-package struct Neighbourhood: Hashable, Sendable {
-    private let isV6: Bool
-    private let network: UInt64
-
-    fileprivate init(v4 address: UInt32) {
-        isV6 = false
-        network = UInt64(address)
-    }
-
-    fileprivate init(v6 prefix: UInt64) {
-        isV6 = true
-        network = prefix
     }
 }
