@@ -28,7 +28,7 @@ extension DeviceKey {
     ) -> DeviceKey? {
         let name = section.value("name", .keyName)
         let secret = section.value("key", .secret(bytesMin: secretBytes.lowerBound))
-        let destinations = section.list("destinations", .text(upTo: 64), counts: 1...64)
+        let rules = SenderRules.read(&section, destinations: known)
         for missing in ["name", "key"] where !section.has(missing) {
             section.problem(missing, "is missing")
         }
@@ -44,16 +44,8 @@ extension DeviceKey {
         if let secret, let other = others.first(where: { $0.secret == secret }) {
             section.problem("key", "is that of \(other.name) too; give each a key of its own")
         }
-        for destination in destinations ?? [] where !known.contains(destination) {
-            let meant = nearMiss(destination, among: known.sorted())
-            section.problem(
-                "destinations",
-                "there is no destination \(quoted(destination))"
-                    + (meant.map { "; did you mean \($0)?" } ?? "")
-            )
-        }
         guard let name, let secret else { return nil }
-        return DeviceKey(name: name, secret: secret, destinations: destinations.map { Set($0) })
+        return DeviceKey(name: name, secret: secret, rules)
     }
 }
 

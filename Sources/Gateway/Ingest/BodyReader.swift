@@ -36,6 +36,8 @@ struct BodyReader {
         }
     }
 
+    func isCoded(_ head: RequestHead) throws(Refusal) -> Bool { try coding(head) != nil }
+
     /// To be called when the content has been read: an idle handler does not keep a large body's memory.
     func forget() {
         inflater.shrink()

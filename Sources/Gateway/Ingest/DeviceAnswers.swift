@@ -19,6 +19,11 @@ struct DeviceAnswers: Sendable {
         if refusal.status == 401, !route.label.isSLS {
             response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
         }
+        // RFC 9110 section 10.2.3, in place of what its dialect says to all.
+        if let seconds = refusal.retryAfter, !route.label.isSLS {
+            response.fields.removeAll { $0.name == "retry-after" }
+            response.fields.append(("retry-after", "\(seconds)"))
+        }
         if refusal.code == "InvalidCompressType" {
             response.fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
         }

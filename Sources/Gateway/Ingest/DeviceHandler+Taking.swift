@@ -22,7 +22,7 @@ extension DeviceHandler {
         let key = isNamed ? try head.idempotencyKey : nil
         defer { reader.forget() }
         try dialect.check(head, body)
-        let content = try reader.content(of: body, head)
+        let content = try content(of: body, head, request, dialect.label)
         var taken = try dialect.read(
             LogRequest(
                 head: head,

@@ -14,6 +14,8 @@ package final class DeviceHandler: RequestHandler {
         package let mint: ReceiptMint
         package let counters: IngestCounters
         package let intake = IntakeSwitch()
+        /// What budgets go by.
+        var clock: @Sendable () -> Moment = { .now }
         /// Nil where nobody can look.
         var tail: Tail?
         /// Whether the queue is told what a request would be recognised by if it came again.
@@ -29,7 +31,7 @@ package final class DeviceHandler: RequestHandler {
         ) {
             self.queue = queue
             self.routes = Replaceable(routes)
-            door = DeviceDoor(keys)
+            door = DeviceDoor(keys, bodyBytesMax: limits.bodyBytes)
             self.limits = limits
             self.mint = ReceiptMint()
             self.counters = counters
@@ -78,6 +80,8 @@ package final class DeviceHandler: RequestHandler {
         let outlet = Outlet(destination: target.destination, logstore: target.logstore)
         let admission = shared.queue.admission(for: outlet)
         guard admission == .open else { throw Refusal(admission) }
+        // Last of all: what is refused for another reason costs nothing.
+        try spend(request, head, dialect.label)
         admitted = request
         return .accept(bodyBytesMax: shared.limits.bodyBytes)
     }

@@ -10,12 +10,21 @@ package struct Refusal: Error, Equatable, Sendable {
     package let reason: String
     /// The byte of the (inflated) body where reading stopped.
     package var position: Int?
+    /// In how many seconds it may be sent again, where that is known.
+    package var retryAfter: Int?
 
-    package init(_ status: Int, _ code: String, _ reason: String, position: Int? = nil) {
+    package init(
+        _ status: Int,
+        _ code: String,
+        _ reason: String,
+        position: Int? = nil,
+        retryAfter: Int? = nil
+    ) {
         self.status = status
         self.code = code
         self.reason = reason
         self.position = position
+        self.retryAfter = retryAfter
     }
 }
 

@@ -27,7 +27,7 @@ import Testing
     @Test("Keys are read, also from the environment")
     func good() throws {
         let read = try configuration(
-            #"[{name: phone, key: "${PHONE_KEY}"}, {name: web, key: web-0123456789abcdef, destinations: [app]}]"#
+            #"[{name: phone, key: "${PHONE_KEY}"}, {name: web, key: web-0123456789abcdef, destinations: [app], rate: 200/s, bytes: 120MiB/m}]"#
         )
         #expect(
             read.devices.keys == [
@@ -35,7 +35,11 @@ import Testing
                 DeviceKey(
                     name: "web",
                     secret: Secret("web-0123456789abcdef"),
-                    destinations: ["app"]
+                    SenderRules(
+                        destinations: ["app"],
+                        rate: Allowance(200),
+                        bytes: Allowance(120 << 20, per: .minute)
+                    )
                 ),
             ]
         )
@@ -55,6 +59,8 @@ import Testing
                     - { name: web, rat: 5 }
                     - { name: long, key: \(String(repeating: "l", count: 257)) }
                     - 5
+                    - { name: odd, key: odd-0123456789abc, rate: 200, bytes: 2MiB/d }
+                    - { name: none, key: none-0123456789abc, rate: 0/s, bytes: -1/s }
                 """
             )
         }
@@ -69,6 +75,10 @@ import Testing
             "devices.keys[3].rat: unknown key",
             "devices.keys[4].key: is longer than 256 characters",
             "devices.keys[5]: wants a group of settings",
+            "devices.keys[6].rate: \"200\" is not a rate; write one such as 200/s",
+            "devices.keys[6].bytes: \"2MiB/d\" is not a rate; write one such as 2MiB/s",
+            "devices.keys[7].rate: 0/s allows nothing",
+            "devices.keys[7].bytes: \"-1/s\" is not a rate",
         ] {
             #expect(text.contains(part), "\(part) in \(text)")
         }

@@ -14,6 +14,7 @@ final class DeviceEnd: Sendable {
     init(
         _ configuration: String = DeviceEnd.twoDestinations,
         recognizesRepeats: Bool = true,
+        clock: HandClock? = nil,
         limits: (inout LimitSettings) -> Void = { _ in }
     ) throws {
         let configuration = try read(
@@ -22,14 +23,16 @@ final class DeviceEnd: Sendable {
         )
         var settings = LimitSettings()
         limits(&settings)
-        let shared = DeviceHandler.Shared(
+        var shared = DeviceHandler.Shared(
             queue: queue,
             routes: RoutingTable(configuration),
             keys: configuration.devices.keys,
             limits: settings,
             recognizesRepeats: recognizesRepeats
         )
-        self.shared = shared
+        if let clock { shared.clock = { clock.now } }
+        let given = shared
+        self.shared = given
         server = try HTTPServer(
             .init(
                 listen: ListenAddress(host: "127.0.0.1", port: 0),
@@ -37,7 +40,7 @@ final class DeviceEnd: Sendable {
                 limits: settings.http,
                 journal: .silent
             )
-        ) { _ in DeviceHandler(shared) }
+        ) { _ in DeviceHandler(given) }
     }
 
     deinit { server.stop(within: .zero) }

@@ -8,12 +8,11 @@ package struct DeviceKey: Sendable, Equatable {
     /// What metrics and messages call it.
     package var name: String
     package var secret: Secret
-    /// Where it may send; nil is everywhere.
-    package var destinations: Set<String>?
+    package var rules: SenderRules
 
-    package init(name: String, secret: Secret, destinations: Set<String>? = nil) {
+    package init(name: String, secret: Secret, _ rules: SenderRules = SenderRules()) {
         self.name = name
         self.secret = secret
-        self.destinations = destinations
+        self.rules = rules
     }
 }

@@ -11,13 +11,20 @@ struct DeviceKeys: Sendable {
     private let places: [[UInt8]: Int]
     private let salt: [UInt8]
 
-    /// Keys go on counting where those of the same name `before` were.
-    init(_ keys: [DeviceKey], after before: DeviceKeys? = nil) {
+    /// Keys go on counting, and their budgets go on, where those of the same name `before` were.
+    init(_ keys: [DeviceKey], after before: DeviceKeys? = nil, bodyBytesMax: Int) {
         let known = Dictionary(
             (before?.senders ?? []).map { ($0.name, $0.counter) },
             uniquingKeysWith: { first, _ in first }
         )
-        senders = keys.map { DeviceSender($0, known[$0.name] ?? KeyCounter()) }
+        senders = keys.map { key in
+            DeviceSender(
+                key.name,
+                key.rules,
+                known[key.name] ?? KeyCounter(),
+                bodyBytesMax: bodyBytesMax
+            )
+        }
         let salt = randomBytes(32)
         self.salt = salt
         var places: [[UInt8]: Int] = [:]

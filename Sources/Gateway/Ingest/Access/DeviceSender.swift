@@ -2,12 +2,14 @@
 struct DeviceSender: Sendable {
     let name: String
     let counter: KeyCounter
+    let budget: SenderBudget
     private let destinations: Set<String>?
 
-    init(_ key: DeviceKey, _ counter: KeyCounter) {
-        name = key.name
-        destinations = key.destinations
+    init(_ name: String, _ rules: SenderRules, _ counter: KeyCounter, bodyBytesMax: Int) {
+        self.name = name
         self.counter = counter
+        budget = SenderBudget(rules, counter, bodyBytesMax: bodyBytesMax)
+        destinations = rules.destinations
     }
 
     /// Refuses a destination that the key is not for. SLS's SDKs take every 403 for one of quota, and its own word for

@@ -1,7 +1,7 @@
-/// What came with one key. Counted on every loop and the queue's thread, so without a lock.
+/// What came with one key, and what it has used of its budgets. Counted on every loop and the queue's thread, so without a lock.
 package final class KeyCounter: Sendable {
     enum Reason: String, CaseIterable {
-        case destination
+        case destination, rate, bytes
     }
 
     package struct Counts: Sendable, Equatable {
@@ -16,6 +16,8 @@ package final class KeyCounter: Sendable {
         case requests, logs, bodyBytes
     }
 
+    let rateMeter = Meter()
+    let byteMeter = Meter()
     private let taken = CounterList(count: Place.allCases.count)
     private let refusals = CounterList(count: Reason.allCases.count)
 

@@ -1,0 +1,19 @@
+/// What a sender may, however it showed who it is.
+package struct SenderRules: Sendable, Equatable {
+    /// Where it may send; nil is everywhere.
+    package var destinations: Set<String>?
+    /// Requests that bring logs.
+    package var rate: Allowance?
+    /// Bodies, inflated.
+    package var bytes: Allowance?
+
+    package init(
+        destinations: Set<String>? = nil,
+        rate: Allowance? = nil,
+        bytes: Allowance? = nil
+    ) {
+        self.destinations = destinations
+        self.rate = rate
+        self.bytes = bytes
+    }
+}

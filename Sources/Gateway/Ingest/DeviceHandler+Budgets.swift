@@ -1,0 +1,33 @@
+import HTTP
+import Logs
+
+extension DeviceHandler {
+    /// Takes what the head tells from the budgets of who sends it.
+    func spend(
+        _ request: AdmittedRequest,
+        _ head: RequestHead,
+        _ label: DeviceLabel
+    ) throws(Refusal) {
+        guard let budget = request.sender?.budget, !budget.isUnlimited else { return }
+        try budget.enter(head, label, at: shared.clock())
+    }
+
+    /// The content of a body, and what that takes from the budgets beyond what the head told.
+    func content(
+        of body: UnsafeRawBufferPointer,
+        _ head: RequestHead,
+        _ request: AdmittedRequest,
+        _ label: DeviceLabel
+    ) throws(Refusal) -> UnsafeRawBufferPointer {
+        guard let budget = request.sender?.budget, !budget.isUnlimited else {
+            return try reader.content(of: body, head)
+        }
+        let now = shared.clock()
+        if try reader.isCoded(head) || head.declaredBodyBytes == nil {
+            try budget.checkDebt(label, at: now)
+        }
+        let content = try reader.content(of: body, head)
+        budget.settle(content.count, head, at: now)
+        return content
+    }
+}
