@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` need nothing done before them.
-.PHONY: run build test check-admin-api check-clients check-edge bench bench-outage lint format clean setup
+.PHONY: run build test check-admin-api check-clients check-edge check-tls bench bench-outage lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -31,6 +31,12 @@ check-edge: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-edge
+
+# What testssl.sh says of the TLS that devices meet.
+check-tls: setup
+	@Scripts/setup-tests
+	@swift build --product sluice
+	@Scripts/check-tls
 
 bench: setup
 	@$(RELEASE) --product sluice

@@ -1,6 +1,7 @@
 # What the benchmarks share: a scratch directory, a sink, a gateway, and how its figures are read.
 connections=${BENCH_CONNECTIONS:-32}
 exactly_once=${BENCH_EXACTLY_ONCE:-false}
+tls=${BENCH_TLS:-false}
 bench=.build/release/sluice-bench
 sluice=.build/release/sluice
 results=bench-results/$(date -u +%Y%m%dT%H%M%SZ)
@@ -57,6 +58,12 @@ destinations:
 credentials:
   default: { from: static, access_key_id: bench-id, access_key_secret: bench-secret }
 EOF
+    if [ "$tls" = true ]; then
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=bench \
+            -keyout "$scratch/key.pem" -out "$scratch/certificate.pem" 2>"$scratch/openssl.log"
+        echo "tls: { listen: \"127.0.0.1:0\", certificate: $scratch/certificate.pem, key: $scratch/key.pem }" \
+            >>"$scratch/sluice.yaml"
+    fi
     serve
 }
 
@@ -69,12 +76,19 @@ serve() {
     children+=("$gateway")
     for _ in $(seq 1000); do
         read -r port admin_port < <(sed -n 's/.*"sluice is ready".*"devices":"[^"]*:\([0-9]*\)","admin":"[^"]*:\([0-9]*\)".*/\1 \2/p' "$scratch/gateway.log") || true
-        [ -n "${admin_port:-}" ] && return
+        [ -n "${admin_port:-}" ] && break
         sleep 0.01
     done
-    echo "bench: the gateway did not start:" >&2
-    cat "$scratch/gateway.log" >&2
-    exit 1
+    if [ -z "${admin_port:-}" ]; then
+        echo "bench: the gateway did not start:" >&2
+        cat "$scratch/gateway.log" >&2
+        exit 1
+    fi
+    # Where posts go.
+    url=http://127.0.0.1:$port
+    if [ "$tls" = true ]; then
+        url=https://$(sed -n 's/.*"devices find TLS, too".*"devices-tls":"\([^"]*\)".*/\1/p' "$scratch/gateway.log")
+    fi
 }
 
 drained() {
