@@ -42,12 +42,20 @@ package enum Digest {
         key.withUnsafeBytes { authenticate(message, key: $0, EVP_sha256(), byteCount: 32) }
     }
 
+    package static func hmacSHA1(key: UnsafeRawBufferPointer, _ message: [UInt8]) -> [UInt8] {
+        authenticate(message, key: key, EVP_sha1(), byteCount: 20)
+    }
+
+    package static func hmacSHA256(key: UnsafeRawBufferPointer, _ message: [UInt8]) -> [UInt8] {
+        authenticate(message, key: key, EVP_sha256(), byteCount: 32)
+    }
+
     package static func hmacSHA1(key: UnsafeRawBufferPointer, _ message: String) -> [UInt8] {
-        authenticate(Array(message.utf8), key: key, EVP_sha1(), byteCount: 20)
+        hmacSHA1(key: key, Array(message.utf8))
     }
 
     package static func hmacSHA256(key: UnsafeRawBufferPointer, _ message: String) -> [UInt8] {
-        authenticate(Array(message.utf8), key: key, EVP_sha256(), byteCount: 32)
+        hmacSHA256(key: key, Array(message.utf8))
     }
 
     package static func hmacSHA256(key: [UInt8], _ message: String) -> [UInt8] {

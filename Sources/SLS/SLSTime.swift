@@ -37,12 +37,35 @@ extension WallTime {
             let year = Int32(words[3]), (1970...9999).contains(year)
         else { return nil }
         let clock = words[4].split(separator: ":").compactMap { Int32($0) }
-        guard clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]),
+        guard clock.count == 3 else { return nil }
+        self.init(year, Int32(month) + 1, day, clock)
+    }
+
+    /// Reads "20250114T083000Z"; nil when it is anything else.
+    package init?(compactISO8601 text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z")
+        else { return nil }
+        let digits = bytes[..<8] + bytes[9..<15]
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        func number(_ range: Range<Int>) -> Int32 {
+            bytes[range].reduce(0) { $0 * 10 + Int32($1 & 15) }
+        }
+        let (year, month, day) = (number(0..<4), number(4..<6), number(6..<8))
+        guard (1970...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else {
+            return nil
+        }
+        self.init(year, month, day, [number(9..<11), number(11..<13), number(13..<15)])
+    }
+
+    /// A second of 60 is a leap second.
+    private init?(_ year: Int32, _ month: Int32, _ day: Int32, _ clock: [Int32]) {
+        guard (0...23).contains(clock[0]), (0...59).contains(clock[1]),
             (0...60).contains(clock[2])
         else { return nil }
         var parts = tm()
         parts.tm_year = year - 1900
-        parts.tm_mon = Int32(month)
+        parts.tm_mon = month - 1
         parts.tm_mday = day
         parts.tm_hour = clock[0]
         parts.tm_min = clock[1]

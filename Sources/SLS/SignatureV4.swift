@@ -21,7 +21,7 @@ package enum SignatureV4 {
             "SLS4-HMAC-SHA256 Credential=\(credential.accessKeyID)/\(scope),Signature=\(signature)"
     }
 
-    static func signingKey(secret: Secret, day: String, region: String) -> [UInt8] {
+    package static func signingKey(secret: Secret, day: String, region: String) -> [UInt8] {
         keyChain(secret: secret, day: day, region: region)[3]
     }
 

@@ -4,7 +4,8 @@ extension DeviceKey {
     /// The list `keys`.
     static func readAll(
         _ section: inout Section,
-        destinations: Set<String>
+        destinations: Set<String>,
+        clientsHaveNames: Bool
     ) -> [DeviceKey] {
         var keys: [DeviceKey] = []
         // An empty list says what no list says.
@@ -15,8 +16,23 @@ extension DeviceKey {
         section.groups("keys", max: keysMax) { item in
             var item = item
             let key = read(&item, destinations: destinations, after: keys)
+            if item.has("certificate"), !clientsHaveNames {
+                item.problem(
+                    "certificate",
+                    "wants tls.client_ca, a file with the authority that signs devices' certificates"
+                )
+            }
             item.refuseOthers()
             if let key { keys.append(key) }
+        }
+        if keys.reduce(0, { $0 + $1.certificates.count { $0.only == nil } })
+            > CertificateRules.patternsMax
+        {
+            section.problem(
+                "keys",
+                "have more than \(CertificateRules.patternsMax) names of certificates with a *; each is "
+                    + "compared with every device's"
+            )
         }
         return keys
     }
@@ -28,9 +44,15 @@ extension DeviceKey {
     ) -> DeviceKey? {
         let name = section.value("name", .keyName)
         let secret = section.value("key", .secret(bytesMin: secretBytes.lowerBound))
+        let ways = section.list("accept", .choice(["key": Way.shown, "sls": .sls]), counts: 1...2)
+        let id = readAccessKeyID(&section, ways, after: others)
+        let certificates = readCertificates(&section, after: others)
         let rules = SenderRules.read(&section, destinations: known)
-        for missing in ["name", "key"] where !section.has(missing) {
-            section.problem(missing, "is missing")
+        if !section.has("name") { section.problem("name", "is missing") }
+        if !section.has("key"),
+            !section.has("certificate") || section.has("accept") || section.has("id")
+        {
+            section.problem("key", "is missing")
         }
         if let name, others.contains(where: { $0.name == name }) {
             section.problem(
@@ -44,8 +66,60 @@ extension DeviceKey {
         if let secret, let other = others.first(where: { $0.secret == secret }) {
             section.problem("key", "is that of \(other.name) too; give each a key of its own")
         }
-        guard let name, let secret else { return nil }
-        return DeviceKey(name: name, secret: secret, rules)
+        guard let name, secret != nil || !certificates.isEmpty else { return nil }
+        var key = DeviceKey(name: name, secret: secret, rules)
+        key.ways = ways.map { Set($0) }
+        key.accessKeyID = id
+        key.certificates = certificates
+        return key
+    }
+
+    private static func readAccessKeyID(
+        _ section: inout Section,
+        _ ways: [Way]?,
+        after others: [DeviceKey]
+    ) -> String? {
+        let id = section.value("id", .keyName)
+        if let id, let other = others.first(where: { $0.accessKeyID == id }) {
+            section.problem("id", "is that of \(other.name) too; give each an id of its own")
+        }
+        if let ways, ways.contains(.sls) != section.has("id") {
+            section.problem(
+                section.has("id") ? "id" : "accept",
+                section.has("id")
+                    ? "is what SDKs sign with, and accept leaves that out; add sls to it"
+                    : "has sls, which wants id: the AccessKey id that SDKs are given beside the key"
+            )
+        }
+        return id
+    }
+
+    private static func readCertificates(
+        _ section: inout Section,
+        after others: [DeviceKey]
+    ) -> [CertificatePattern] {
+        let patterns = section.list("certificate", .certificatePattern, counts: 1...64) ?? []
+        for pattern in patterns {
+            guard let other = others.first(where: { $0.certificates.contains(pattern) }) else {
+                continue
+            }
+            section.problem("certificate", "has a name that \(other.name) has too")
+        }
+        return patterns
+    }
+}
+
+extension Kind<CertificatePattern> {
+    fileprivate static var certificatePattern: Kind {
+        Kind(wants: "a name such as dns:phone-*.example.com") { text throws(Mismatch) in
+            guard let pattern = CertificatePattern(text) else {
+                throw Mismatch(
+                    "\(quoted(text)) is not a kind (\(CertificatePattern.kinds.joined(separator: ", "))) and a "
+                        + "name with one * at most, as in dns:phone-*.example.com"
+                )
+            }
+            return pattern
+        }
     }
 }
 

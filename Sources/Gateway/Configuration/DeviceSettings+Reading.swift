@@ -1,10 +1,15 @@
 extension DeviceSettings {
     static func read(
         _ section: consuming Section,
-        destinations: Set<String>
+        destinations: Set<String>,
+        clientsHaveNames: Bool
     ) -> DeviceSettings {
         var settings = DeviceSettings()
-        settings.keys = DeviceKey.readAll(&section, destinations: destinations)
+        settings.keys = DeviceKey.readAll(
+            &section,
+            destinations: destinations,
+            clientsHaveNames: clientsHaveNames
+        )
         var duplicates = section.section("duplicates")
         let window = Kind<Duration>.duration(.zero ... .seconds(86_400 * 30))
         if let window = duplicates.value("window", window) { settings.duplicates.window = window }

@@ -50,8 +50,11 @@ extension GatewayConfiguration {
         let admin = AdminSettings.read(adminSection)
         let devicesListen =
             listen ?? (report.inputs.isSandboxed ? sandboxedListen : defaultListen)
+        let tlsSection = file.section("tls")
+        // Also those of a group that has mistakes.
+        let clientsHaveNames = tlsSection.has("client_ca")
         let tls = DeviceTLS.read(
-            file.section("tls"),
+            tlsSection,
             besides: ["listen": devicesListen, "admin.listen": admin.listen]
         )
         let dataDirectory = file.value("data_dir", .path, dataDirectorySource)
@@ -62,7 +65,8 @@ extension GatewayConfiguration {
         let destinations = Destination.readAll(described, queue: queue)
         let devices = DeviceSettings.read(
             file.section("devices"),
-            destinations: Set(names + destinations.map(\.destination.name))
+            destinations: Set(names + destinations.map(\.destination.name)),
+            clientsHaveNames: clientsHaveNames
         )
         let credentials = readCredentials(file.section("credentials"), usedBy: destinations)
         let webhook = WebhookSettings.read(file.section("webhook"))

@@ -6,11 +6,14 @@ struct AdmittedRequest {
     let target: RoutingTable.Target
     /// Nil where everybody may send.
     let sender: DeviceSender?
+    /// Without it the sender is not proven yet.
+    let body: BodyProof?
 
-    init(_ head: RequestHead, _ target: RoutingTable.Target, _ sender: DeviceSender?) {
+    init(_ head: RequestHead, _ target: RoutingTable.Target, _ proven: ProvenSender?) {
         self.head = head.bytes
         self.target = target
-        self.sender = sender
+        sender = proven?.sender
+        body = proven?.body
     }
 
     /// Whether it is this very head, not one that looks like it. The bytes are held here, so no other
@@ -40,14 +43,23 @@ extension DeviceHandler {
         _ dialect: some LogDialect
     ) throws(Refusal) -> AdmittedRequest {
         keys.refresh()
-        let sender = try keys.value.sender(of: head)
+        let proven = try access { () throws(AccessProblem) in try keys.value.proven(head) }
         routes.refresh()
         let target = try routes.value.target(
             host: head.field("host"),
             project: head.field("x-log-project"),
             try dialect.address(head)
         )
-        try sender?.check(target.destination, dialect.label)
-        return AdmittedRequest(head, target, sender)
+        try proven?.sender.check(target.destination, dialect.label)
+        return AdmittedRequest(head, target, proven)
+    }
+
+    /// Whoever is not known is counted.
+    func access<Result>(_ look: () throws(AccessProblem) -> Result) throws(Refusal) -> Result {
+        do throws(AccessProblem) {
+            return try look()
+        } catch {
+            throw shared.door.refusal(error)
+        }
     }
 }

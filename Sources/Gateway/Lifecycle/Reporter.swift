@@ -97,6 +97,7 @@ final class Reporter: Sendable {
             clocks: parts.counters.clocks,
             refused: parts.counters.refused,
             keys: parts.door.counts,
+            unknownSenders: parts.door.strangers,
             answers: [
                 ("devices", parts.counters.answers.all), ("admin", operators.answers.all),
             ],

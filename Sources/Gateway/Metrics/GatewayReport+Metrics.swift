@@ -13,6 +13,7 @@ extension GatewayReport {
         page.requests(answers)
         page.ingest(accepted, refused)
         page.deviceKeys(keys)
+        page.strangers(unknownSenders)
         page.clocks(clocks)
         page.queue(queue, now: now)
         page.ledgers(

@@ -26,4 +26,15 @@ extension MetricsPage {
             }
         }
     }
+
+    /// What came with none.
+    mutating func strangers(_ strangers: [(reason: String, count: Int)]) {
+        family(
+            "sluice_device_strangers_total",
+            .counter,
+            "Requests refused since nobody known sent them, by why."
+        ) {
+            for (reason, count) in strangers { $0.add(count, ["reason": reason]) }
+        }
+    }
 }

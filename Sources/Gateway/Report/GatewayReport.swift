@@ -46,6 +46,8 @@ package struct GatewayReport: Sendable {
     package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]
     /// By the name of a device's key.
     package let keys: [(name: String, counts: KeyCounter.Counts)]
+    /// Requests that nobody known sent, by why.
+    package let unknownSenders: [(reason: String, count: Int)]
     /// By listener.
     package let answers: [(listener: String, counts: [AnswerCounters.Count])]
     /// Of operators.

@@ -1,4 +1,5 @@
 import SLS
+import TestTLS
 import Testing
 
 @testable import Gateway
@@ -9,12 +10,15 @@ import Testing
         "PHONE_KEY": "phone-0123456789abcdef",
     ]
 
-    private func configuration(_ keys: String, listen: String = "127.0.0.1:8080") throws
-        -> GatewayConfiguration
-    {
+    private func configuration(
+        _ keys: String,
+        listen: String = "127.0.0.1:8080",
+        tls: String = ""
+    ) throws -> GatewayConfiguration {
         try read(
             """
             listen: \(listen)
+            \(tls)
             devices:
               keys: \(keys)
             destinations:
@@ -95,6 +99,58 @@ import Testing
         let text = try #require(error).description
         #expect(text.contains("devices.keys[1].key: is that of a too"), "\(text)")
         #expect(!text.contains("secret-0123456789"))
+    }
+
+    @Test("A key may be the secret of an AccessKey, and a certificate do without")
+    func ways() throws {
+        let made = TestCertificates.shared
+        let read = try configuration(
+            "[{name: a, id: LTAIgateway1, key: secret-0123456789, accept: [sls]}, "
+                + "{name: b, certificate: \"dns:phone-*.example.com\"}]",
+            tls: "tls: { certificate: \(made.certificate("server")), key: \(made.key("server")), "
+                + "client_ca: \(made.certificate("authority")) }"
+        )
+        var signing = DeviceKey(name: "a", secret: Secret("secret-0123456789"))
+        signing.accessKeyID = "LTAIgateway1"
+        signing.ways = [.sls]
+        var vouched = DeviceKey(name: "b", secret: nil)
+        vouched.certificates = [try #require(CertificatePattern("dns:phone-*.example.com"))]
+        #expect(read.devices.keys == [signing, vouched])
+    }
+
+    @Test("Ways that cannot be gone are mistakes")
+    func impossible() throws {
+        let error = #expect(throws: ConfigurationProblems.self) {
+            try configuration(
+                """
+
+                    - { name: a, key: secret-a-0123456789, accept: [sls, keys] }
+                    - { name: b, key: secret-b-0123456789, accept: sls }
+                    - { name: c, id: same, key: secret-c-0123456789, accept: key }
+                    - { name: d, id: same, key: secret-d-0123456789 }
+                    - { name: e, id: "a b" }
+                    - { name: f, certificate: "dns:a*.b*" }
+                    - { name: g, certificate: "dns:g", accept: key }
+                    - { name: h, certificate: ["dns:G", "phone"] }
+                """
+            )
+        }
+        let text = try #require(error).description
+        for part in [
+            "devices.keys[0].accept: \"keys\" is not one of key, sls",
+            "devices.keys[1].accept: has sls, which wants id",
+            "devices.keys[2].id: is what SDKs sign with, and accept leaves that out",
+            "devices.keys[3].id: is that of c too",
+            "devices.keys[4].id: a name has 1 to 64",
+            "devices.keys[4].key: is missing",
+            "devices.keys[5].certificate: \"dns:a*.b*\" is not a kind",
+            "devices.keys[6].certificate: wants tls.client_ca",
+            "devices.keys[6].key: is missing",
+            "devices.keys[7].certificate: \"phone\" is not a kind",
+        ] {
+            #expect(text.contains(part), "\(part) in \(text)")
+        }
+        #expect(!text.contains("secret-"))
     }
 
     @Test("An open listener that others reach is worth a warning")

@@ -1,6 +1,7 @@
 import HTTP
 import Net
 import Queue
+import SLS
 import System
 import TestTLS
 import Testing
@@ -52,6 +53,29 @@ import Testing
         }
         #expect(try trial.secure("client").post("/logs/mutual", Self.log).status == 200)
         #expect(try trial.devices.post("/logs/mutual", Self.log).status == 200)
+    }
+
+    @Test("A certificate with the right name needs no key, and another one does")
+    func names() throws {
+        let authority = Self.made.certificate("authority")
+        var fleet = DeviceKey(name: "fleet", secret: nil)
+        fleet.certificates = [try #require(CertificatePattern("dns:phone-*.example.com"))]
+        let keys = [fleet, DeviceKey(name: "key", secret: Secret("key-0123456789abcdef"))]
+        let trial = try TryOut {
+            $0.tls = .tried(.optional(authorities: authority))
+            $0.devices.keys = keys
+        }
+        #expect(try trial.secure("client").post("/logs/names", Self.log).status == 200)
+        #expect(try trial.secure("exact").post("/logs/names", Self.log).status == 401)
+        #expect(try trial.secure().post("/logs/names", Self.log).status == 401)
+        #expect(try trial.devices.post("/logs/names", Self.log).status == 401)
+        let page = try trial.admin("/metrics").text
+        #expect(page.contains("sluice_device_key_requests_total{key=\"fleet\"} 1\n"))
+        #expect(page.contains("sluice_device_strangers_total{reason=\"missing_key\"} 3\n"))
+        var changed = trial.gateway.configuration.withLock { $0 }
+        changed.devices.keys = [keys[1]]
+        trial.gateway.reload(changed)
+        #expect(try trial.secure("client").post("/logs/names", Self.log).status == 401)
     }
 
     @Test("Metrics and status tell of it under its own name")

@@ -2,14 +2,18 @@ import HTTP
 import SLS
 import System
 
-/// All keys that devices may show. With none of them every device may send.
+/// All senders that are known. With none of them every device may send.
 struct DeviceKeys: Sendable {
     /// In the order of the configuration.
     let senders: [DeviceSender]
+    private let keys: [DeviceKey]
     /// By the mark of the key. How long a look here takes tells something of a mark at most, and nobody outside can
     /// know the mark of a guess: it hangs on what is drawn anew for each table.
     private let places: [[UInt8]: Int]
     private let salt: [UInt8]
+    /// By the AccessKey id, which is no secret.
+    private let accessKeys: [[UInt8]: Int]
+    private let certificates: CertificateRules
 
     /// Keys go on counting, and their budgets go on, where those of the same name `before` were.
     init(_ keys: [DeviceKey], after before: DeviceKeys? = nil, bodyBytesMax: Int) {
@@ -17,6 +21,7 @@ struct DeviceKeys: Sendable {
             (before?.senders ?? []).map { ($0.name, $0.counter) },
             uniquingKeysWith: { first, _ in first }
         )
+        self.keys = keys
         senders = keys.map { key in
             DeviceSender(
                 key.name,
@@ -27,43 +32,58 @@ struct DeviceKeys: Sendable {
         }
         let salt = randomBytes(32)
         self.salt = salt
-        var places: [[UInt8]: Int] = [:]
+        var (places, accessKeys): ([[UInt8]: Int], [[UInt8]: Int]) = ([:], [:])
         for (place, key) in keys.enumerated() {
-            let mark = key.secret.withBytes { Self.mark(of: Array($0), salt) }
-            places[mark] = place
+            if let mark = key.secret?.withBytes({ Self.mark(of: Array($0), salt) }) {
+                places[mark] = place
+            }
+            if let id = key.accessKeyID, key.accepts(.sls) { accessKeys[Array(id.utf8)] = place }
         }
         self.places = places
+        self.accessKeys = accessKeys
+        certificates = CertificateRules(keys)
     }
 
     var isOpen: Bool { senders.isEmpty }
 
-    /// Who sends this; nil where everybody may.
-    func sender(of head: RequestHead) throws(Refusal) -> DeviceSender? {
+    /// Who sends this; nil where everybody may. What the client shows first counts, and where it shows nothing, the
+    /// names in its certificate.
+    func proven(_ head: RequestHead) throws(AccessProblem) -> ProvenSender? {
         guard !isOpen else { return nil }
-        guard let shown = head.shownKey else { throw .missingKey }
-        guard DeviceKey.secretBytes.contains(shown.count),
-            let place = places[Self.mark(of: shown, salt)]
-        else { throw .unknownKey }
-        return senders[place]
+        if let key = head.keyInFields { return try proven(showing: key) }
+        let claim = accessKeys.isEmpty ? nil : head.accessKeyClaim
+        if let claim, let proven = try proven(head, claim) { return proven }
+        // What else is called key in the query: the place of a shard, where SDKs choose one.
+        let key = head.keyInQuery
+        if let key, place(of: key) != nil { return try proven(showing: key) }
+        if let place = certificates.place(of: head.peer.clientNames) {
+            return ProvenSender(sender: senders[place])
+        }
+        throw claim != nil ? .unknownAccessKey : key != nil ? .unknownKey : .missingKey
+    }
+
+    private func proven(showing key: [UInt8]) throws(AccessProblem) -> ProvenSender {
+        guard let place = place(of: key) else { throw .unknownKey }
+        guard keys[place].accepts(.shown) else { throw .unacceptedWay }
+        return ProvenSender(sender: senders[place])
+    }
+
+    /// Nil when it is signed with a key of another place.
+    private func proven(
+        _ head: RequestHead,
+        _ claim: AccessKeyClaim
+    ) throws(AccessProblem) -> ProvenSender? {
+        guard let place = accessKeys[claim.id], let secret = keys[place].secret else { return nil }
+        let body = try SLSSignatureCheck(head: head, claim: claim).pass(secret)
+        return ProvenSender(sender: senders[place], body: body)
+    }
+
+    private func place(of key: [UInt8]) -> Int? {
+        guard DeviceKey.secretBytes.contains(key.count) else { return nil }
+        return places[Self.mark(of: key, salt)]
     }
 
     private static func mark(of key: [UInt8], _ salt: [UInt8]) -> [UInt8] {
         Digest.hmacSHA256(key: salt, key)
     }
-}
-
-extension Refusal {
-    static let missingKey = Refusal(
-        401,
-        "Unauthorized",
-        "logs are taken from devices with a key only: send it as Authorization: Bearer KEY, "
-            + "x-sluice-key: KEY, or ?key=KEY"
-    )
-
-    /// What was shown is not repeated: it may be a key of another place.
-    static let unknownKey = Refusal(
-        401,
-        "Unauthorized",
-        "the key that was sent is not one of those known here"
-    )
 }

@@ -4,11 +4,14 @@ extension RequestHead {
     /// The name that a key has in the query, for beacons and pictures, which cannot have fields of their own.
     static let keyParameter: StaticString = "key"
 
-    /// The key that the client shows; nil when it shows none. Signed requests of SDKs show theirs beside the signature.
-    var shownKey: [UInt8]? {
+    /// The key that a header shows. Signed requests of SDKs may have it beside the signature.
+    var keyInFields: [UInt8]? {
         if let own = fieldRange("x-sluice-key") { return Array(bytes[own]) }
-        if let range = fieldRange("authorization"), let key = key(in: bytes[range]) { return key }
-        return keyInQuery
+        return fieldRange("authorization").flatMap { key(in: bytes[$0]) }
+    }
+
+    var accessKeyClaim: AccessKeyClaim? {
+        fieldRange("authorization").flatMap { AccessKeyClaim(bytes[$0]) }
     }
 
     /// RFC 9110 section 11.4: a scheme, whatever its case, and what belongs to it.
@@ -23,7 +26,7 @@ extension RequestHead {
     }
 
     /// The first of its name. Keys have no spaces, so a plus is one.
-    private var keyInQuery: [UInt8]? {
+    var keyInQuery: [UInt8]? {
         guard let query else { return nil }
         let name = Self.keyParameter
         for pair in bytes[query].split(separator: UInt8(ascii: "&")) {

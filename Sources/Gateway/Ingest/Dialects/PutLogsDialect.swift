@@ -4,7 +4,7 @@ import Logs
 /// SLS's own PutLogs: `POST /logstores/{logstore}/shards/lb` or `/shards/route`, and `POST /logstores/{logstore}` of
 /// older SDKs and of web pages with a token.
 ///
-/// Signatures are not looked at, nor is the version: the key that signed is none that is known here.
+/// What its SDKs sign with a key that is none of ours says nothing here, nor does the version; see `AccessKeyClaim`.
 struct PutLogsDialect: LogDialect {
     /// As it stands in the path.
     let logstore: Range<Int>

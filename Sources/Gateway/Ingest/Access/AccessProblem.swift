@@ -1,0 +1,56 @@
+/// Why nobody known sends a request. Its name is a label of metrics.
+enum AccessProblem: String, CaseIterable, Error {
+    case missingKey = "missing_key"
+    case unknownKey = "unknown_key"
+    /// It is known, and not meant to come this way.
+    case unacceptedWay = "unaccepted_way"
+    case unknownAccessKey = "unknown_access_key"
+    case badSignature = "bad_signature"
+    /// Of a request signed as SLS's SDKs do.
+    case wrongClock = "wrong_clock"
+    case wrongBody = "wrong_body"
+
+    /// What was shown is never repeated: it may be a key of another place.
+    var refusal: Refusal {
+        switch self {
+        case .missingKey:
+            Refusal(
+                401,
+                "Unauthorized",
+                "logs are taken from devices with a key only: send it as Authorization: Bearer KEY, "
+                    + "x-sluice-key: KEY, or ?key=KEY"
+            )
+        case .unknownKey:
+            Refusal(401, "Unauthorized", "the key that was sent is not one of those known here")
+        case .unacceptedWay:
+            Refusal(
+                401,
+                "Unauthorized",
+                "this key is not taken in the way it came; see accept of devices.keys"
+            )
+        case .unknownAccessKey:
+            Refusal(
+                401,
+                "Unauthorized",
+                "the AccessKey id that signed is not one of those known here; see id of devices.keys"
+            )
+        case .badSignature:
+            Refusal(
+                401,
+                "SignatureNotMatch",
+                "the signature is not that of this request with the key that it names"
+            )
+        // SLS's own status and code: the C SDK sets its clock by them.
+        case .wrongClock:
+            Refusal(
+                400,
+                "RequestTimeExpired",
+                "the signed time is more than 15 minutes from that of the gateway; see x-log-time"
+            )
+        case .wrongBody:
+            Refusal(401, "SignatureNotMatch", "the body is not the one that was signed")
+        }
+    }
+
+    var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}

@@ -1,0 +1,50 @@
+/// A name in clients' certificates, with its kind: "dns:phone-7.example.com". One `*` stands for one or more letters,
+/// digits, '-' and '_', so it never reaches over a dot, a slash or an @.
+package struct CertificatePattern: Sendable, Hashable {
+    static let kinds = ["dns", "ip", "uri", "mail", "cn"]
+
+    private let start: [UInt8]
+    /// What follows the star; nil without one.
+    private let end: [UInt8]?
+
+    /// Nil when it has no kind, no name or several stars.
+    package init?(_ text: String) {
+        guard let colon = text.firstIndex(of: ":"), Self.kinds.contains(String(text[..<colon])),
+            (1...255).contains(text[colon...].utf8.count - 1)
+        else { return nil }
+        let parts = comparableName(text).split(
+            separator: UInt8(ascii: "*"),
+            omittingEmptySubsequences: false
+        )
+        guard parts.count <= 2 else { return nil }
+        start = Array(parts[0])
+        end = parts.count == 2 ? Array(parts[1]) : nil
+    }
+
+    /// The one name that it stands for; nil when there are more.
+    var only: [UInt8]? { end == nil ? start : nil }
+
+    /// `name` is as `comparableName` gives it.
+    func covers(_ name: [UInt8]) -> Bool {
+        guard let end else { return name == start }
+        guard name.count > start.count + end.count, name.starts(with: start) else { return false }
+        return name.suffix(end.count) == end[...]
+            && name[start.count..<(name.count - end.count)].allSatisfy(\.isWordCharacter)
+    }
+}
+
+/// Hosts' names are the same in upper and lower case (RFC 4343); others are what they are.
+func comparableName(_ name: String) -> [UInt8] {
+    name.hasPrefix("dns:") ? Array(name.lowercased().utf8) : Array(name.utf8)
+}
+
+extension UInt8 {
+    fileprivate var isWordCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import SLS
+
+/// Who sends a request by what its head says, and what the body must be for that to hold.
+struct ProvenSender: Sendable {
+    let sender: DeviceSender
+    var body: BodyProof?
+}
+
+/// What a sender has vouched for before the body came.
+enum BodyProof: Sendable {
+    case md5([UInt8])
+    case sha256([UInt8])
+
+    /// To be called before anything is made of the body.
+    func check(_ body: UnsafeRawBufferPointer) throws(AccessProblem) {
+        let isRight =
+            switch self {
+            case .md5(let digest): Digest.areEqual(Digest.md5(body), digest)
+            case .sha256(let digest): Digest.areEqual(Digest.sha256(body), digest)
+            }
+        guard isRight else { throw .wrongBody }
+    }
+}

@@ -1,0 +1,151 @@
+import HTTP
+
+// The texts under the signatures of SLS's SDKs, put together from what came. All of it is bounded by the head.
+
+extension RequestHead {
+    /// Version 1: the digest of the body, a few headers, and the query decoded; nil when that cannot be.
+    func textToSignV1(date: Range<Int>) -> [UInt8]? {
+        guard let pairs = decodedQuery else { return nil }
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count)
+        text.append(line: methodName)
+        text.append(line: bytes[fieldRange("content-md5") ?? 0..<0])
+        text.append(line: bytes[fieldRange("content-type") ?? 0..<0])
+        text.append(line: bytes[date])
+        let fields = signedFields { name in
+            name != Array("x-log-date".utf8) && (name.begins("x-log-") || name.begins("x-acs-"))
+        }
+        for (name, value) in fields { text.append(name, UInt8(ascii: ":"), bytes[value]) }
+        text += bytes[path]
+        for (index, pair) in pairs.enumerated() {
+            text.append(UInt8(ascii: index == 0 ? "?" : "&"))
+            text += pair.name
+            text.append(UInt8(ascii: "="))
+            text += pair.value
+        }
+        return text
+    }
+
+    /// Version 4: all that matters, and the body by its digest; nil when the query cannot be decoded.
+    func canonicalV4(bodyDigest: ArraySlice<UInt8>) -> [UInt8]? {
+        guard let pairs = decodedQuery else { return nil }
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.count)
+        text.append(line: methodName)
+        text.append(line: bytes[path])
+        for (index, pair) in pairs.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: "&")) }
+            // Names as they are, and no = before nothing.
+            text += pair.name
+            guard !pair.value.isEmpty else { continue }
+            text.append(UInt8(ascii: "="))
+            text.append(percentEncoding: pair.value)
+        }
+        text.append(UInt8(ascii: "\n"))
+        let fields = signedFields { name in
+            name == Array("content-type".utf8) || name == Array("host".utf8)
+                || name.begins("x-log-") && !name.begins("x-log-meta-") || name.begins("x-acs-")
+        }
+        for (name, value) in fields { text.append(name, UInt8(ascii: ":"), bytes[value]) }
+        text.append(UInt8(ascii: "\n"))
+        text += fields.map(\.name).joined(separator: [UInt8(ascii: ";")])
+        text.append(UInt8(ascii: "\n"))
+        return text + bodyDigest
+    }
+
+    /// As it came, whether it is one that this program has a word for or not.
+    var methodName: ArraySlice<UInt8> { bytes.prefix { $0 != UInt8(ascii: " ") } }
+
+    /// In the order of their names, which are in lower case.
+    private func signedFields(
+        _ isSigned: ([UInt8]) -> Bool
+    ) -> [(name: [UInt8], value: Range<Int>)] {
+        var signed: [(name: [UInt8], value: Range<Int>)] = []
+        for field in fields {
+            let name = bytes[field.name].map {
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0
+            }
+            if isSigned(name) { signed.append((name, field.value)) }
+        }
+        return signed.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }
+
+    /// What a client's library made an address of, in the order of the names; nil when it cannot be decoded.
+    private var decodedQuery: [(name: [UInt8], value: [UInt8])]? {
+        guard let query else { return [] }
+        var pairs: [(name: [UInt8], value: [UInt8])] = []
+        for piece in bytes[query].split(separator: UInt8(ascii: "&")) {
+            let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
+            guard let name = formDecoded(piece[..<equals]),
+                let value = formDecoded(piece[equals...].dropFirst())
+            else { return nil }
+            pairs.append((name, value))
+        }
+        return pairs.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }
+}
+
+/// Libraries write a space as `%20` or, as in a form, as a plus; a plus itself is always `%2B`.
+private func formDecoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(text.count)
+    var rest = text
+    while let byte = rest.popFirst() {
+        switch byte {
+        case UInt8(ascii: "+"): decoded.append(UInt8(ascii: " "))
+        case UInt8(ascii: "%"):
+            guard let high = rest.popFirst().flatMap(hexValue),
+                let low = rest.popFirst().flatMap(hexValue)
+            else { return nil }
+            decoded.append(high << 4 | low)
+        default: decoded.append(byte)
+        }
+    }
+    return decoded
+}
+
+func hexValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}
+
+extension [UInt8] {
+    fileprivate func begins(_ start: StaticString) -> Bool {
+        start.withUTF8Buffer { starts(with: $0) }
+    }
+
+    fileprivate mutating func append(line: ArraySlice<UInt8>) {
+        self += line
+        append(UInt8(ascii: "\n"))
+    }
+
+    fileprivate mutating func append(_ name: [UInt8], _ mark: UInt8, _ value: ArraySlice<UInt8>) {
+        self += name
+        append(mark)
+        append(line: value)
+    }
+
+    /// All but RFC 3986's unreserved characters.
+    fileprivate mutating func append(percentEncoding text: [UInt8]) {
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                UInt8(ascii: "."), UInt8(ascii: "~"):
+                append(byte)
+            default:
+                append(UInt8(ascii: "%"))
+                append(upperHexDigit(byte >> 4))
+                append(upperHexDigit(byte & 15))
+            }
+        }
+    }
+}
+
+private func upperHexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+}
