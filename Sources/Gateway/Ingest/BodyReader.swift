@@ -7,6 +7,7 @@ struct BodyReader {
     let putLogs: PutLogsDecoder
     let otlp: OTLPDecoder
     let query: QueryLogDecoder
+    let lines: LineLogDecoder
     private let inflater = Inflater()
     let limit: InflateLimit
 
@@ -15,6 +16,7 @@ struct BodyReader {
         putLogs = PutLogsDecoder(limits: limits.json)
         otlp = OTLPDecoder(limits: limits.json)
         query = QueryLogDecoder(limits: limits.json)
+        lines = LineLogDecoder(limits: limits.json)
         limit = InflateLimit(bytes: limits.inflatedBytes, ratio: limits.inflateRatio)
     }
 

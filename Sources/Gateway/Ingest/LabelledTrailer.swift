@@ -1,9 +1,15 @@
 import Logs
 
 extension Destination.Labels {
-    /// The trailer of plain logs, which bring nothing but their tag.
-    func trailer(tag: String) -> GroupTrailer {
-        GroupTrailer(topic: topic.isEmpty ? tag : topic, source: source, tags: pairs)
+    /// The trailer of plain logs, which bring nothing but their tag, and perhaps a topic and a source.
+    func trailer(tag: String, topic own: String? = nil, source ownSource: String? = nil)
+        -> GroupTrailer
+    {
+        GroupTrailer(
+            topic: own ?? (topic.isEmpty ? tag : topic),
+            source: ownSource ?? source,
+            tags: pairs
+        )
     }
 
     /// The trailer of tracked logs: what the device says, completed by what the operator says.

@@ -49,8 +49,8 @@ extension JSONFault.Reason {
         case .logExpected: "a log must be an object with its fields"
         case .tooManyLogs(let limit): "the body has more than \(limit) logs; send smaller batches"
         case .timeUnreadable:
-            "__time__ must be a number since 1970 (s, ms, us or ns) or text like 2025-01-14T08:30:00Z"
-        case .timeOutOfRange: "__time__ must lie between 1970 and 2106"
+            "a log's time must be a number since 1970 (s, ms, us or ns) or text like 2025-01-14T08:30:00Z"
+        case .timeOutOfRange: "a log's time must lie between 1970 and 2106"
         case .trackingObjectExpected: "the body must be one object with __logs__"
         case .textFollows: "nothing may follow the object"
         case .logsMissing: "the object has no __logs__"

@@ -19,13 +19,17 @@ package final class JSONLogDecoder {
     }
 
     /// Reads objects and arrays of objects, in any mix, one after the other: a single log, an array,
-    /// NDJSON. Each object is a log. The body must have 64 readable bytes after its end.
+    /// NDJSON. Each object is a log, and a field of it called `timeField` is taken as `__time__` is. The body must
+    /// have 64 readable bytes after its end.
     package func decodePlain(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
-        _ rules: LogRules = LogRules()
+        _ rules: LogRules = LogRules(),
+        timeField: String? = nil
     ) throws(LogDecodingError) -> DecodedLogs {
         try decode(body, timing, rules, lenientTimes: false) { walk throws(JSONFault) in
+            if let timeField { walk.timeField = TimeField(timeField) }
+            defer { walk.timeField = .none }
             try walk.documents()
             return walk.writer.logs
         }

@@ -30,7 +30,8 @@ extension JSONLogWalk {
         // Nearly all fields: no escape, no reserved name, so all lengths are known beforehand.
         let size = 3 + keyCount + Varint.size(valueCount) + valueCount
         guard keyCount > 0, keyCount <= limits.keyBytes, keyCount < 0x80,
-            valueCount <= limits.valueBytes, text[keyStart] != UInt8(ascii: "_")
+            valueCount <= limits.valueBytes, text[keyStart] != UInt8(ascii: "_"),
+            keyCount != timeField.count
         else { return try fieldInParts(keyStart, keyCount, depth: depth) }
         let content = writer.memory.start + writer.length
         content[0] = LogTag.contents
@@ -54,7 +55,8 @@ extension JSONLogWalk {
         depth: Int
     ) throws(JSONFault) {
         let count = try unescape(keyStart, keyCount, to: writer.nameOffset)
-        let field = writer.openField(nameBytes: count)
+        let name = timeField.renaming(writer.memory.start + writer.nameOffset, count)
+        let field = writer.openField(nameBytes: name)
         next += 2
         let token = next
         let (valueCount, kind) = try value(to: field.value, depth: depth)

@@ -9,6 +9,8 @@ struct JSONLogWalk: ~Copyable {
     var lenientTimes = false
     /// Whether `__time_ns_part__` completes `__time__`.
     var takesTimeParts = false
+    /// What else gives a log's time.
+    var timeField = TimeField.none
 
     private(set) var text: UnsafePointer<UInt8>
     private(set) var textCount = 0

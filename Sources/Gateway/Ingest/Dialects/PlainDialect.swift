@@ -1,7 +1,9 @@
 import HTTP
 import Logs
 
-/// `POST /logs/{tag}`: plain JSON.
+/// `POST /logs/{tag}`: plain JSON, or text of which each line is a log.
+///
+/// Nobody has to say that it is JSON: agents and pages call it what they like.
 struct PlainDialect: LogDialect {
     /// As it stands in the path.
     let tag: Range<Int>
@@ -26,23 +28,52 @@ struct PlainDialect: LogDialect {
                 "the tag in /logs/{tag} has 1 to 128 bytes of UTF-8 without control characters"
             )
         }
+        _ = try PlainQuery(head)
+        if let type = head.field("content-type"), type.lowercased().hasPrefix("multipart/") {
+            throw Refusal(
+                415,
+                "ContentTypeInvalid",
+                "logs are taken as the body itself, not as parts of a form; with curl: --data-binary @file"
+            )
+        }
         return .tag(tag)
     }
 
     func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
         let target = request.target
+        let query = try PlainQuery(request.head)
         let logs: DecodedLogs
         do throws(LogDecodingError) {
-            logs = try reader.decoder.decodePlain(
-                request.content,
-                request.timing,
-                target.intake.rules
-            )
+            logs = try self.logs(request, query, reader)
         } catch {
             throw Refusal(error)
         }
-        let trailer = target.labels.trailer(tag: target.tag ?? "")
+        let trailer = target.labels.trailer(
+            tag: target.tag ?? "",
+            topic: query.topic,
+            source: query.source
+        )
         return TakenLogs([TakenPart(logs, trailer, target)])
+    }
+
+    private func logs(
+        _ request: LogRequest,
+        _ query: PlainQuery,
+        _ reader: BodyReader
+    ) throws(LogDecodingError) -> DecodedLogs {
+        let (content, timing, rules) = (
+            request.content, request.timing, request.target.intake.rules
+        )
+        switch query.format {
+        case .lines: return try reader.lines.decode(content, timing, rules)
+        case .json:
+            return try reader.decoder.decodePlain(
+                content,
+                timing,
+                rules,
+                timeField: query.timeField
+            )
+        }
     }
 
     func accepted(_ acceptance: Acceptance) -> Response {
