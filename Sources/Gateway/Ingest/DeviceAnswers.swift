@@ -10,13 +10,13 @@ struct DeviceAnswers: Sendable {
     private static let openToPages = (name: "access-control-allow-origin", value: "*")
 
     func refused(_ refusal: Refusal, _ route: DeviceRoute) -> Response {
-        counters.countRefused(route.label, refusal)
         var response = route.refused(refusal)
+        counters.countRefused(route.label, refusal, as: response.status)
         // Also where the head could not be read: nothing in a refusal is secret, and a page can show it.
         response.fields.append(Self.openToPages)
         if refusal.status == 405 { response.fields.append(("allow", route.methods.names)) }
         // RFC 9110 section 11.6.1. SLS's SDKs ask nothing of it.
-        if refusal.status == 401, !route.label.isSLS {
+        if response.status == 401, !route.label.isSLS {
             response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
         }
         // RFC 9110 section 10.2.3, in place of what its dialect says to all.
@@ -46,7 +46,8 @@ struct DeviceAnswers: Sendable {
 
     func preflight(_ route: DeviceRoute) -> Response {
         var response = Response(
-            status: 204,
+            // Docker's driver for Splunk begins with this, and wants no other.
+            status: route.label == .splunk ? 200 : 204,
             fields: [
                 ("allow", route.methods.names),
                 Self.openToPages,
@@ -57,7 +58,7 @@ struct DeviceAnswers: Sendable {
                         + "x-acs-security-token, x-log-apiversion, x-log-bodyrawsize, "
                         + "x-log-client-time, x-log-compresstype, x-log-content-sha256, "
                         + "x-log-date, x-log-logstore, x-log-mode, x-log-project, "
-                        + "x-log-signaturemethod, x-sluice-key"
+                        + "x-log-signaturemethod, x-sluice-key, x-splunk-request-channel"
                 ),
                 ("access-control-max-age", "86400"),
             ]

@@ -6,6 +6,7 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     case track
     case putlogs
     case otlp
+    case splunk
     case servertime
     case healthz
 
@@ -17,5 +18,5 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     /// Of answers, by `Response.label`.
     static let names = allCases.map(\.name)
     /// Those of clients that bring logs.
-    static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs, .otlp]
+    static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs, .otlp, .splunk]
 }

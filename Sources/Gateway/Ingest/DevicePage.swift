@@ -5,6 +5,8 @@ enum DevicePage {
     /// The clock of SLS's SDKs.
     case serverTime
     case health
+    /// What Splunk's clients look at before they send.
+    case splunkHealth
     /// `OPTIONS *`: the server as such.
     case server
 
@@ -13,6 +15,10 @@ enum DevicePage {
             self = .serverTime
         } else if path.equals("/healthz") {
             self = .health
+        } else if path.equals("/services/collector/health")
+            || path.equals("/services/collector/health/1.0")
+        {
+            self = .splunkHealth
         } else if path.equals("*") {
             self = .server
         } else {
@@ -24,13 +30,14 @@ enum DevicePage {
         switch self {
         case .serverTime: .servertime
         case .health: .healthz
+        case .splunkHealth: .splunk
         case .server: .other
         }
     }
 
     var methods: DeviceMethods {
         switch self {
-        case .serverTime, .health: .look
+        case .serverTime, .health, .splunkHealth: .look
         case .server: .options
         }
     }
@@ -38,13 +45,14 @@ enum DevicePage {
     var errorShape: ErrorShape {
         switch self {
         case .serverTime: .sls
-        case .health, .server: .plain
+        case .health, .splunkHealth, .server: .plain
         }
     }
 
     var response: Response {
         switch self {
         case .health: Response(status: 200, contentType: "text/plain", text: "ok\n")
+        case .splunkHealth: SplunkAnswer(200, 17, "HEC is healthy").response
         // What is asked for is in the stamp.
         case .serverTime, .server: Response(status: 200)
         }

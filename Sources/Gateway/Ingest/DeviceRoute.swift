@@ -15,6 +15,7 @@ enum DeviceRoute {
             if let dialect = TrackDialect(path, at: offset) { return .logs(dialect) }
             if let dialect = PutLogsDialect(path, at: offset) { return .logs(dialect) }
             if let dialect = OTLPDialect(path, head) { return .logs(dialect) }
+            if let dialect = SplunkDialect(path, head) { return .logs(dialect) }
             if let page = DevicePage(path) { return .page(page) }
             let isSLSPath = path.begins(with: "/logstores/") || path.equals("/logstores")
             return .unknown(isSLSPath: isSLSPath)

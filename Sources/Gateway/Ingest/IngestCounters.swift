@@ -91,8 +91,8 @@ package final class IngestCounters: Sendable {
     }
 
     /// Routes, statuses and codes are few, whatever clients send.
-    func countRefused(_ label: DeviceLabel, _ refusal: Refusal) {
-        let kind = RefusalKind(route: label.name, status: refusal.status, code: refusal.code)
+    func countRefused(_ label: DeviceLabel, _ refusal: Refusal, as status: Int) {
+        let kind = RefusalKind(route: label.name, status: status, code: refusal.code)
         refusals.withLock { $0[kind, default: 0] += 1 }
     }
 

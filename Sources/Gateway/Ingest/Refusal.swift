@@ -12,6 +12,8 @@ package struct Refusal: Error, Equatable, Sendable {
     package var position: Int?
     /// In how many seconds it may be sent again, where that is known.
     package var retryAfter: Int?
+    /// Which of the request's logs is at fault, from zero.
+    package var item: Int?
 
     package init(
         _ status: Int,

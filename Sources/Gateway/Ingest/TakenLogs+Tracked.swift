@@ -1,21 +1,26 @@
 import Logs
 
 extension TakenLogs {
-    /// Groups of logs with a topic, a source and tags each, as SLS's SDKs send them. Pack ids among the tags tell a
-    /// repeated request, and else the number that the client gave it.
-    init(_ groups: [TrackedLogs], of request: LogRequest, _ sequence: String? = nil) {
-        let target = request.target
+    /// Groups of logs that may belong to different places.
+    init(_ groups: [(logs: TrackedLogs, target: RoutingTable.Target)], _ limits: LimitSettings) {
         // Whatever the groups are, folded tags cannot make more of them than of one.
-        var room = request.limits.inflatedBytes * 2
+        var room = limits.inflatedBytes * 2
         self.init(
             groups.map { group in
-                let part = TakenPart(group, target, foldedBytesMax: room)
+                let part = TakenPart(group.logs, group.target, foldedBytesMax: room)
                 room -= part.logs.faulty.reduce(part.logs.sound.bytes.count) {
                     $0 + $1.logs.bytes.count
                 }
                 return part
             }
         )
+    }
+
+    /// Groups of logs with a topic, a source and tags each, as SLS's SDKs send them. Pack ids among the tags tell a
+    /// repeated request, and else the number that the client gave it.
+    init(_ groups: [TrackedLogs], of request: LogRequest, _ sequence: String? = nil) {
+        let target = request.target
+        self.init(groups.map { ($0, target) }, request.limits)
         guard request.recognizesContent else { return }
         let packIDs = groups.compactMap { group in
             group.tags.last { $0.key == DeviceTags.packIDName }?.value

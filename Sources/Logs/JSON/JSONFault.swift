@@ -18,6 +18,7 @@ struct JSONFault: Error, Equatable {
         case topicTooLong(Int), sourceTooLong(Int)
         case tagsNotObject, tooManyTags(Int), tagsTooLong(Int)
         case otlp(OTLPMistake)
+        case splunk(SplunkMistake)
     }
 
     init(_ reason: Reason, at position: Int) {
@@ -64,6 +65,7 @@ extension JSONFault.Reason {
         case .tooManyTags(let limit): GatheredTags.Fault.tooMany(limit).sentence
         case .tagsTooLong(let limit): GatheredTags.Fault.tooLong(limit).sentence
         case .otlp(let mistake): mistake.sentence
+        case .splunk(let mistake): mistake.sentence
         }
     }
 }

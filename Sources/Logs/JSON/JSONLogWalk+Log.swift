@@ -13,8 +13,8 @@ extension JSONLogWalk {
         writer.endLog()
     }
 
-    /// Fields and the closing brace.
-    private mutating func fields(depth: Int) throws(JSONFault) {
+    /// Fields and the closing brace. There is one field at least.
+    mutating func fields(depth: Int) throws(JSONFault) {
         while true {
             try field(depth: depth)
             // A field ends before the last token.

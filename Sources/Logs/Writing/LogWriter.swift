@@ -25,8 +25,8 @@ struct LogWriter: ~Copyable {
     private(set) var skewText: [UInt8] = []
     /// Times outside are late; nil when there is no such bound.
     private(set) var believedTimes: ClosedRange<UInt32>?
-    /// How many logs the body may have.
-    private var logsMax = 0
+    /// How many logs may be written.
+    var logsMax = 0
     /// The time of logs that bring none.
     private(set) var arrivalTime = LogTime(seconds: 0)
 

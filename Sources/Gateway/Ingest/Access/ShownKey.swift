@@ -19,7 +19,7 @@ extension RequestHead {
         guard let space = authorization.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         let rest = authorization[space...].drop { $0 == UInt8(ascii: " ") }
         switch String(decoding: authorization[..<space], as: UTF8.self).lowercased() {
-        case "bearer": return Array(rest)
+        case "bearer", "splunk": return Array(rest)
         case "basic": return basicPassword(rest)
         default: return nil
         }

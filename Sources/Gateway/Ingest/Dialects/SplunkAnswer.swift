@@ -1,0 +1,54 @@
+import HTTP
+
+/// An answer as Splunk's clients know it: a status, a code, and the text that Splunk has for the code. Ours has the
+/// reason beside it.
+struct SplunkAnswer {
+    let status: Int
+    let code: Int
+    let text: String
+    var reason: String?
+    /// The event at fault, from zero.
+    var event: Int?
+
+    init(_ status: Int, _ code: Int, _ text: String) {
+        (self.status, self.code, self.text) = (status, code, text)
+    }
+
+    init(_ refusal: Refusal, hasAuthorization: Bool) {
+        let known: (status: Int?, code: Int, text: String) =
+            switch (refusal.code, refusal.status) {
+            case ("NoData", _): (nil, 5, "No data")
+            case ("EventMissing", _): (nil, 12, "Event field is required")
+            case ("EventBlank", _): (nil, 13, "Event field cannot be blank")
+            case ("FieldsInvalid", _): (nil, 15, "Error in handling indexed fields")
+            case ("AckDisabled", _): (nil, 14, "ACK is disabled")
+            // Splunk has no 404 for it.
+            case ("IndexInvalid", _), (_, 404): (400, 7, "Incorrect index")
+            case _ where refusal == AccessProblem.missingKey.refusal:
+                hasAuthorization
+                    ? (401, 3, "Invalid authorization") : (401, 2, "Token is required")
+            case (_, 401), (_, 403): (403, 4, "Invalid token")
+            case (_, 413): (nil, 27, "Request entity too large")
+            case (_, 429), (_, 503): (nil, 9, "Server is busy")
+            case (_, 405): (nil, 404, "The requested URL was not found on this server.")
+            case (_, 500...): (nil, 8, "Internal server error")
+            default: (nil, 6, "Invalid data format")
+            }
+        self.init(known.status ?? refusal.status, known.code, known.text)
+        reason = refusal.reason
+        event = refusal.item
+    }
+
+    var response: Response {
+        var json = JSONText()
+        json.object { json in
+            json.member("text", text)
+            json.member("code", code)
+            if let event { json.member("invalid-event-number", event) }
+            if let reason { json.member("reason", reason) }
+        }
+        var response = Response(status: status, contentType: "application/json", text: json.text)
+        if status == 429 || status == 503 { response.fields.append(("retry-after", "1")) }
+        return response
+    }
+}

@@ -1,0 +1,190 @@
+import HTTP
+import Logs
+
+/// Splunk's HTTP Event Collector: events as JSON, or lines as they are.
+struct SplunkDialect: LogDialect {
+    private enum Form {
+        case events
+        case lines
+        /// Asks whether logs are indexed, which nobody here knows.
+        case acknowledgements
+    }
+
+    /// The tag of logs that name no index.
+    private static let tag = "splunk"
+
+    private let form: Form
+    private let hasAuthorization: Bool
+
+    var label: DeviceLabel { .splunk }
+    var methods: DeviceMethods { .post }
+
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+        guard path.begins(with: "/services/collector") else { return nil }
+        let rest = UnsafeBufferPointer(rebasing: path["/services/collector".utf8.count...])
+        if rest.isEmpty || rest.equals("/event") || rest.equals("/event/1.0") {
+            form = .events
+        } else if rest.equals("/raw") || rest.equals("/raw/1.0") {
+            form = .lines
+        } else if rest.equals("/ack") || rest.equals("/ack/1.0") {
+            form = .acknowledgements
+        } else {
+            return nil
+        }
+        hasAuthorization = head.fieldRange("authorization") != nil
+    }
+
+    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        guard form != .acknowledgements else { throw .noAcknowledgements }
+        if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
+            return .logstore(logstore)
+        }
+        return .tag(form == .lines ? try tag(of: try origin(head)) : Self.tag)
+    }
+
+    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+        guard form == .events else { return try lines(request, reader) }
+        let groups: [SplunkEvents]
+        do throws(SplunkFault) {
+            groups = try reader.decoder.decodeSplunk(
+                request.content,
+                request.timing,
+                request.target.intake.rules
+            )
+        } catch {
+            throw Refusal(error)
+        }
+        var parts: [(TrackedLogs, RoutingTable.Target)] = []
+        for group in groups {
+            do throws(Refusal) {
+                let target = try target(try tag(of: group), request)
+                parts.append((TrackedLogs(group, topic(of: group), target), target))
+            } catch {
+                var refusal = error
+                refusal.item = group.first
+                throw refusal
+            }
+        }
+        return TakenLogs(parts, request.limits)
+    }
+
+    private func lines(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+        let noData = Refusal(400, "NoData", "the body has no line")
+        guard !request.content.isEmpty else { throw noData }
+        var events = try origin(request.head)
+        do throws(LogDecodingError) {
+            events.logs = try reader.lines.decode(
+                request.content,
+                request.timing,
+                request.target.intake.rules
+            )
+        } catch {
+            throw Refusal(413, "PostBodyTooLarge", error.description, position: error.position)
+        }
+        guard events.logs.count > 0 else { throw noData }
+        let logs = TrackedLogs(events, topic(of: events), request.target)
+        return TakenLogs([(logs, request.target)], request.limits)
+    }
+
+    /// What the query says of all lines.
+    private func origin(_ head: RequestHead) throws(Refusal) -> SplunkEvents {
+        guard let pairs = head.queryPairs else {
+            throw Refusal(400, "ParameterInvalid", "the query has a % that is no escape")
+        }
+        var events = SplunkEvents()
+        for (name, value) in pairs {
+            switch name {
+            case "host": events.host = value
+            case "source": events.source = value
+            case "sourcetype": events.sourcetype = value
+            case "index": events.index = value
+            // Clients add what Splunk knows and we do not, as a channel.
+            default: continue
+            }
+        }
+        return events
+    }
+
+    private func tag(of events: SplunkEvents) throws(Refusal) -> String {
+        guard !events.index.isEmpty else { return Self.tag }
+        guard TagText.isSound(events.index) else { throw .badIndex }
+        return events.index
+    }
+
+    /// Source types have names like `aws:cloudtrail`, so they can be this and no logstore.
+    private func topic(of events: SplunkEvents) -> String {
+        guard events.index.isEmpty else { return events.index }
+        return TagText.isSound(events.sourcetype) ? events.sourcetype : Self.tag
+    }
+
+    /// A logstore that the head names is for all.
+    private func target(
+        _ tag: String,
+        _ request: LogRequest
+    ) throws(Refusal) -> RoutingTable.Target {
+        guard let known = request.target.tag, known != tag else { return request.target }
+        return try request.table.target(
+            host: request.head.field("host"),
+            project: request.head.field("x-log-project"),
+            .tag(tag)
+        )
+    }
+
+    func accepted(_ acceptance: Acceptance) -> Response {
+        SplunkAnswer(200, 0, "Success").response
+    }
+
+    func refused(_ refusal: Refusal) -> Response {
+        SplunkAnswer(refusal, hasAuthorization: hasAuthorization).response
+    }
+}
+
+extension TrackedLogs {
+    /// The host is the source of SLS, where that has room for it. What else says where events come from are tags.
+    fileprivate init(_ events: SplunkEvents, _ topic: String, _ target: RoutingTable.Target) {
+        let isSource = events.host.utf8.count <= LogLimits().sourceBytes
+        let tags = [
+            ("host", isSource ? "" : events.host), ("index", events.index),
+            ("source", events.source), ("sourcetype", events.sourcetype),
+        ]
+        self.init(
+            logs: events.logs,
+            topic: target.labels.topic.isEmpty ? topic : target.labels.topic,
+            source: isSource ? events.host : nil,
+            tags: tags.filter { !$0.1.isEmpty }.map { (key: $0.0, value: $0.1) }
+        )
+    }
+}
+
+extension Refusal {
+    fileprivate static let noAcknowledgements = Refusal(
+        400,
+        "AckDisabled",
+        "an answer of 200 says already that all is on disk; turn acknowledgements off in the client"
+    )
+
+    fileprivate static let badIndex = Refusal(
+        400,
+        "IndexInvalid",
+        "an index has 1 to 128 bytes of UTF-8 without control characters"
+    )
+
+    fileprivate init(_ fault: SplunkFault) {
+        let code =
+            switch fault.kind {
+            case .noData: "NoData"
+            case .eventMissing: "EventMissing"
+            case .eventBlank: "EventBlank"
+            case .fields: "FieldsInvalid"
+            case .tooMany: "PostBodyTooLarge"
+            case .other: "PostBodyInvalid"
+            }
+        self.init(
+            fault.kind == .tooMany ? 413 : 400,
+            code,
+            fault.cause.description,
+            position: fault.cause.position
+        )
+        item = fault.event
+    }
+}

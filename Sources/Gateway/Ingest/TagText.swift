@@ -1,0 +1,9 @@
+/// A tag as a request brings it: what topics and routes are made of.
+enum TagText {
+    static let bytes = 1...128
+
+    static func isSound(_ text: String) -> Bool {
+        bytes.contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
+    }
+}

@@ -1,0 +1,50 @@
+/// What is wrong with JSON that is none of Splunk's events.
+enum SplunkMistake: Equatable {
+    case objectExpected, memberRepeated
+    case eventMissing, eventBlank
+    case timeExpected, fieldsExpected
+    case originExpected, originTooLong(Int), tooManyOrigins(Int)
+
+    var sentence: String {
+        switch self {
+        case .objectExpected: "an event must be an object with the member event"
+        case .memberRepeated: "this member may occur only once"
+        case .eventMissing: "the object has no event, or it is null"
+        case .eventBlank: "event must not be empty"
+        case .timeExpected: "time must be a number of seconds since 1970, in quotes or without"
+        case .fieldsExpected: "fields must be an object"
+        case .originExpected: "host, source, sourcetype and index must be text"
+        case .originTooLong(let limit):
+            "host, source, sourcetype and index must not exceed \(limit) bytes together"
+        case .tooManyOrigins(let limit):
+            "the events differ in host, source, sourcetype or index more than \(limit) times; "
+                + "send smaller batches"
+        }
+    }
+}
+
+/// Why a body cannot be read as Splunk's events.
+package struct SplunkFault: Error, Equatable, Sendable {
+    /// What Splunk has codes of its own for.
+    package enum Kind: Sendable {
+        case noData, eventMissing, eventBlank, fields, tooMany
+        case other
+    }
+
+    package let kind: Kind
+    /// The event at fault, from zero; nil when the body cannot be read as JSON at all.
+    package let event: Int?
+    package let cause: LogDecodingError
+}
+
+extension SplunkFault.Kind {
+    init(_ reason: JSONFault.Reason?) {
+        switch reason {
+        case .splunk(.eventMissing): self = .eventMissing
+        case .splunk(.eventBlank): self = .eventBlank
+        case .splunk(.fieldsExpected): self = .fields
+        case .splunk(.tooManyOrigins), .tooManyLogs: self = .tooMany
+        default: self = .other
+        }
+    }
+}

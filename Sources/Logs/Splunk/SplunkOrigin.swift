@@ -1,0 +1,80 @@
+/// Where an event comes from, as its sender says. What is not said is empty.
+struct SplunkOrigin: Hashable {
+    var host: [UInt8] = []
+    var source: [UInt8] = []
+    var sourcetype: [UInt8] = []
+    var index: [UInt8] = []
+
+    /// Keeps the memory for the next event.
+    mutating func clear() {
+        host.removeAll(keepingCapacity: true)
+        source.removeAll(keepingCapacity: true)
+        sourcetype.removeAll(keepingCapacity: true)
+        index.removeAll(keepingCapacity: true)
+    }
+
+    var bytes: Int { host.count + source.count + sourcetype.count + index.count }
+
+    func hash(into hasher: inout Hasher) {
+        Self.hash(host, into: &hasher)
+        Self.hash(source, into: &hasher)
+        Self.hash(sourcetype, into: &hasher)
+        Self.hash(index, into: &hasher)
+    }
+
+    /// All bytes at once: an array hashes them one by one.
+    private static func hash(_ text: [UInt8], into hasher: inout Hasher) {
+        hasher.combine(text.count)
+        text.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+}
+
+/// Events that have all of this in common.
+package struct SplunkEvents: Sendable, Equatable {
+    package var host = ""
+    package var source = ""
+    package var sourcetype = ""
+    package var index = ""
+    /// The first of them, from zero.
+    package var first = 0
+    package var logs = DecodedLogs()
+
+    package init() {}
+}
+
+/// The events of one body as they are read.
+struct SplunkGathering {
+    /// Of the event that is being read.
+    var origin = SplunkOrigin()
+    /// Those that are complete.
+    private(set) var count = 0
+    private var parted: PartedLogs<SplunkOrigin>
+    /// By the places of `parted`.
+    private var firsts: [Int] = []
+
+    init(_ limits: LogLimits) {
+        parted = PartedLogs(atMost: limits.packages)
+    }
+
+    /// The event that was written is complete. False when it is of one origin too many.
+    mutating func take(from writer: inout LogWriter) -> Bool {
+        guard let place = parted.place(of: origin) else { return false }
+        if place == firsts.count { firsts.append(count) }
+        parted.take(from: &writer, at: place)
+        count += 1
+        return true
+    }
+
+    var events: [SplunkEvents] {
+        zip(parted.parts, firsts).map { part, first in
+            var events = SplunkEvents()
+            events.host = String(decoding: part.key.host, as: UTF8.self)
+            events.source = String(decoding: part.key.source, as: UTF8.self)
+            events.sourcetype = String(decoding: part.key.sourcetype, as: UTF8.self)
+            events.index = String(decoding: part.key.index, as: UTF8.self)
+            events.first = first
+            events.logs = part.logs
+            return events
+        }
+    }
+}
