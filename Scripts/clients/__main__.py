@@ -5,9 +5,11 @@ import sys
 
 import browser
 import chromium
+import elastic
 import ios
 import opentelemetry_exporter
 import sls_sdk
+import splunk
 from arrivals import Arrivals
 
 # Names below localhost are this machine's, which resolvers know or not.
@@ -22,7 +24,7 @@ def resolve_localhost(host, *rest, **named):
 socket.getaddrinfo = resolve_localhost
 
 arrivals = Arrivals()
-for client in (sls_sdk, opentelemetry_exporter, browser, ios, chromium):
+for client in (sls_sdk, opentelemetry_exporter, elastic, splunk, browser, ios, chromium):
     before = len(arrivals.expected)
     client.write(arrivals)
     print(f"check-clients: {len(arrivals.expected) - before} logs of {client.__doc__}")

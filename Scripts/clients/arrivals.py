@@ -44,8 +44,8 @@ class Arrivals:
         self.began = int(time.time())
 
     def name(self, fields):
-        """OpenTelemetry's logs have it as their text."""
-        return fields.get("id", fields.get("content"))
+        """Those that are no more than a text have it as that."""
+        return next((fields[key] for key in ("id", "content", "line", "message") if key in fields), None)
 
     def expect(self, sent):
         """To be called before it is sent."""

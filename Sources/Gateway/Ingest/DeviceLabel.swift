@@ -7,6 +7,7 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     case putlogs
     case otlp
     case splunk
+    case elastic
     case servertime
     case healthz
 
@@ -18,5 +19,5 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     /// Of answers, by `Response.label`.
     static let names = allCases.map(\.name)
     /// Those of clients that bring logs.
-    static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs, .otlp, .splunk]
+    static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs, .otlp, .splunk, .elastic]
 }

@@ -7,6 +7,7 @@ struct DeviceMethods: Sendable {
     let names: String
 
     static let post = DeviceMethods(all: [.post, .options], names: "POST, OPTIONS")
+    static let bulk = DeviceMethods(all: [.post, .put, .options], names: "POST, PUT, OPTIONS")
     static let track = DeviceMethods(
         all: [.get, .head, .post, .options],
         names: "GET, HEAD, POST, OPTIONS"

@@ -7,6 +7,7 @@ enum DevicePage {
     case health
     /// What Splunk's clients look at before they send.
     case splunkHealth
+    case elastic(ElasticPage)
     /// `OPTIONS *`: the server as such.
     case server
 
@@ -31,21 +32,23 @@ enum DevicePage {
         case .serverTime: .servertime
         case .health: .healthz
         case .splunkHealth: .splunk
+        case .elastic: .elastic
         case .server: .other
         }
     }
 
     var methods: DeviceMethods {
         switch self {
-        case .serverTime, .health, .splunkHealth: .look
+        case .serverTime, .health, .splunkHealth, .elastic: .look
         case .server: .options
         }
     }
 
-    var errorShape: ErrorShape {
+    func refused(_ refusal: Refusal) -> Response {
         switch self {
-        case .serverTime: .sls
-        case .health, .splunkHealth, .server: .plain
+        case .serverTime: ErrorShape.sls.response(refusal)
+        case .health, .splunkHealth, .server: ErrorShape.plain.response(refusal)
+        case .elastic(let page): page.refused(refusal)
         }
     }
 
@@ -53,6 +56,7 @@ enum DevicePage {
         switch self {
         case .health: Response(status: 200, contentType: "text/plain", text: "ok\n")
         case .splunkHealth: SplunkAnswer(200, 17, "HEC is healthy").response
+        case .elastic(let page): page.response
         // What is asked for is in the stamp.
         case .serverTime, .server: Response(status: 200)
         }

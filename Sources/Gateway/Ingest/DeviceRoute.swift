@@ -11,12 +11,15 @@ enum DeviceRoute {
         let offset = head.path.lowerBound
         self = head.bytes.withUnsafeBufferPointer { bytes in
             let path = UnsafeBufferPointer(rebasing: bytes[head.path])
+            // An index may be called `logs`.
+            if let dialect = ElasticDialect(path, head) { return .logs(dialect) }
             if let dialect = PlainDialect(path, at: offset) { return .logs(dialect) }
             if let dialect = TrackDialect(path, at: offset) { return .logs(dialect) }
             if let dialect = PutLogsDialect(path, at: offset) { return .logs(dialect) }
             if let dialect = OTLPDialect(path, head) { return .logs(dialect) }
             if let dialect = SplunkDialect(path, head) { return .logs(dialect) }
             if let page = DevicePage(path) { return .page(page) }
+            if let page = ElasticPage(path, head) { return .page(.elastic(page)) }
             let isSLSPath = path.begins(with: "/logstores/") || path.equals("/logstores")
             return .unknown(isSLSPath: isSLSPath)
         }
@@ -41,7 +44,7 @@ enum DeviceRoute {
     func refused(_ refusal: Refusal) -> Response {
         switch self {
         case .logs(let dialect): dialect.refused(refusal)
-        case .page(let page): page.errorShape.response(refusal)
+        case .page(let page): page.refused(refusal)
         case .unknown(let isSLSPath):
             (isSLSPath ? ErrorShape.sls : .plain).response(refusal)
         }

@@ -19,6 +19,7 @@ struct JSONFault: Error, Equatable {
         case tagsNotObject, tooManyTags(Int), tagsTooLong(Int)
         case otlp(OTLPMistake)
         case splunk(SplunkMistake)
+        case bulk(BulkMistake)
     }
 
     init(_ reason: Reason, at position: Int) {
@@ -66,6 +67,7 @@ extension JSONFault.Reason {
         case .tagsTooLong(let limit): GatheredTags.Fault.tooLong(limit).sentence
         case .otlp(let mistake): mistake.sentence
         case .splunk(let mistake): mistake.sentence
+        case .bulk(let mistake): mistake.sentence
         }
     }
 }

@@ -11,8 +11,8 @@ package final class JSONLogDecoder {
     /// What stays allocated between bodies.
     private static let keptBytes = 256 << 10
 
-    private let index = JSONIndex()
-    private var walk: JSONLogWalk
+    let index = JSONIndex()
+    var walk: JSONLogWalk
 
     package init(limits: LogLimits = LogLimits()) {
         walk = JSONLogWalk(limits: limits)
@@ -58,6 +58,12 @@ package final class JSONLogDecoder {
         }
     }
 
+    /// Gives back what a large body needed.
+    func shrink(after bodyBytes: Int) {
+        if bodyBytes > Self.keptBytes { index.shrink(to: Self.keptBytes) }
+        walk.writer.shrink(to: Self.keptBytes)
+    }
+
     func decode<Result>(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
@@ -68,10 +74,7 @@ package final class JSONLogDecoder {
         // RFC 8259, 8.1: a byte order mark may be ignored.
         let hasMark = body.count >= 3 && body[0] == 0xEF && body[1] == 0xBB && body[2] == 0xBF
         let skipped = hasMark ? 3 : 0
-        defer {
-            if body.count > Self.keptBytes { index.shrink(to: Self.keptBytes) }
-            walk.writer.shrink(to: Self.keptBytes)
-        }
+        defer { shrink(after: body.count) }
         do throws(JSONFault) {
             guard let text = body.bindMemory(to: UInt8.self).baseAddress, body.count > skipped
             else {

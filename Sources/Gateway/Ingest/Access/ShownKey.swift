@@ -21,6 +21,8 @@ extension RequestHead {
         switch String(decoding: authorization[..<space], as: UTF8.self).lowercased() {
         case "bearer", "splunk": return Array(rest)
         case "basic": return basicPassword(rest)
+        // Elasticsearch's: an id and a secret, or what the operator calls the key.
+        case "apikey": return rest.isEmpty ? nil : basicPassword(rest) ?? Array(rest)
         default: return nil
         }
     }

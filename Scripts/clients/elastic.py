@@ -1,0 +1,62 @@
+"""Elasticsearch's Python client"""
+
+import datetime
+import os
+import time
+
+from elasticsearch import Elasticsearch, helpers
+
+from arrivals import Sent
+
+TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
+
+
+def client(**settings):
+    return Elasticsearch(f"http://localhost:{os.environ['DEVICES']}", **settings)
+
+
+def write(arrivals):
+    plain = client(api_key=("id", "0123456789abcdef"))
+    assert plain.ping() and plain.info()["tagline"] == "You Know, for Search"
+    assert plain.cluster.health()["status"] == "green"
+    bulk(arrivals, plain, "plain", 20)
+    bulk(arrivals, client(http_compress=True, basic_auth=("elastic", "secret")), "compressed", 1200, named=True)
+    refused(arrivals, plain)
+
+
+def document(arrivals, name, index, named=False, logstore="app"):
+    seconds, part = int(time.time()) - 3600, 123456 + index
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).replace(microsecond=part)
+    fields = {"id": name, "message": TEXT, "empty": ""}
+    own = {"_id": f"é {index}"} if named else {}
+    expected = {**fields, **own, "nested": '{"a":[1,null,"世"]}', "number": "1.5"}
+    arrivals.expect(
+        Sent(expected, "first", logstore, logstore, time=seconds, nanoseconds=part * 1000)
+    )
+    return {**fields, **own, "nested": {"a": [1, None, "世"]}, "number": 1.5, "@timestamp": moment}
+
+
+def bulk(arrivals, client, kind, count, named=False):
+    day = datetime.date.today().strftime("%Y.%m.%d")
+    actions = [
+        {
+            "_op_type": "create" if number % 2 else "index",
+            "_index": f"app-{day}",
+            **document(arrivals, f"elastic {kind} {number}", number, named),
+        }
+        for number in range(count)
+    ]
+    stored, errors = helpers.bulk(client, actions)
+    assert (stored, errors) == (count, []), f"{stored} are stored, {errors}"
+
+
+def refused(arrivals, client):
+    """What cannot be written fails by itself."""
+    actions = [
+        {"_op_type": "delete", "_index": "app", "_id": "1"},
+        {"_index": "web", **document(arrivals, "elastic beside errors", 0, logstore="web")},
+        {"_index": "No.Logstore", "id": "never"},
+    ]
+    results = list(helpers.streaming_bulk(client, actions, raise_on_error=False))
+    statuses = [next(iter(result.values()))["status"] for _, result in results]
+    assert statuses == [400, 201, 404], results

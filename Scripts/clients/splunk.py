@@ -1,0 +1,86 @@
+"""what Docker, Fluent Bit and Vector send to Splunk, byte for byte"""
+
+import gzip
+import json
+import time
+
+from arrivals import Sent
+from wire import send, taken
+
+TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
+TOKEN = {"Authorization": "Splunk 00000000-0000-0000-0000-000000000000"}
+
+
+def compact(event):
+    return json.dumps(event, separators=(",", ":"), ensure_ascii=False)
+
+
+def moment(index):
+    """Seconds and microseconds, an hour ago."""
+    return int(time.time()) - 3600, 123456 + index
+
+
+def success(answered, what):
+    _, body = taken(answered, what)
+    assert json.loads(body) == {"text": "Success", "code": 0}, f"{what}: {body!r}"
+
+
+def write(arrivals):
+    docker(arrivals)
+    fluent_bit(arrivals)
+    vector(arrivals)
+    raw(arrivals)
+
+
+def docker(arrivals):
+    path = "/services/collector/event/1.0"
+    answer, _ = send("OPTIONS", path, {})
+    assert answer.status == 200, f"the driver wants 200 of OPTIONS, not {answer.status}"
+    body = ""
+    for index in range(3):
+        name, (seconds, part) = f"docker {index}", moment(index)
+        origin = {"source": "stdout", "sourcetype": "docker", "index": f"docker.web-{index % 2}"}
+        fields = {"line": name, "source": "stderr", "tag": "c0ffee"}
+        body += compact({"event": fields, "time": f"{seconds}.{part:06}", "host": "node-1", **origin})
+        arrivals.expect(
+            Sent(fields, logstore="docker", topic=origin["index"], source="node-1", tags=origin,
+                 time=seconds, nanoseconds=part * 1000)
+        )
+    success(send("POST", path, TOKEN, body.encode()), "docker")
+
+
+def fluent_bit(arrivals):
+    body = ""
+    for index in range(3):
+        name, (seconds, part) = f"fluent bit {index}", moment(index)
+        body += compact({"time": float(f"{seconds}.{part:06}"), "event": {"id": name, "log": TEXT, "n": {"a": [1]}}})
+        fields = {"id": name, "log": TEXT, "n": '{"a":[1]}'}
+        arrivals.expect(Sent(fields, logstore="splunk", topic="splunk", time=seconds, nanoseconds=part * 1000))
+    headers = {**TOKEN, "Content-Encoding": "gzip", "User-Agent": "Fluent-Bit"}
+    success(send("POST", "/services/collector/event", headers, gzip.compress(body.encode())), "fluent bit")
+
+
+def vector(arrivals):
+    body = ""
+    for index in range(3):
+        name, (seconds, part) = f"vector {index}", moment(index)
+        event = {"event": {"id": name, "message": TEXT}, "fields": {"zone": "b"}, "time": float(f"{seconds}.{part // 1000}")}
+        body += compact({**event, "host": "node-2", "sourcetype": "aws:trail"})
+        arrivals.expect(
+            Sent({"id": name, "message": TEXT, "zone": "b"}, logstore="splunk", topic="aws:trail", source="node-2",
+                 tags={"sourcetype": "aws:trail"}, time=seconds, nanoseconds=123_000_000)
+        )
+    headers = {**TOKEN, "X-Splunk-Request-Channel": "7f" * 16, "Content-Type": "application/json"}
+    success(send("POST", "/services/collector/event", headers, body.encode()), "vector")
+    answer, _ = send("GET", "/services/collector/health/1.0", {})
+    assert answer.status == 200, f"health is {answer.status}"
+
+
+def raw(arrivals):
+    names = [f"raw {index} 世界" for index in range(3)]
+    for name in names:
+        arrivals.expect(
+            Sent({"message": name}, logstore="lines", topic="lines", source="node-3", tags={"index": "lines", "source": "/a b"})
+        )
+    path = "/services/collector/raw?host=node-3&source=%2Fa%20b&index=lines"
+    success(send("POST", path, TOKEN, "\r\n".join(names).encode()), "raw")

@@ -1,0 +1,126 @@
+import HTTP
+import Logs
+
+/// Elasticsearch's `POST /_bulk` and `POST /{index}/_bulk`: documents to write, one a line, each behind a line that says
+/// so.
+struct ElasticDialect: LogDialect {
+    /// The tag of requests of which the path names no index.
+    private static let tag = "elastic"
+
+    /// As it stands in the path.
+    private let index: Range<Int>?
+    private let media: ElasticMedia
+
+    var label: DeviceLabel { .elastic }
+    var methods: DeviceMethods { .bulk }
+
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+        var end = path.count
+        // Fluent Bit with a pipeline has a slash there.
+        if end > 0, path[end - 1] == UInt8(ascii: "/") { end -= 1 }
+        let start = end - "/_bulk".utf8.count
+        guard start >= 0, UnsafeBufferPointer(rebasing: path[start..<end]).equals("/_bulk") else {
+            return nil
+        }
+        if start == 0 {
+            index = nil
+        } else {
+            guard start > 1, !path[1..<start].contains(UInt8(ascii: "/")) else { return nil }
+            index = head.path.lowerBound + 1..<head.path.lowerBound + start
+        }
+        media = ElasticMedia(head)
+    }
+
+    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        let name = try indexName(head)
+        if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
+            return .logstore(logstore)
+        }
+        return .tag(name.map { ElasticIndex.tag(of: $0) } ?? Self.tag)
+    }
+
+    private func indexName(_ head: RequestHead) throws(Refusal) -> String? {
+        guard let index else { return nil }
+        guard let name = percentDecoded(head.bytes[index]), TagText.isSound(name) else {
+            throw ElasticIndex.refusal
+        }
+        return name
+    }
+
+    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+        let logs: BulkLogs
+        do throws(BulkFault) {
+            logs = try reader.decoder.decodeBulk(
+                request.content,
+                request.timing,
+                request.target.intake.rules,
+                index: try? indexName(request.head)
+            )
+        } catch {
+            throw Refusal(
+                error.isTooMuch ? 413 : 400,
+                error.isTooMuch ? "PostBodyTooLarge" : "PostBodyInvalid",
+                error.cause.description,
+                position: error.cause.position
+            )
+        }
+        var groups: [(TrackedLogs, RoutingTable.Target)] = []
+        var indices: [ElasticIndex] = []
+        for part in logs.parts {
+            // An index that cannot be here costs its own documents only.
+            do throws(Refusal) {
+                let target = try target(of: part.index, request)
+                groups.append((TrackedLogs(part, target), target))
+                indices.append(ElasticIndex(part.index, nil))
+            } catch {
+                indices.append(ElasticIndex(part.index, error))
+            }
+        }
+        var taken = TakenLogs(groups, request.limits)
+        let answer = BulkAnswer(
+            items: logs.items,
+            indices: indices,
+            parts: BulkAnswer.Parts(filterPath: request.head.filterPath)
+        )
+        let response = media.response(200, answer.body)
+        taken.accepted = { _ in response }
+        return taken
+    }
+
+    /// A logstore that the head names is for all.
+    private func target(
+        of index: String,
+        _ request: LogRequest
+    ) throws(Refusal) -> RoutingTable.Target {
+        guard TagText.isSound(index) else { throw ElasticIndex.refusal }
+        let tag = ElasticIndex.tag(of: index)
+        guard let known = request.target.tag, known != tag else { return request.target }
+        return try request.table.target(
+            host: request.head.field("host"),
+            project: request.head.field("x-log-project"),
+            .tag(tag)
+        )
+    }
+
+    /// Never asked: what was read decides.
+    func accepted(_ acceptance: Acceptance) -> Response { Response(status: 200) }
+
+    func refused(_ refusal: Refusal) -> Response { media.response(refusal) }
+}
+
+extension TrackedLogs {
+    fileprivate init(_ part: BulkLogs.Part, _ target: RoutingTable.Target) {
+        let topic = target.labels.topic
+        self.init(
+            logs: part.logs,
+            topic: topic.isEmpty ? ElasticIndex.tag(of: part.index) : topic
+        )
+    }
+}
+
+extension RequestHead {
+    /// Which members of its answer a client wants.
+    fileprivate var filterPath: String? {
+        queryPairs?.last { $0.name == "filter_path" }?.value
+    }
+}

@@ -1,0 +1,77 @@
+import HTTP
+
+/// How answers to Elasticsearch's clients look whatever they are: the header by which these know whom they talk to, and
+/// the media type that they asked for.
+struct ElasticMedia: Sendable {
+    /// The major version in whose shape the client wants its answer; nil when it did not say.
+    private let version: Substring?
+
+    init(_ head: borrowing RequestHead) {
+        version = head.field("accept").flatMap(Self.version)
+    }
+
+    /// Of `application/vnd.elasticsearch+json; compatible-with=8`.
+    private static func version(_ accept: String) -> Substring? {
+        let wanted = accept.filter { $0 != " " }[...]
+        let type = "application/vnd.elasticsearch+json;compatible-with="
+        guard wanted.hasPrefix(type) else { return nil }
+        let digits = wanted.dropFirst(type.count).prefix { $0.isASCII && $0.isNumber }
+        return (1...2).contains(digits.count) ? digits : nil
+    }
+
+    private var contentType: String {
+        guard let version else { return "application/json" }
+        return "application/vnd.elasticsearch+json;compatible-with=\(version)"
+    }
+
+    func response(_ status: Int, _ body: [UInt8]) -> Response {
+        Response(
+            status: status,
+            fields: [("content-type", contentType), ("x-elastic-product", "Elasticsearch")],
+            body: body
+        )
+    }
+
+    /// As Elasticsearch tells errors. Its clients keep what is answered with 429 and 503.
+    func response(_ refusal: Refusal) -> Response {
+        var json = JSONText()
+        json.object { json in
+            json.object("error") { json in
+                json.array("root_cause") { json in
+                    json.object { $0.cause(refusal) }
+                }
+                json.cause(refusal)
+            }
+            json.member("status", refusal.status)
+        }
+        var response = response(refusal.status, Array(json.text.utf8))
+        if refusal.status == 429 || refusal.status == 503 {
+            response.fields.append(("retry-after", "1"))
+        }
+        return response
+    }
+}
+
+extension JSONText {
+    mutating func cause(_ refusal: Refusal) {
+        member("type", refusal.elasticType)
+        member("reason", refusal.reason)
+    }
+}
+
+extension Refusal {
+    /// Elasticsearch's name for it.
+    var elasticType: String {
+        switch (status, code) {
+        case (_, "IndexInvalid"): "invalid_index_name_exception"
+        case (401, _), (403, _): "security_exception"
+        case (404, _): "index_not_found_exception"
+        case (405, _): "method_not_allowed_exception"
+        case (413, _): "content_too_long_exception"
+        case (429, _): "es_rejected_execution_exception"
+        case (503, _): "unavailable_shards_exception"
+        case (500..., _): "internal_server_error"
+        default: "illegal_argument_exception"
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Testing
+
+@testable import Logs
+
+extension JSONLogDecoder {
+    func bulk(
+        _ body: [UInt8],
+        _ rules: LogRules = LogRules(),
+        index: String? = nil
+    ) throws(BulkFault) -> BulkLogs {
+        try padded(body) { body throws(BulkFault) in
+            try decodeBulk(body, BatchTiming(arrival: arrival), rules, index: index)
+        }
+    }
+
+    func bulk(_ body: String, index: String? = nil) throws(BulkFault) -> BulkLogs {
+        try bulk(Array(body.utf8), index: index)
+    }
+}
+
+@Suite struct BulkTests {
+    private let decoder = JSONLogDecoder()
+
+    @Test("Each document is a log of its index, with the id that it was given")
+    func documents() throws {
+        let logs = try decoder.bulk(
+            """
+            {"index":{"_index":"app","_id":"a\\"1","routing":"x","dynamic_templates":{"a":"b"}}}
+            {"message":"one","n":{"x": [1, 2]}}
+            { "create" : { "_index" : "web", "pipeline" : null } }\r
+            {"message":"two","z":null}\r
+
+            {"index":{"_id":7}}
+            {}
+            """,
+            index: "app"
+        )
+        #expect(logs.parts.map(\.index) == ["app", "web"])
+        let read = try logs.parts.map { try $0.logs.sound.read() }
+        let first = Read([["_id", "a\"1"], ["message", "one"], ["n", #"{"x":[1,2]}"#]])
+        #expect(
+            read == [[first, Read([["_id", "7"]])], [Read([["message", "two"], ["z", ""]])]]
+        )
+        #expect(logs.items.items.map(\.operation) == [.index, .create, .index])
+        #expect(logs.items.items.map(\.outcome) == [.taken, .taken, .taken])
+        #expect(logs.items.items.map(\.index) == [0, 1, 0])
+        let ids = logs.items.items.map { String(decoding: logs.items.id(of: $0), as: UTF8.self) }
+        #expect(ids == ["a\"1", "", "7"])
+    }
+
+    @Test(
+        "@timestamp is the log's time, in any of the forms that clients have",
+        arguments: [
+            #""2025-01-14T08:29:59.123456789Z""#, #""2025-01-14T16:29:59.123456789+08:00""#,
+            "1736843399123456789",
+        ]
+    )
+    func times(time: String) throws {
+        let logs = try decoder.bulk(
+            "{\"index\":{}}\n{\"a\":\"b\",\"@timestamp\":\(time)}",
+            index: "i"
+        )
+        let read = try logs.parts[0].logs.sound.read()
+        #expect(
+            read == [Read([["a", "b"]], seconds: arrivalSeconds - 1, nanoseconds: 123_456_789)]
+        )
+    }
+
+    @Test("Milliseconds are known by their size, and what is no time stays as a field")
+    func otherTimes() throws {
+        let logs = try decoder.bulk(
+            """
+            {"index":{}}
+            {"@timestamp":1736843399123}
+            {"index":{}}
+            {"@timestamp":"noon","nested":{"@timestamp":1}}
+            """,
+            index: "i"
+        )
+        let read = try logs.parts[0].logs.sound.read()
+        #expect(read[0] == Read([], seconds: arrivalSeconds - 1, nanoseconds: 123_000_000))
+        let kept = [["__original_time__", "noon"], ["nested", #"{"@timestamp":1}"#]]
+        #expect(read[1] == Read(kept))
+    }
+
+    @Test("A document that is none costs no other, wherever its fault is")
+    func badDocuments() throws {
+        let bad: [[UInt8]] =
+            [
+                #"{"a":"b""#, #"{"a":"b}"#, #"["a"]"#, "7", #"{"a":1} {}"#, #"{"a":tru}"#, "",
+                #"{"a":"\x"}"#,
+                "{\"a\":\"\u{1}\"}", #"{"a":1}}"#, #"{"a"}"#,
+            ].map { Array($0.utf8) } + [[0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D]]
+        let (action, good) = (Array("{\"index\":{}}\n".utf8), Array("{\"k\":\"v\"}\n".utf8))
+        for document in bad {
+            let body = action + good + action + document + [0x0A] + action + good
+            let logs = try decoder.bulk(body, index: "i")
+            let text = String(decoding: document, as: UTF8.self)
+            #expect(
+                try logs.parts[0].logs.sound.read() == [Read([["k", "v"]]), Read([["k", "v"]])]
+            )
+            #expect(logs.items.items.map(\.outcome) == [.taken, .unreadable(0), .taken], "\(text)")
+            let start = action.count * 2 + good.count
+            #expect(start...start + document.count ~= logs.items.fault(0).position, "\(text)")
+        }
+    }
+
+    @Test("What a bad document had of the rules' concern is gone with it")
+    func forgotten() throws {
+        let rules = LogRules(times: .sls, late: .setAside)
+        let body =
+            "{\"index\":{}}\n{\"@timestamp\":1,\"a\":x}\n{\"index\":{}}\n{\"@timestamp\":1} 7\n"
+            + "{\"index\":{}}\n{\"a\":\"b\"}\n{\"index\":{}}\n{\"@timestamp\":1}"
+        let logs = try decoder.bulk(Array(body.utf8), rules, index: "i").parts[0].logs
+        #expect(try logs.sound.read() == [Read([["a", "b"]])])
+        #expect(logs.faulty.map(\.logs.count) == [1] && logs.count == 2)
+    }
+
+    @Test("Updates and deletions are no logs, and are told so")
+    func unsupported() throws {
+        let logs = try decoder.bulk(
+            """
+            {"delete":{"_index":"a","_id":"1"}}
+            {"update":{"_index":"b","_id":"2"}}
+            {"doc":{"x":1}}
+            {"index":{"_index":"a"}}
+            {"x":1}
+            """
+        )
+        #expect(logs.items.items.map(\.operation) == [.delete, .update, .index])
+        #expect(logs.items.items.map(\.outcome) == [.unsupported, .unsupported, .taken])
+        #expect(logs.parts.map(\.logs.count) == [1, 0])
+    }
+
+    private static let wrong: [(String, Int, String)] = [
+        ("", 0, "has no action"), ("\n\n", 0, "has no action"), ("7\n{}", 0, "line [1]"),
+        ("{}\n{}", 0, "one of index, create"), (#"{"a":1}"#, 1, "one of index, create"),
+        (#"{"index":7}"#, 9, "must be an object"), (#"{"index":{},"create":{}}"#, 12, "one action"),
+        (#"{"index":{}} {}"#, 13, "must end here"), (#"{"index":{"_index":["a"]}}"#, 19, "text"),
+        ("{\"index\":{\"_index\":\"a\"}}\n{}\n{\"index\":{\"_index\":\"a\"}}", 28, "line 3"),
+        ("{\"index\":{}}\n{}", 0, "line 1 names no index"), (#"{"index":{"a":x}}"#, 14, "line [1]"),
+        ("\n{\"index", 2, "line [2]"),
+    ]
+
+    @Test("A line that is no action is the whole body's fault", arguments: 0..<wrong.count)
+    func malformed(index: Int) {
+        let (body, position, reason) = Self.wrong[index]
+        let fault = #expect(throws: BulkFault.self, "\(body)") { try decoder.bulk(body) }
+        #expect(
+            fault?.cause.reason.contains(reason) == true,
+            "\(body): \(fault?.cause.reason ?? "")"
+        )
+        #expect(fault?.isTooMuch == false && fault?.cause.position == position, "\(body)")
+    }
+
+    @Test("Indices, logs, actions and names are bounded")
+    func limits() {
+        var limits = LogLimits()
+        (limits.logs, limits.packages) = (3, 2)
+        let decoder = JSONLogDecoder(limits: limits)
+        func isTooMuch(_ body: String) -> Bool? {
+            do throws(BulkFault) {
+                _ = try decoder.bulk(body)
+                return nil
+            } catch {
+                return error.isTooMuch
+            }
+        }
+        func actions(_ names: String...) -> String {
+            names.map { "{\"index\":{\"_index\":\"\($0)\"}}\n{}\n" }.joined()
+        }
+        #expect(isTooMuch(actions("a", "b", "a")) == nil)
+        #expect(isTooMuch(actions("a", "b", "c")) == true)
+        #expect(isTooMuch(actions("a", "a", "a", "a")) == true)
+        #expect(isTooMuch(actions(String(repeating: "a", count: 512))) == nil)
+        #expect(isTooMuch(actions(String(repeating: "a", count: 513))) == false)
+        let one = "{\"delete\":{\"_index\":\"a\"}}\n"
+        let most = String(repeating: one, count: JSONLogDecoder.bulkItemsMax)
+        #expect(isTooMuch(most) == nil)
+        #expect(isTooMuch(most + one) == true)
+    }
+}
