@@ -45,7 +45,7 @@ import Testing
             ("/logs/x", "authorization", basic("tenant:\(phone)")),
             ("/logs/x", "authorization", basic(":\(phone)")),
             ("/logs/x", "X-Sluice-Key", phone),
-            ("/logs/x?a=b&key=\(phone)&c", "x-other", "1"),
+            ("/logs/x?topic=b&key=\(phone)&source=c", "x-other", "1"),
             ("/logs/x?key=phone-0123456789abcdef%2B%2F%3D", "authorization", "LOG id:signature"),
         ]
     )
