@@ -136,6 +136,22 @@ import Testing
     }
 
     @Test(
+        "Beyond that an answer is brief, whatever the request, and a small one cannot make it large"
+    )
+    func brief() throws {
+        let end = try DeviceEnd()
+        let good = String(repeating: "{\"create\":{\"_id\":\"7\"}}\n{\"a\":\"b\"}\n", count: 10_000)
+        let bad = String(repeating: "{\"create\":{}}\nx\n", count: 2000)
+        let whole = try end.client.post("/i/_bulk", good.utf8).text
+        #expect(whole.hasPrefix(#"{"took":0,"errors":false,"items":[{"create":{"_index":"i","#))
+        let answer = try end.client.post("/i/_bulk", (good + bad).utf8).text
+        #expect(answer.hasPrefix(#"{"took":0,"errors":true,"items":[{"create":{"status":201}},"#))
+        #expect(answer.hasSuffix(#",{"create":{"status":400}}]}"#))
+        #expect(answer.ranges(of: #"{"create":{"status":400"#).count == 2000)
+        #expect(answer.ranges(of: #""error":{"type""#).count == 1000)
+    }
+
+    @Test(
         "Errors of the whole request are Elasticsearch's",
         arguments: [
             ("/_bulk", "{\"index\":{}}\n{}", 400, "illegal_argument_exception", "names no index"),

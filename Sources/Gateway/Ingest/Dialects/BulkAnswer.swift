@@ -4,13 +4,21 @@ import System
 
 /// The answer to `_bulk`, with a part for each action in its order. Written into one piece of memory, since there may
 /// be ten thousands, and before the logs are stored: the queue's thread has better things to do.
+///
+/// A small request must not become an enormous answer that waits for a client who does not read: beyond a number of
+/// actions each is told by its status alone, and beyond a number of failures without the reason.
 struct BulkAnswer {
+    /// More than agents write at once by default, so that theirs are whole.
+    static let wholeItemsMax = 10_000
+    static let reasonsMax = 1000
+
     let items: BulkItems
     let indices: [ElasticIndex]
     let parts: Parts
 
     var body: [UInt8] {
-        var text = BulkText(parts)
+        let isWhole = items.count <= Self.wholeItemsMax
+        var text = BulkText(isWhole ? parts : parts.intersection(.brief))
         if parts.contains(.took) { text.member("took", "0") }
         if parts.contains(.errors) { text.member("errors", hasErrors ? "true" : "false") }
         text.items(items, indices)
@@ -38,6 +46,7 @@ extension BulkAnswer {
 
         static let items: Parts = [.index, .id, .version, .result, .status, .error]
         static let all: Parts = [.took, .errors, .items]
+        static let brief: Parts = [.took, .errors, .status, .error]
 
         init(rawValue: UInt16) {
             self.rawValue = rawValue
@@ -80,6 +89,7 @@ extension BulkAnswer {
 private struct BulkText {
     private let parts: BulkAnswer.Parts
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
+    private var reasonsLeft = BulkAnswer.reasonsMax
 
     init(_ parts: BulkAnswer.Parts) {
         self.parts = parts
@@ -164,7 +174,8 @@ private struct BulkText {
             put("\"status\":")
             bytes += "\(refusal.status)".utf8
         }
-        guard parts.contains(.error) else { return }
+        guard parts.contains(.error), reasonsLeft > 0 else { return }
+        reasonsLeft -= 1
         separate(inner)
         var json = JSONText()
         json.object { $0.cause(refusal) }
