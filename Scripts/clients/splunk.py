@@ -1,8 +1,12 @@
-"""what Docker, Fluent Bit and Vector send to Splunk, byte for byte"""
+"""a handler of logging for Splunk, and what Docker, Fluent Bit and Vector send to it"""
 
 import gzip
 import json
+import logging
+import os
 import time
+
+from splunk_handler import SplunkHandler
 
 from arrivals import Sent
 from wire import send, taken
@@ -26,10 +30,27 @@ def success(answered, what):
 
 
 def write(arrivals):
+    handler(arrivals)
     docker(arrivals)
     fluent_bit(arrivals)
     vector(arrivals)
     raw(arrivals)
+
+
+def handler(arrivals):
+    handler = SplunkHandler(
+        "127.0.0.1", os.environ["DEVICES"], "00000000-0000-0000-0000-000000000000", "handler",
+        protocol="http", verify=False, hostname="node-4", source="app.py", flush_interval=3600, retry_count=0,
+    )
+    logger = logging.Logger("splunk")
+    logger.addHandler(handler)
+    tags = {"index": "handler", "source": "app.py", "sourcetype": "text"}
+    for index in range(50):
+        name = f"handler {index} {TEXT}"
+        arrivals.expect(Sent({"message": name}, "first", "handler", "handler", "node-4", tags))
+        logger.info(name)
+    handler.force_flush()
+    handler.shutdown()
 
 
 def docker(arrivals):
