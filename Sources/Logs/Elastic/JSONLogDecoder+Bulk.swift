@@ -64,6 +64,7 @@ extension JSONLogDecoder {
 
     /// Makes the walk stand at the beginning of a line; false when there is nothing on it.
     private func read(_ line: BulkLine) throws(JSONFault) -> Bool {
+        guard line.count > 0 else { return false }
         do throws(JSONFault) {
             let tokens = try index.tokens(of: line.text, count: line.count)
             walk.start(line.text, count: line.count, tokens)
