@@ -41,6 +41,37 @@ import Testing
         #expect(try decoded.sound.read() == [first, Read([])])
     }
 
+    @Test("Fields without a name replace each other, and take no room while they do")
+    func unnamed() throws {
+        var writer = LogWriter(limits: LogLimits())
+        writer.start(BatchTiming(arrival: arrival), LogRules())
+        for _ in 0..<2 {
+            writer.startLog()
+            writer.field("", "first")
+            writer.field("a", "1")
+            for number in 0..<100_000 {
+                writer.uncheckedField(name: "", value: [0xFF, UInt8(number & 0x7F)])
+            }
+            #expect(writer.length < 400)
+            writer.field("", "last")
+            writer.field("b", "2")
+            writer.uncheckedField(name: "c", value: [0xFF])
+            writer.endLog()
+            writer.startLog()
+            writer.field("", "x")
+            writer.uncheckedField(name: "", value: [0xFF])
+            writer.endLog()
+        }
+        let first = [
+            ["a", "1"], ["__empty__", "last"], ["b", "2"], ["c", "\u{FFFD}"],
+            ["__invalid_utf8__", "c"],
+        ]
+        let second = [["__empty__", "\u{FFFD}"], ["__invalid_utf8__", "__empty__"]]
+        let logs = try writer.logs.sound.read()
+        #expect(logs.map(\.fields) == [first, second, first, second])
+        #expect(writer.memory.capacity <= 16 << 10)
+    }
+
     @Test("Names that SLS keeps, empty and repeated ones become what they are in JSON")
     func names() throws {
         let decoded = logs { writer in

@@ -1,8 +1,8 @@
 /// The names of the log that is being written, to notice one that comes twice.
 ///
 /// A filter of 64 bits answers for nearly all fields of usual logs. When it cannot, up to 64 names are
-/// compared by their sums; beyond that a dictionary, whose hash function nobody outside can predict,
-/// keeps the cost of a hostile body that of a long one.
+/// compared by their sums; beyond that a table, whose hash function nobody outside can predict, keeps the
+/// cost of a hostile body that of a long one.
 struct FieldNames: ~Copyable {
     private static let listed = 64
 
@@ -11,8 +11,8 @@ struct FieldNames: ~Copyable {
     /// For each listed name: its sum, and where its field starts in the memory.
     private let sums: UnsafeMutablePointer<UInt64>
     private let contents: UnsafeMutablePointer<Int>
-    /// All names of a log that has more, and where their fields start.
-    private var many: [[UInt8]: Int] = [:]
+    /// All names of a log that has more.
+    private var many = NameTable()
     /// Whether a field was replaced by a later one.
     private(set) var hasReplaced = false
 
@@ -30,12 +30,12 @@ struct FieldNames: ~Copyable {
     mutating func startLog() {
         filter = 0
         hasReplaced = false
-        if count == Self.listed { many = [:] }
+        if count == Self.listed { many.clear() }
         count = 0
     }
 
     /// Takes the name of a field just written. An earlier field of that name is marked as replaced: its
-    /// tag becomes zero.
+    /// tag becomes zero. It may have stood at the same place, and is gone then.
     @inline(__always)
     mutating func add(
         _ key: UnsafeMutablePointer<UInt8>,
@@ -65,9 +65,11 @@ struct FieldNames: ~Copyable {
         guard count < Self.listed else { return addToMany(key, content, memory) }
         for index in 0..<count where sums[index] == sum {
             guard key.elementsEqual(Self.key(of: contents[index], memory)) else { continue }
-            memory[contents[index]] = 0
+            if contents[index] != content {
+                memory[contents[index]] = 0
+                hasReplaced = true
+            }
             contents[index] = content
-            hasReplaced = true
             return
         }
         filter |= 1 &<< (sum &>> 58)
@@ -83,10 +85,10 @@ struct FieldNames: ~Copyable {
     ) {
         if many.isEmpty {
             for content in UnsafeBufferPointer(start: contents, count: count) {
-                many[Array(Self.key(of: content, memory))] = content
+                _ = many.update(Self.key(of: content, memory), content, memory)
             }
         }
-        guard let earlier = many.updateValue(content, forKey: Array(key)) else { return }
+        guard let earlier = many.update(key, content, memory), earlier != content else { return }
         memory[earlier] = 0
         hasReplaced = true
     }

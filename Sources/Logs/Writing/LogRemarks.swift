@@ -51,6 +51,12 @@ struct LogRemarks {
         isEmpty = false
     }
 
+    /// Nothing was written behind that field.
+    mutating func forget(fieldAt content: Int) {
+        while oversized.last?.content == content { oversized.removeLast() }
+        while invalid.last == content { invalid.removeLast() }
+    }
+
     mutating func clear() {
         guard !isEmpty else { return }
         self = LogRemarks()

@@ -9,6 +9,7 @@ extension LogWriter {
         length = content + 1 + Varint.timeSize
         time = arrivalTime
         hasOwnTime = false
+        unnamed = 0..<0
         names.startLog()
     }
 

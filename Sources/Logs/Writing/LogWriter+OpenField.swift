@@ -4,6 +4,7 @@ struct OpenField {
     fileprivate var key: Int
     fileprivate var keyCount: Int
     fileprivate let isNameTooLong: Bool
+    fileprivate let isNameEmpty: Bool
     /// What the name means to SLS.
     let reserved: ReservedKey?
     /// Where in the memory the value belongs.
@@ -22,6 +23,7 @@ extension LogWriter {
 
     /// The name is written, the value comes next.
     mutating func openField(nameBytes: Int) -> OpenField {
+        if nameBytes == 0 { dropUnnamedNeighbour() }
         let key = nameOffset
         var count = nameBytes
         let isNameTooLong = count > limits.keyBytes
@@ -30,6 +32,7 @@ extension LogWriter {
             key: key,
             keyCount: count,
             isNameTooLong: isNameTooLong,
+            isNameEmpty: nameBytes == 0,
             reserved: ReservedKey(UnsafeBufferPointer(start: memory.start + key, count: count)),
             value: key + count + Self.valueRoom
         )
@@ -55,10 +58,20 @@ extension LogWriter {
         } else if field.isNameTooLong {
             remarks.addOversized(.name, at: length)
         }
+        let start = length
         write(
             name(of: field),
             UnsafeBufferPointer(start: memory.start + field.value, count: valueCount)
         )
+        if field.isNameEmpty { unnamed = start..<length }
+    }
+
+    /// A field without a name takes seven times what it came in, and the next one replaces it: at once when
+    /// they are neighbours, so that a body of nothing else does not grow.
+    private mutating func dropUnnamedNeighbour() {
+        guard length == unnamed.upperBound, !unnamed.isEmpty else { return }
+        remarks.forget(fieldAt: unnamed.lowerBound)
+        length = unnamed.lowerBound
     }
 
     /// What is stored instead of an empty name or one that is too long, in its place.

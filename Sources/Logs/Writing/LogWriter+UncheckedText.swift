@@ -25,11 +25,12 @@ extension LogWriter {
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>
     ) {
-        remarks.addInvalid(at: length)
+        let start = length
         var name = String(decoding: name, as: UTF8.self)
         var value = String(decoding: value, as: UTF8.self)
         name.withUTF8 { name in
             value.withUTF8 { value in field(name: name, value: value) }
         }
+        remarks.addInvalid(at: name.isEmpty ? unnamed.lowerBound : start)
     }
 }

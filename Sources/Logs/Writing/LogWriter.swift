@@ -46,6 +46,8 @@ struct LogWriter: ~Copyable {
     /// Whether the time is the log's own.
     var hasOwnTime = false
     var names = FieldNames()
+    /// Where its last field without a name is.
+    var unnamed = 0..<0
     /// What is special about it.
     var remarks = LogRemarks()
     /// The size of the last log's length: a good guess for the next one.

@@ -1,0 +1,96 @@
+import Glibc
+
+/// Finds names of a log that has very many of them: where their fields start in the writer's memory, by
+/// open addressing, since a log may have a million names of three bytes. A place takes eight bytes, and at
+/// most half of the places and a bit more are taken.
+///
+/// Swift's own hash function has a seed of the process, so nobody outside knows which names meet.
+struct NameTable: ~Copyable {
+    /// What stays allocated between logs.
+    private static let keptPlaces = 1 << 12
+    private static let firstPlaces = 1 << 8
+    /// Of a place: the start of a field and one, which leaves zero for an empty place; above it, a part of
+    /// the name's hash.
+    private static let contentBits: UInt64 = 40
+    private static let contentMask: UInt64 = 1 << contentBits - 1
+
+    private var places: UnsafeMutablePointer<UInt64>?
+    /// A power of two.
+    private var placeCount = 0
+    private var count = 0
+
+    deinit { places?.deallocate() }
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func clear() {
+        if placeCount > Self.keptPlaces {
+            places?.deallocate()
+            (places, placeCount) = (nil, 0)
+        }
+        places?.update(repeating: 0, count: placeCount)
+        count = 0
+    }
+
+    /// Remembers where the field of a name starts, and returns where an earlier one does.
+    mutating func update(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ content: Int,
+        _ memory: UnsafeMutablePointer<UInt8>
+    ) -> Int? {
+        if (count + 1) * 4 > placeCount * 3 { grow(memory) }
+        guard let places else { return nil }
+        let hash = Self.hash(name)
+        let sign = hash & ~Self.contentMask
+        let entry = sign | UInt64(content + 1)
+        var place = Int(truncatingIfNeeded: hash) & (placeCount - 1)
+        while places[place] != 0 {
+            let other = places[place]
+            if other & ~Self.contentMask == sign {
+                let earlier = Self.content(other)
+                if Self.areEqual(name, FieldNames.key(of: earlier, memory)) {
+                    places[place] = entry
+                    return earlier
+                }
+            }
+            place = (place + 1) & (placeCount - 1)
+        }
+        places[place] = entry
+        count += 1
+        return nil
+    }
+
+    private mutating func grow(_ memory: UnsafeMutablePointer<UInt8>) {
+        let (old, oldCount) = (places, placeCount)
+        placeCount = max(Self.firstPlaces, 2 * oldCount)
+        let new = UnsafeMutablePointer<UInt64>.allocate(capacity: placeCount)
+        new.initialize(repeating: 0, count: placeCount)
+        for entry in UnsafeBufferPointer(start: old, count: oldCount) where entry != 0 {
+            let hash = Self.hash(FieldNames.key(of: Self.content(entry), memory))
+            var place = Int(truncatingIfNeeded: hash) & (placeCount - 1)
+            while new[place] != 0 { place = (place + 1) & (placeCount - 1) }
+            new[place] = entry
+        }
+        old?.deallocate()
+        places = new
+    }
+
+    private static func content(_ entry: UInt64) -> Int {
+        Int(truncatingIfNeeded: entry & contentMask) - 1
+    }
+
+    private static func hash(_ name: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(bytes: UnsafeRawBufferPointer(name))
+        return UInt64(truncatingIfNeeded: hasher.finalize())
+    }
+
+    private static func areEqual(
+        _ left: UnsafeBufferPointer<UInt8>,
+        _ right: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        guard left.count == right.count else { return false }
+        guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+        return memcmp(first, second, left.count) == 0
+    }
+}
