@@ -32,12 +32,13 @@ extension Refusal {
     }
 
     init(_ error: LogDecodingError) {
-        self.init(
-            400,
-            "PostBodyInvalid",
-            error.description,
-            position: error.position
-        )
+        let (status, code) =
+            switch error.kind {
+            case .unreadable: (400, "PostBodyInvalid")
+            case .tooLarge: (413, "PostBodyTooLarge")
+            case .notInflatable: (400, "PostBodyUncompressError")
+            }
+        self.init(status, code, error.description, position: error.position)
     }
 
     /// What the server found before anything was asked of us.

@@ -93,17 +93,23 @@ struct PackageList {
                 throw .tooLarge(limit: bytesMax)
             }
         } catch {
-            throw fault(package, at: 0, sentence(error))
+            throw fault(package, at: 0, sentence(error), error.kind)
         }
         bytesLeft -= content.count
         return content
     }
 
-    func fault(_ package: Package, at position: Int, _ reason: String) -> LogDecodingError {
+    func fault(
+        _ package: Package,
+        at position: Int,
+        _ reason: String,
+        _ kind: LogDecodingError.Kind = .unreadable
+    ) -> LogDecodingError {
         LogDecodingError(
             // Of what was compressed nobody knows places.
             position: package.data.lowerBound + (package.coding == nil ? position : 0),
-            reason: "package \(count): \(reason)"
+            reason: "package \(count): \(reason)",
+            kind: kind
         )
     }
 
@@ -114,6 +120,15 @@ struct PackageList {
         case .corrupt(let reason): reason
         case .sizeMissing: "an lz4 package needs uncompress_size, the size of its content"
         case .sizeMismatch(let declared, _): "it does not hold the \(declared) bytes it should"
+        }
+    }
+}
+
+extension InflateError {
+    fileprivate var kind: LogDecodingError.Kind {
+        switch self {
+        case .tooLarge, .suspiciousRatio: .tooLarge
+        case .corrupt, .sizeMismatch, .sizeMissing: .notInflatable
         }
     }
 }

@@ -66,6 +66,24 @@ extension BadRequest {
             reason: "SlsLogPackageList"
         ),
         .init(
+            name: "a package that is damaged",
+            path: balanced,
+            body: [0x0A, 8, 0x0A, 2, 1, 2, 0x10, 9, 0x18, 2],
+            fields: [("x-log-mode", "batch_group")],
+            status: 400,
+            code: "PostBodyUncompressError",
+            reason: "package 1: "
+        ),
+        .init(
+            name: "a package that is too large",
+            path: balanced,
+            body: [0x0A, 11, 0x0A, 2, 1, 2, 0x10, 0x80, 0x80, 0x80, 0x20, 0x18, 2],
+            fields: [("x-log-mode", "batch_group")],
+            status: 413,
+            code: "PostBodyTooLarge",
+            reason: "package 1: the packages hold more than"
+        ),
+        .init(
             name: "a digest of another body",
             path: balanced,
             body: group,

@@ -81,6 +81,10 @@ import Testing
         #expect(inside?.position == good.count + 4)
         let reasons: [([UInt8], String)] = [
             (
+                package(Deflate.compress(Self.log).dropLast(3), type: 1),
+                "the compressed body is cut off"
+            ),
+            (
                 package(LZ4.compress(Self.log)),
                 "an lz4 package needs uncompress_size, the size of its content"
             ),
@@ -91,7 +95,12 @@ import Testing
             (package([], size: 0), "the body is empty, which lz4 never is"),
         ]
         for (body, reason) in reasons {
-            #expect(fault(body) == LogDecodingError(position: 4, reason: "package 1: \(reason)"))
+            let error = LogDecodingError(
+                position: 4,
+                reason: "package 1: \(reason)",
+                kind: .notInflatable
+            )
+            #expect(fault(body) == error)
         }
         #expect(fault(package([1], type: 4))?.reason == "compress_type must be 0, 1, 2 or 3")
         #expect(fault(Wire.bytes(1, Wire.number(2, .max)))?.position == 2)
@@ -144,10 +153,12 @@ import Testing
                 fault(package + package + package, limit)?.reason
                     == "package 3: the packages hold more than 10000 bytes; send smaller batches"
             )
+            #expect(fault(package + package + package, limit)?.kind == .tooLarge)
         }
         let bomb = Wire.bytes(1, Wire.log([("k", String(repeating: "v", count: 900_000))]))
         let bombs = (0..<12).flatMap { _ in package(Zstd.compress(bomb), type: 3) }
         #expect(fault(bombs)?.reason.hasPrefix("package 2: ") == true)
+        #expect(fault(bombs)?.kind == .tooLarge)
     }
 
     @Test("Damaged packages do no harm", arguments: 0..<4)
