@@ -51,6 +51,40 @@ import Testing
         #expect(try folded.read() == [log, log])
     }
 
+    @Test("A log's own fields of these names are replaced, and nothing else of it")
+    func replaced() throws {
+        var logs = EncodedLogs()
+        let own = [("__tag__:a", "mine"), ("__tag__:aa", "1"), ("k", "v"), ("__tag__:b", "")]
+        logs.append(time: LogTime(seconds: 1, nanoseconds: 5), fields: own)
+        logs.append(time: LogTime(seconds: 2), fields: [("__tag__:b", "mine")])
+        logs.append(time: LogTime(seconds: 3), fields: [("x", "%"), ("__tag__:", "1")])
+        let tags = [("__tag__:b", "B"), ("__tag__:a", "A")]
+        let shared = tags.map { [$0.0, $0.1] }
+        let added = try #require(logs.adding(tags, atMost: 1000)).read()
+        #expect(added.map(\.seconds) == [1, 2, 3])
+        #expect(added[0].nanoseconds == 5)
+        #expect(added[0].fields == shared + [["__tag__:aa", "1"], ["k", "v"]])
+        #expect(added[1].fields == shared)
+        #expect(added[2].fields == shared + [["x", "%"], ["__tag__:", "1"]])
+    }
+
+    @Test("Fields may be for the first log only, which may be one that is kept aside")
+    func first() throws {
+        var logs = EncodedLogs()
+        for second in 0..<3 as Range<UInt32> {
+            logs.append(time: LogTime(seconds: second), fields: [("k", "v")])
+        }
+        let (with, without) = ([["t", "1"], ["k", "v"]], [["k", "v"]])
+        let added = try #require(logs.adding([("t", "1")], toFirst: 1, atMost: 200))
+        #expect(try added.read().map(\.fields) == [with, without, without])
+        let faulty = FaultyLogs(logs: logs, fault: .timeOutOfRange)
+        let both = DecodedLogs(sound: logs, faulty: [faulty])
+            .adding([("t", "1")], toFirst: 1, atMost: 400)
+        #expect(both?.sound == added && both?.faulty == [faulty])
+        let aside = DecodedLogs(faulty: [faulty]).adding([("t", "1")], toFirst: 1, atMost: 400)
+        #expect(aside?.faulty.first?.logs == added)
+    }
+
     @Test("Tags that would multiply a body beyond the bound are not put into its logs")
     func bounded() {
         var logs = EncodedLogs()

@@ -32,6 +32,7 @@ extension DeviceHandler {
                 table: routes.value,
                 timing: timing(head),
                 limits: shared.limits,
+                repeatedBytesMax: reader.limit.repeating(for: body.count),
                 recognizesContent: shared.recognizesRepeats && key == nil,
                 hidesKey: request.sender != nil || !keys.value.isOpen
             ),

@@ -13,11 +13,14 @@ extension Destination.Labels {
     }
 
     /// The trailer of tracked logs: what the device says, completed by what the operator says.
-    func trailer(of tracked: TrackedLogs, _ tags: DeviceTags) -> GroupTrailer {
+    func trailer(
+        of tracked: TrackedLogs,
+        _ tags: [(key: String, value: String)]
+    ) -> GroupTrailer {
         GroupTrailer(
             topic: topic(of: tracked),
             source: tracked.source.flatMap { $0.isEmpty ? nil : $0 } ?? source,
-            tags: tags.kept + pairs
+            tags: tags + pairs
         )
     }
 

@@ -46,6 +46,8 @@ struct LogRequest {
     let table: RoutingTable
     let timing: BatchTiming
     let limits: LimitSettings
+    /// What its logs may become together where each repeats what they have in common, as what was sent allows.
+    let repeatedBytesMax: Int
     /// Whether marks in the content may tell a request that came before: not where the client named it, and not
     /// where nobody remembers.
     let recognizesContent: Bool

@@ -15,8 +15,9 @@ enum RequestIdentity {
         return digest("key", place + [Digest.sha256(content)])
     }
 
-    /// A packet of an SDK that carries its pack id. A retried packet is the same to the last byte; pack
-    /// ids alone are not enough, since devices may come up with the same one.
+    /// A packet of an SDK that carries its pack id. A retried packet is the same to the last byte, unless it
+    /// is older than ten minutes and its SDK rewrites the times; pack ids alone are not enough, since devices
+    /// may come up with the same one.
     static func packet(
         _ packID: String,
         topic: String,

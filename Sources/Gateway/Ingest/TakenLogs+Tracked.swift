@@ -2,15 +2,18 @@ import Logs
 
 extension TakenLogs {
     /// Groups of logs that may belong to different places.
-    init(_ groups: [(logs: TrackedLogs, target: RoutingTable.Target)], _ limits: LimitSettings) {
-        // Whatever the groups are, folded tags cannot make more of them than of one.
-        var room = limits.inflatedBytes * 2
+    init(_ groups: [(logs: TrackedLogs, target: RoutingTable.Target)], of request: LogRequest) {
+        // Whatever the groups are, repeated tags cannot make more of them than of one.
+        var room = request.repeatedBytesMax
         self.init(
             groups.map { group in
-                let part = TakenPart(group.logs, group.target, foldedBytesMax: room)
-                room -= part.logs.faulty.reduce(part.logs.sound.bytes.count) {
-                    $0 + $1.logs.bytes.count
-                }
+                let part = TakenPart(
+                    group.logs,
+                    group.target,
+                    request.limits.json,
+                    repeatedBytesMax: room
+                )
+                room -= part.logs.bytes
                 return part
             }
         )
@@ -20,7 +23,7 @@ extension TakenLogs {
     /// repeated request, and else the number that the client gave it.
     init(_ groups: [TrackedLogs], of request: LogRequest, _ sequence: String? = nil) {
         let target = request.target
-        self.init(groups.map { ($0, target) }, request.limits)
+        self.init(groups.map { ($0, target) }, of: request)
         guard request.recognizesContent else { return }
         let packIDs = groups.compactMap { group in
             group.tags.last { $0.key == DeviceTags.packIDName }?.value

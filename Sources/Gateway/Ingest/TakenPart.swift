@@ -17,19 +17,26 @@ struct TakenPart {
         self.trailer = trailer
     }
 
-    /// Logs that come with a device's tags. Folded ones may make them `foldedBytesMax` large together; else the
-    /// tags are the stream's after all.
-    init(_ tracked: TrackedLogs, _ target: RoutingTable.Target, foldedBytesMax: Int) {
-        var tags = DeviceTags(tracked.tags, for: target, folding: target.intake.foldTags)
-        var logs = tracked.logs
-        if !tags.folded.isEmpty {
-            if let folded = logs.adding(tags.folded, atMost: foldedBytesMax) {
-                logs = folded
-            } else {
-                tags = DeviceTags(tracked.tags, for: target, folding: .none)
-            }
+    /// Logs that come with a device's tags. Those that are repeated in each may make them `repeatedBytesMax` large
+    /// together; else the tags are the stream's after all.
+    init(
+        _ tracked: TrackedLogs,
+        _ target: RoutingTable.Target,
+        _ limits: LogLimits,
+        repeatedBytesMax: Int
+    ) {
+        var tags = DeviceTags(tracked.tags, for: target, limits, folding: target.intake.foldTags)
+        var logs = tags.added(to: tracked.logs, atMost: repeatedBytesMax)
+        if logs == nil, !tags.folded.isEmpty {
+            tags = DeviceTags(tracked.tags, for: target, limits, folding: .none)
+            logs = tags.added(to: tracked.logs, atMost: repeatedBytesMax)
         }
-        self.init(logs, target.labels.trailer(of: tracked, tags), target)
+        let kept = logs == nil ? tags.keptMarkingCrowded : tags.kept
+        self.init(
+            logs ?? tags.crowdedAddedToFirst(of: tracked.logs, atMost: limits.valueBytes),
+            target.labels.trailer(of: tracked, kept),
+            target
+        )
     }
 
     /// The batch for the queue. A log that no packet can carry is set aside whatever the policy.

@@ -20,6 +20,10 @@ package struct InflateLimit: Sendable, Equatable {
         min(bytes, max(freeBytes, compressed.multipliedReportingOverflow(by: ratio).partialValue))
     }
 
+    /// The most that the logs of a body of this size may become where they repeat what they have in common.
+    /// Repeating goes round what inflating is kept from, so it has the same measure.
+    package func repeating(for sent: Int) -> Int { 2 * allowance(for: sent) }
+
     func exceeded(by compressed: Int) -> InflateError {
         allowance(for: compressed) == bytes
             ? .tooLarge(limit: bytes) : .suspiciousRatio(limit: ratio)

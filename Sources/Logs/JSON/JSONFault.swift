@@ -11,12 +11,11 @@ struct JSONFault: Error, Equatable {
         case badNumber, badLiteral, badEscape
         case tooDeep(Int)
         case logExpected, tooManyLogs(Int)
-        case tagNameEmpty, tagNameTooLong(Int)
         case timeUnreadable, timeOutOfRange
         case trackingObjectExpected, textFollows
         case logsMissing, logsNotArray, logsRepeated
         case topicTooLong(Int), sourceTooLong(Int)
-        case tagsNotObject, tooManyTags(Int), tagsTooLong(Int)
+        case tagsNotObject, tagsRepeated
         case otlp(OTLPMistake)
         case splunk(SplunkMistake)
         case bulk(BulkMistake)
@@ -61,24 +60,10 @@ extension JSONFault.Reason {
         case .topicTooLong(let limit): "__topic__ must not exceed \(limit) bytes"
         case .sourceTooLong(let limit): "__source__ must not exceed \(limit) bytes"
         case .tagsNotObject: "__tags__ must be an object"
-        case .tagNameEmpty: GatheredTags.Fault.nameEmpty.sentence
-        case .tagNameTooLong(let limit): GatheredTags.Fault.nameTooLong(limit).sentence
-        case .tooManyTags(let limit): GatheredTags.Fault.tooMany(limit).sentence
-        case .tagsTooLong(let limit): GatheredTags.Fault.tooLong(limit).sentence
+        case .tagsRepeated: "__tags__ may occur only once"
         case .otlp(let mistake): mistake.sentence
         case .splunk(let mistake): mistake.sentence
         case .bulk(let mistake): mistake.sentence
-        }
-    }
-}
-
-extension JSONFault.Reason {
-    init(_ fault: GatheredTags.Fault) {
-        switch fault {
-        case .nameEmpty: self = .tagNameEmpty
-        case .nameTooLong(let limit): self = .tagNameTooLong(limit)
-        case .tooMany(let limit): self = .tooManyTags(limit)
-        case .tooLong(let limit): self = .tagsTooLong(limit)
         }
     }
 }

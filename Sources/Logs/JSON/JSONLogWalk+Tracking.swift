@@ -20,8 +20,8 @@ extension JSONLogWalk {
             throw fault(.trackingObjectExpected)
         }
         var tracked = TrackedLogs()
-        var hasLogs = false
-        try members { walk, member, name throws(JSONFault) in
+        var (hasLogs, hasTags) = (false, false)
+        try members { walk, name throws(JSONFault) in
             switch Member(name) {
             case .logs:
                 guard !hasLogs else { throw walk.fault(.logsRepeated) }
@@ -30,11 +30,14 @@ extension JSONLogWalk {
                 try walk.logArray(depth: 2)
             case .topic:
                 let limit = walk.limits.topicBytes
-                tracked.topic = try walk.text(upTo: limit, else: .topicTooLong(limit), depth: 1)
+                tracked.topic = try walk.text(upTo: limit, else: .topicTooLong(limit))
             case .source:
                 let limit = walk.limits.sourceBytes
-                tracked.source = try walk.text(upTo: limit, else: .sourceTooLong(limit), depth: 1)
-            case .tags: tracked.tags = try walk.tags()
+                tracked.source = try walk.text(upTo: limit, else: .sourceTooLong(limit))
+            case .tags:
+                guard !hasTags else { throw walk.fault(.tagsRepeated) }
+                hasTags = true
+                tracked.tags = try walk.tags()
             case .other: _ = try walk.value(to: walk.writer.length, depth: 1)
             }
         }
@@ -47,7 +50,7 @@ extension JSONLogWalk {
     /// Walks the members of the object that comes next. The body is called with the member's value as
     /// the next token and must read up to the token after it.
     private mutating func members(
-        _ body: (inout Self, Int, UnsafeBufferPointer<UInt8>) throws(JSONFault) -> Void
+        _ body: (inout Self, UnsafeBufferPointer<UInt8>) throws(JSONFault) -> Void
     ) throws(JSONFault) {
         next += 1
         guard next < tokenCount else { throw unfinished }
@@ -58,7 +61,6 @@ extension JSONLogWalk {
         while true {
             guard next < tokenCount else { throw unfinished }
             guard byte == UInt8(ascii: "\"") else { throw fault(.keyExpected) }
-            let key = next
             let start = Int(tokens[next]) + 1
             guard next + 1 < tokenCount else { throw unfinished }
             let colon = Int(tokens[next + 1])
@@ -73,7 +75,7 @@ extension JSONLogWalk {
             next += 2
             guard next < tokenCount else { throw unfinished }
             try name.withUnsafeBufferPointer { name throws(JSONFault) in
-                try body(&self, key, name)
+                try body(&self, name)
             }
             guard next < tokenCount else { throw unfinished }
             let separator = byte
@@ -85,15 +87,21 @@ extension JSONLogWalk {
         }
     }
 
-    /// The next value as text; nil for null.
     private mutating func text(
         upTo limit: Int,
-        else reason: JSONFault.Reason,
-        depth: Int
+        else reason: JSONFault.Reason
     ) throws(JSONFault) -> String? {
         let token = next
+        let text = try text(depth: 1)
+        guard text?.utf8.count ?? 0 <= limit else {
+            throw JSONFault(reason, at: Int(tokens[token]))
+        }
+        return text
+    }
+
+    /// The next value as text; nil for null.
+    private mutating func text(depth: Int) throws(JSONFault) -> String? {
         let (count, kind) = try value(to: writer.length, depth: depth)
-        guard count <= limit else { throw JSONFault(reason, at: Int(tokens[token])) }
         guard kind != .null else { return nil }
         let bytes = UnsafeBufferPointer(start: writer.memory.start + writer.length, count: count)
         return String(decoding: bytes, as: UTF8.self)
@@ -106,15 +114,9 @@ extension JSONLogWalk {
         }
         guard byte == UInt8(ascii: "{") else { throw fault(.tagsNotObject) }
         var tags = GatheredTags()
-        try members { walk, token, name throws(JSONFault) in
-            let limit = walk.limits.tagsBytes
-            let value = try walk.text(upTo: limit, else: .tagsTooLong(limit), depth: 2)
-            do throws(GatheredTags.Fault) {
-                let name = String(decoding: name, as: UTF8.self)
-                try tags.add(name, value ?? "", walk.limits)
-            } catch {
-                throw JSONFault(JSONFault.Reason(error), at: Int(walk.tokens[token]))
-            }
+        try members { walk, name throws(JSONFault) in
+            let value = try walk.text(depth: 2)
+            tags.add(String(decoding: name, as: UTF8.self), value ?? "", walk.limits)
         }
         return tags.tags
     }

@@ -26,6 +26,11 @@ package struct DecodedLogs: Sendable, Equatable {
         faulty.reduce(sound.count + dropped) { $0 + $1.logs.count }
     }
 
+    /// The size of all that is kept.
+    package var bytes: Int {
+        faulty.reduce(sound.bytes.count) { $0 + $1.logs.bytes.count }
+    }
+
     /// Puts entries among those of the same fault. Faults are few in one request, whatever a device
     /// sends: at most one for each value that is too long.
     mutating func setAside(_ entries: UnsafeBufferPointer<UInt8>, count: Int, for fault: LogFault) {

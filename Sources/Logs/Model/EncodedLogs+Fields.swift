@@ -1,53 +1,47 @@
 extension EncodedLogs {
-    /// The same logs with these fields more in each, before their own: what was a tag of all becomes a
-    /// part of every one. One pass that copies; nil when the result could exceed `bytesMax`, since a few
-    /// bytes of log can bring kilobytes of tags.
+    /// The same logs with these fields more in each, or in the first ones, before their own: what was a tag
+    /// of all becomes a part of every one. What a log itself calls by such a name is replaced. One pass that
+    /// copies; nil when the result could exceed `bytesMax`, since a few bytes of log can bring kilobytes of
+    /// tags.
     ///
     /// For entries that begin with their time, as this room writes them.
     package func adding(
         _ fields: [(key: String, value: String)],
+        toFirst logsMax: Int = .max,
         atMost bytesMax: Int
     ) -> EncodedLogs? {
-        var extra: [UInt8] = []
-        for (key, value) in fields {
-            extra.append(pairTagged: LogTag.contents, key: key, value: value)
-        }
+        let extra = AddedFields(fields)
         // A length takes four bytes more at most when it grows.
-        let (added, overflow) = count.multipliedReportingOverflow(by: extra.count + 4)
+        let (added, overflow) = min(count, logsMax)
+            .multipliedReportingOverflow(by: extra.bytes.count + 4)
         guard !overflow, bytes.count + added <= bytesMax else { return nil }
         let written = [UInt8](unsafeUninitializedCapacity: bytes.count + added) { buffer, filled in
             guard let start = buffer.baseAddress else { return }
-            filled = write(with: extra, to: start)
+            filled = write(extra, toFirst: logsMax, to: start)
         }
         return EncodedLogs(bytes: written, count: count)
     }
 
-    private func write(with extra: [UInt8], to start: UnsafeMutablePointer<UInt8>) -> Int {
+    private func write(
+        _ extra: AddedFields,
+        toFirst logsMax: Int,
+        to start: UnsafeMutablePointer<UInt8>
+    ) -> Int {
         bytes.withUnsafeBufferPointer { bytes in
             guard var source = bytes.baseAddress else { return 0 }
             let end = source + bytes.count
             var place = start
-            while source < end {
+            var logs = 0
+            while source < end, logs < logsMax {
                 source += 1
                 let size = Varint.read(&source)
-                place.pointee = GroupTag.logs
-                place = Varint.write(size + extra.count, to: place + 1)
-                // The time: a tag, and bytes of which the last is below 0x80.
-                var timeSize = 2
-                while source[timeSize - 1] >= 0x80 { timeSize += 1 }
-                place.update(from: source, count: timeSize)
-                place += timeSize
-                extra.withUnsafeBufferPointer { extra in
-                    if let first = extra.baseAddress {
-                        place.update(from: first, count: extra.count)
-                    }
-                }
-                place += extra.count
-                place.update(from: source + timeSize, count: size - timeSize)
-                place += size - timeSize
+                let log = UnsafeBufferPointer(start: source, count: size)
+                place = extra.write(into: log, to: place)
                 source += size
+                logs += 1
             }
-            return place - start
+            place.update(from: source, count: end - source)
+            return place - start + (end - source)
         }
     }
 }
@@ -56,13 +50,15 @@ extension DecodedLogs {
     /// `EncodedLogs.adding` for all that is kept; the bound is that of all of it together.
     package func adding(
         _ fields: [(key: String, value: String)],
+        toFirst logsMax: Int = .max,
         atMost bytesMax: Int
     ) -> DecodedLogs? {
         var result = self
-        var room = bytesMax
+        var (room, logsMax) = (bytesMax, logsMax)
         func added(_ logs: EncodedLogs) -> EncodedLogs? {
-            let added = logs.adding(fields, atMost: room)
+            let added = logs.adding(fields, toFirst: logsMax, atMost: room)
             room -= added?.bytes.count ?? 0
+            logsMax -= min(logs.count, logsMax)
             return added
         }
         guard let sound = added(sound) else { return nil }

@@ -25,12 +25,21 @@ package enum FieldName {
 
     /// The name that a tag has among fields, as SLS itself shows tags.
     package static func ofTag(_ tag: String) -> String {
-        var name = Array("__tag__:\(tag)".utf8)
-        guard name.count > bytesMax else { return String(decoding: name, as: UTF8.self) }
-        let count = name.withUnsafeMutableBufferPointer { name in
-            name.baseAddress.map { cut($0, name.count, to: bytesMax) } ?? 0
+        cut("__tag__:\(tag)", to: bytesMax)
+    }
+
+    /// What a name becomes that SLS does not take.
+    static func storable(_ name: String, bytesMax: Int) -> String {
+        name.isEmpty ? "\(empty)" : ReservedKey.storable(cut(name, to: bytesMax))
+    }
+
+    private static func cut(_ name: String, to bytesMax: Int) -> String {
+        guard name.utf8.count > bytesMax else { return name }
+        var bytes = Array(name.utf8)
+        let count = bytes.withUnsafeMutableBufferPointer { bytes in
+            bytes.baseAddress.map { cut($0, bytes.count, to: bytesMax) } ?? 0
         }
-        return String(decoding: name[..<count], as: UTF8.self)
+        return String(decoding: bytes[..<count], as: UTF8.self)
     }
 }
 

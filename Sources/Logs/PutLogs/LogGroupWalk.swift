@@ -39,11 +39,7 @@ struct LogGroupWalk: ~Copyable {
                 tracked.source = source
             case (6, .bytes(let range)):
                 let tag = try TextPair(bytes, range, of: "LogTag")
-                do throws(GatheredTags.Fault) {
-                    try tags.add(fields.text(in: tag.key), fields.text(in: tag.value), limits)
-                } catch {
-                    throw fields.fault(start, error.sentence)
-                }
+                tags.add(fields.text(in: tag.key), fields.text(in: tag.value), limits)
             case (1...6, _): throw fields.wrongType(field.field, of: "LogGroup", at: start)
             default: continue
             }

@@ -1,39 +1,61 @@
 /// The tags of one request as they are gathered: in the order of the request, of those with the same
 /// name the last one.
+///
+/// Nothing about tags is a reason to refuse logs. Their names become what those of fields become, values
+/// that are too long are cut, and beyond a number that nobody needs tags are left out; the tag
+/// `__truncated__` names those then.
 struct GatheredTags {
-    private(set) var tags: [(key: String, value: String)] = []
-    private var bytes = 0
+    /// Up to so many are looked through.
+    private static let few = 16
 
-    enum Fault: Error, Equatable {
-        case nameEmpty, nameTooLong(Int), tooMany(Int), tooLong(Int)
+    private var gathered: [(key: String, value: String, isCut: Bool)] = []
+    /// Where they are, once there are more than a few.
+    private var places: [String: Int] = [:]
+    private var leftOut = TruncatedNames()
 
-        var sentence: String {
-            switch self {
-            case .nameEmpty: "a tag's name must not be empty"
-            case .nameTooLong(let limit): "a tag's name must not exceed \(limit) bytes"
-            case .tooMany(let limit): "the request has more than \(limit) tags"
-            case .tooLong(let limit): "the request's tags exceed \(limit) bytes"
-            }
+    mutating func add(_ name: String, _ value: String, _ limits: LogLimits) {
+        let key = FieldName.storable(name, bytesMax: limits.keyBytes)
+        let kept = value.utf8.count > limits.valueBytes ? value.cut(to: limits.valueBytes) : value
+        let isCut = name.utf8.count > limits.keyBytes || value.utf8.count > limits.valueBytes
+        if let place = place(of: key) {
+            gathered[place] = (key, kept, isCut)
+        } else if gathered.count < limits.tagsGathered {
+            gathered.append((key, kept, isCut))
+            index()
+        } else {
+            leftOut.add(key)
         }
     }
 
-    /// A tag is part of every log of its packet, so the names that logs may not have are changed as
-    /// theirs are.
-    mutating func add(
-        _ name: String,
-        _ value: String,
-        _ limits: LogLimits
-    ) throws(Fault) {
-        guard !name.isEmpty else { throw .nameEmpty }
-        guard name.utf8.count <= limits.keyBytes else { throw .nameTooLong(limits.keyBytes) }
-        let key = ReservedKey.storable(name)
-        bytes += key.utf8.count + value.utf8.count
-        guard bytes <= limits.tagsBytes else { throw .tooLong(limits.tagsBytes) }
-        if let earlier = tags.firstIndex(where: { $0.key == key }) {
-            tags[earlier].value = value
+    private func place(of key: String) -> Int? {
+        places.isEmpty ? gathered.firstIndex { $0.key == key } : places[key]
+    }
+
+    private mutating func index() {
+        guard gathered.count > Self.few else { return }
+        if places.isEmpty {
+            for (place, tag) in gathered.enumerated() { places[tag.key] = place }
         } else {
-            guard tags.count < limits.tags else { throw .tooMany(limits.tags) }
-            tags.append((key, value))
+            places[gathered[gathered.count - 1].key] = gathered.count - 1
+        }
+    }
+
+    var tags: [(key: String, value: String)] {
+        var names = leftOut
+        for tag in gathered where tag.isCut { names.add(tag.key) }
+        return names.marking(gathered.map { ($0.key, $0.value) })
+    }
+}
+
+extension String {
+    /// The beginning of it, in at most so many bytes and whole characters.
+    fileprivate func cut(to bytesMax: Int) -> String {
+        var text = self
+        return text.withUTF8 { text in
+            guard let start = text.baseAddress, text.count > bytesMax else {
+                return String(decoding: text, as: UTF8.self)
+            }
+            return String(decoding: text[..<utf8Boundary(start, atMost: bytesMax)], as: UTF8.self)
         }
     }
 }

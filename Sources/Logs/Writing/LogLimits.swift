@@ -13,9 +13,12 @@ package struct LogLimits: Sendable, Equatable {
     package var packages = 1024
     package var topicBytes = 128
     package var sourceBytes = 128
-    /// Tags of one request, and their bytes: they are kept with every packet of their stream.
+    /// Tags of a stream, and their bytes, since they are kept with each of its packets. What a request has
+    /// beyond them is for its logs.
     package var tags = 128
     package var tagsBytes = 8 << 10
+    /// Tags of one request that are kept in any way.
+    package var tagsGathered = 1024
 
     package init() {}
 }

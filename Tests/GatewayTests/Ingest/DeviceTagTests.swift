@@ -62,6 +62,58 @@ import Testing
         #expect(Set(end.queue.stored.map(\.stream)).count == 1)
     }
 
+    private func tracked(_ tags: [(String, String)], _ logs: String) -> String {
+        let members = tags.map { #""\#($0.0)":"\#($0.1)""# }.joined(separator: ",")
+        return #"{"__logs__":[\#(logs)],"__tags__":{\#(members)}}"#
+    }
+
+    @Test("Tags that a stream has no room for are fields of every log")
+    func crowded() throws {
+        let many = (0..<130).map { ("t\($0)", "\($0)") }
+        let batch = try batch("topic: x", tracked(many, #"{"k":"1"},{"k":"2"}"#))
+        #expect(tags(batch) == many.prefix(128).map { "\($0.0)=\($0.1)" } + ["env=prod"])
+        let more = ["__tag__:t128=128", "__tag__:t129=129"]
+        #expect(try fields(batch.logs) == [more + ["k=1"], more + ["k=2"]])
+        let large = String(repeating: "l", count: 8192)
+        let heavy = try self.batch(
+            "topic: x",
+            tracked([("a", large), ("b", "2"), ("__pack_id__", "P-1")], #"{"__tag__:a":"mine"}"#)
+        )
+        #expect(tags(heavy) == ["b=2", "env=prod"])
+        #expect(try fields(heavy.logs) == [["__tag__:a=\(large)"]])
+    }
+
+    @Test("Where every log would be too much, the first one has such tags and the others say so")
+    func crowdedFirst() throws {
+        let large = String(repeating: "l", count: 9000)
+        let logs = [String](repeating: "{}", count: 20_000).joined(separator: ",")
+        let body = tracked([("a", large), ("b", "2")], logs)
+        for keys in ["topic: x", "fold_tags: all"] {
+            let batch = try batch(keys, body)
+            #expect(tags(batch) == ["b=2", "__truncated__=a", "env=prod"])
+            let fields = try fields(batch.logs)
+            #expect(fields.count == 20_000)
+            #expect(fields[0] == ["__tag__:a=\(large)"])
+            #expect(fields[1...].allSatisfy { $0.isEmpty })
+        }
+    }
+
+    @Test("What a few compressed bytes repeat is bounded by what was sent")
+    func inflated() throws {
+        let logs = [String](repeating: "{}", count: 2500).joined(separator: ",")
+        let body = tracked([("a", String(repeating: "t", count: 8000))], logs)
+        let end = try DeviceEnd(DeviceEnd.destination("fold_tags: all"))
+        let answer = try end.client.post(
+            "/logstores/xx/track",
+            Zstd.compress(Array(body.utf8)),
+            ["x-log-compresstype": "zstd", "x-log-bodyrawsize": "\(body.utf8.count)"]
+        )
+        #expect(answer.status == 200, "\(answer.text)")
+        let batch = try #require(end.queue.stored.first)
+        #expect(batch.logs.count == 2500 && batch.logs.bytes.count < 2 << 20)
+        #expect(tags(batch).count == 2)
+    }
+
     @Test("Tags that would multiply a body stay tags")
     func multiplied() throws {
         let logs = [String](repeating: "{}", count: 100_000).joined(separator: ",")

@@ -98,7 +98,7 @@ import Testing
         #expect(fault([0, 0])?.position == 0)
     }
 
-    @Test("Topics, sources, tags and logs have bounds")
+    @Test("Topics, sources and logs have bounds")
     func bounds() {
         let text = [UInt8](repeating: 0x74, count: 129)
         let log = Wire.bytes(1, [])
@@ -110,16 +110,6 @@ import Testing
                     == LogDecodingError(position: 2, reason: "\(name) must not exceed 128 bytes")
             )
         }
-        let tags: [([UInt8], GatheredTags.Fault)] = [
-            (Wire.bytes(6, Wire.pair("", "v")), .nameEmpty),
-            (Wire.bytes(6, Wire.pair(text, [])), .nameTooLong(128)),
-            ((0..<129).flatMap { Wire.bytes(6, Wire.pair("\($0)", "")) }, .tooMany(128)),
-            (
-                Wire.bytes(6, Wire.pair([0x6B], text + .init(repeating: 0, count: 8063))),
-                .tooLong(8192)
-            ),
-        ]
-        for (body, reason) in tags { #expect(fault(body)?.reason == reason.sentence) }
         var limits = LogLimits()
         limits.logs = 2
         let decoder = PutLogsDecoder(limits: limits)
@@ -140,5 +130,35 @@ import Testing
             try decoder.read(body).tags.map { [$0.key, $0.value] }
                 == [["a", "3"], ["field__topic__", "t"], ["b", "2"]]
         )
+    }
+
+    @Test("No tag is a reason to refuse logs: names become what those of fields do")
+    func storableTags() throws {
+        let long = String(repeating: "t", count: 129)
+        let stored = storableName(long, bytesMax: 128)
+        let large = String(repeating: "é", count: 1 << 19)
+        let body = [
+            ("", "v"), (long, "l"), ("x", large + "é"), ("y", large), ("__truncated__", "mine"),
+        ].flatMap { Wire.bytes(6, Wire.pair($0.0, $0.1)) }
+        let tags = try decoder.read(body).tags
+        #expect(
+            tags.map(\.key) == ["__empty__", stored, "x", "y", "__truncated__"]
+        )
+        #expect(tags.map(\.value) == ["v", "l", large, large, stored + ",x"])
+    }
+
+    @Test("Of thousands of tags those left out are named; of repeated ones the last counts")
+    func manyTags() throws {
+        let body = (0..<5000).flatMap { Wire.bytes(6, Wire.pair("k\($0)", "\($0)")) }
+        let again = (0..<1000).flatMap { Wire.bytes(6, Wire.pair("k\($0)", "again")) }
+        let tags = try decoder.read(body + again).tags
+        #expect(tags.count == 1025)
+        #expect(tags[..<1024].map(\.key) == (0..<1024).map { "k\($0)" })
+        #expect(tags[..<1000].allSatisfy { $0.value == "again" })
+        #expect(tags[1000...1023].map(\.value) == (1000..<1024).map { "\($0)" })
+        #expect(tags[1024].key == "__truncated__")
+        #expect(tags[1024].value.hasPrefix("k1024,k1025,"))
+        #expect(tags[1024].value.hasSuffix(",..."))
+        #expect(tags[1024].value.utf8.count <= 1030)
     }
 }

@@ -17,6 +17,7 @@ struct ReferenceLogGroup: Equatable {
     }
 
     init(_ body: [UInt8]) throws {
+        var cut: [String: Bool] = [:]
         for (field, value) in try Self.fields(body) where 1...6 ~= field {
             guard case .bytes(let content) = value else { throw Broken() }
             switch field {
@@ -25,17 +26,19 @@ struct ReferenceLogGroup: Equatable {
             case 4: source = try Self.short(content)
             case 6:
                 let (name, value) = try Self.pair(content)
-                let text = try Self.short(name)
-                guard !text.isEmpty else { throw Broken() }
-                let key = ReservedKey.storable(text)
+                let key = ReservedKey.storable(storableName(Self.text(name), bytesMax: 128))
+                cut[key] = Self.text(name).utf8.count > 128
                 if let earlier = tags.firstIndex(where: { $0[0] == key }) {
-                    tags[earlier][1] = Self.text(value)
+                    tags[earlier] = [key, Self.text(value)]
                 } else {
                     tags.append([key, Self.text(value)])
                 }
             default: continue
             }
         }
+        let names = tags.map { $0[0] }.filter { cut[$0] == true }
+        guard !names.isEmpty else { return }
+        tags = tags.filter { $0[0] != "__truncated__" } + [["__truncated__", Self.list(names)]]
     }
 
     private enum Value {

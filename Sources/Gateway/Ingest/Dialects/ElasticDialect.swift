@@ -76,7 +76,7 @@ struct ElasticDialect: LogDialect {
                 indices.append(ElasticIndex(part.index, error))
             }
         }
-        var taken = TakenLogs(groups, request.limits)
+        var taken = TakenLogs(groups, of: request)
         let answer = BulkAnswer(
             items: logs.items,
             indices: indices,

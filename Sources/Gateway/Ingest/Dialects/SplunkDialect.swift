@@ -65,7 +65,7 @@ struct SplunkDialect: LogDialect {
                 throw refusal
             }
         }
-        return TakenLogs(parts, request.limits)
+        return TakenLogs(parts, of: request)
     }
 
     private func lines(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
@@ -83,7 +83,7 @@ struct SplunkDialect: LogDialect {
         }
         guard events.logs.count > 0 else { throw noData }
         let logs = TrackedLogs(events, topic(of: events), request.target)
-        return TakenLogs([(logs, request.target)], request.limits)
+        return TakenLogs([(logs, request.target)], of: request)
     }
 
     /// What the query says of all lines.
