@@ -28,6 +28,10 @@ struct JSONFault: Error, Equatable {
 }
 
 extension JSONFault.Reason {
+    var kind: LogDecodingError.Kind {
+        if case .otlp(.tooLarge) = self { .tooLarge } else { .unreadable }
+    }
+
     var sentence: String {
         switch self {
         case .empty: "the body has no log: send an object, an array of objects, or one a line"

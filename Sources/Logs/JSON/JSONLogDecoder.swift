@@ -88,7 +88,8 @@ package final class JSONLogDecoder {
         } catch {
             throw LogDecodingError(
                 position: error.position + skipped,
-                reason: error.reason.sentence
+                reason: error.reason.sentence,
+                kind: error.reason.kind
             )
         }
     }

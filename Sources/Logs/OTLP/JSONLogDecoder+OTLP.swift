@@ -1,20 +1,35 @@
 extension JSONLogDecoder {
-    /// Reads logs of the OpenTelemetry Protocol as JSON, and writes what `OTLPDecoder` does: names in
-    /// lowerCamelCase only, ids in hexadecimal digits, enumerations as numbers. The body must have 64
-    /// readable bytes after its end.
+    /// Reads logs of the OpenTelemetry Protocol as JSON, and writes what `OTLPDecoder` does: ids in
+    /// hexadecimal digits, enumerations as numbers, names in lowerCamelCase or as the schema has them. The
+    /// body must have 64 readable bytes after its end.
     ///
-    /// `bytesMax` bounds what all logs together become: each repeats what its resource says.
+    /// `bytesMax` is that of `OTLPDecoder`.
     package func decodeOTLP(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules(),
         atMost bytesMax: Int = .max
-    ) throws(LogDecodingError) -> DecodedLogs {
+    ) throws(LogDecodingError) -> [TrackedLogs] {
+        do throws(LogDecodingError) {
+            return try decodeOTLP(body, timing, rules, .whole, bytesMax)
+        } catch {
+            guard error.kind == .tooLarge else { throw error }
+            return try decodeOTLP(body, timing, rules, .lean, bytesMax)
+        }
+    }
+
+    private func decodeOTLP(
+        _ body: UnsafeRawBufferPointer,
+        _ timing: BatchTiming,
+        _ rules: LogRules,
+        _ form: OTLPForm,
+        _ bytesMax: Int
+    ) throws(LogDecodingError) -> [TrackedLogs] {
         try decode(body, timing, rules, lenientTimes: true) { walk throws(JSONFault) in
             var texts = OTLPTexts()
-            texts.startRequest(atMost: bytesMax)
+            texts.startRequest(form, atMost: bytesMax)
             try walk.otlpRequest(&texts)
-            return walk.writer.logs
+            return texts.finish(&walk.writer)
         }
     }
 }

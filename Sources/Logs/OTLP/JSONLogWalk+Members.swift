@@ -123,6 +123,23 @@ extension JSONLogWalk {
         }
         return start
     }
+
+    /// How many elements the array has that comes next; nothing is read.
+    mutating func elementCount() throws(JSONFault) -> Int {
+        let start = try pass()
+        let inner = start + 1..<max(start + 1, next - 1)
+        next = start
+        var (commas, depth) = (0, 0)
+        for token in inner {
+            switch text[Int(tokens[token])] {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: ",") where depth == 0: commas += 1
+            default: break
+            }
+        }
+        return inner.isEmpty ? 0 : commas + 1
+    }
 }
 
 func ~= (name: StaticString, text: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -1,20 +1,23 @@
 // The body of OTLP's JSON: what `OTLPWalk` reads as protobuf.
 //
 // Members come in any order, and what a resource says is needed before its logs: logs in front of it are
-// passed, and read afterwards. Unknown members are ignored, as the protocol wants it.
+// passed, and read afterwards. Unknown members are ignored, as the protocol wants it. It also wants names in
+// lowerCamelCase only, but printers of protobuf can be told to keep those of the schema, and protobuf's own
+// parsers read both.
 extension JSONLogWalk {
     mutating func otlpRequest(_ texts: inout OTLPTexts) throws(JSONFault) {
         var hasMember = try enterObject()
         while hasMember {
             switch try memberName() {
-            case "resourceLogs":
+            case "resourceLogs", "resource_logs":
                 var hasElement = try enterArray()
                 while hasElement {
                     try resourceLogs(&texts)
                     hasElement = try nextElement()
                 }
-            // Were it ignored as the protocol wants it, all logs would be gone without a word.
-            case "resource_logs": throw fault(.otlp(.originalName))
+            // Were they ignored as the protocol wants it, all would be gone without a word.
+            case "resourceSpans", "resource_spans", "resourceMetrics", "resource_metrics":
+                throw fault(.otlp(.otherSignal))
             default: try skipValue()
             }
             hasMember = try nextMember()
@@ -32,10 +35,12 @@ extension JSONLogWalk {
                 guard !hasResource else { throw fault(.otlp(.memberRepeated)) }
                 hasResource = true
                 try resource(&texts)
-            case "scopeLogs":
+            case "scopeLogs", "scope_logs":
                 guard !hasLogs else { throw fault(.otlp(.memberRepeated)) }
                 hasLogs = true
                 if hasResource { try scopes(&texts) } else { passed = try pass() }
+            case "instrumentationLibraryLogs", "instrumentation_library_logs":
+                throw fault(.otlp(.formerName))
             default: try skipValue()
             }
             hasMember = try nextMember()
@@ -66,7 +71,7 @@ extension JSONLogWalk {
                 guard !hasScope else { throw fault(.otlp(.memberRepeated)) }
                 hasScope = true
                 try scope(&texts)
-            case "logRecords":
+            case "logRecords", "log_records":
                 guard !hasLogs else { throw fault(.otlp(.memberRepeated)) }
                 hasLogs = true
                 if hasScope { try records(&texts) } else { passed = try pass() }
@@ -83,6 +88,8 @@ extension JSONLogWalk {
     }
 
     private mutating func records(_ texts: inout OTLPTexts) throws(JSONFault) {
+        if texts.form == .lean { texts.startRecords(try elementCount(), &writer) }
+        defer { texts.endRecords(&writer) }
         var hasElement = try enterArray()
         while hasElement {
             try record(&texts)

@@ -1,6 +1,7 @@
 extension JSONLogWalk {
     mutating func resource(_ texts: inout OTLPTexts) throws(JSONFault) {
         guard try !takeNull() else { return texts.noResource() }
+        let start = next
         texts.startResource()
         var found = OTLPAttributes()
         var hasMember = try enterObject()
@@ -15,12 +16,19 @@ extension JSONLogWalk {
         let host = try text(ofValueAt: found.host, &texts)
         let service = try text(ofValueAt: found.service, &texts)
         next = end
-        let attributes = found.object ?? texts.add("{}")
-        texts.endResource(attributes: attributes, host: host, service: service)
+        texts.endResource(attributes: found.object, host: host, service: service)
+        try checkSize(texts, start)
+    }
+
+    /// Texts that are not there because they were too large are not to be used.
+    private func checkSize(_ texts: borrowing OTLPTexts, _ token: Int) throws(JSONFault) {
+        guard texts.isTooLarge else { return }
+        throw JSONFault(.otlp(.tooLarge(texts.bytesMax)), at: Int(tokens[token]))
     }
 
     mutating func scope(_ texts: inout OTLPTexts) throws(JSONFault) {
         guard try !takeNull() else { return texts.noScope() }
+        let start = next
         texts.startScope()
         var (name, version) = (0..<0, 0..<0)
         var found = OTLPAttributes()
@@ -35,6 +43,7 @@ extension JSONLogWalk {
             hasMember = try nextMember()
         }
         texts.endScope(name: name, version: version, attributes: found.object)
+        try checkSize(texts, start)
     }
 
     mutating func record(_ texts: inout OTLPTexts) throws(JSONFault) {
@@ -46,17 +55,20 @@ extension JSONLogWalk {
         var hasMember = try enterObject()
         while hasMember {
             switch try memberName() {
-            case "timeUnixNano": record.time = try integer()
-            case "observedTimeUnixNano": record.observedTime = try integer()
-            case "severityNumber": record.severityNumber = try integer()
-            case "severityText": record.severityText = try text(to: &texts)
+            case "timeUnixNano", "time_unix_nano": record.time = try integer()
+            case "observedTimeUnixNano", "observed_time_unix_nano":
+                record.observedTime = try integer()
+            case "severityNumber", "severity_number": record.severityNumber = try integer()
+            case "severityText", "severity_text":
+                record.severityText = try text(to: &texts)
             case "body": record.body = try otlpText(&texts)
             case "attributes": record.attributes = try attributes(&texts).object
-            case "droppedAttributesCount": record.droppedAttributes = try integer()
+            case "droppedAttributesCount", "dropped_attributes_count":
+                record.droppedAttributes = try integer()
             case "flags": record.flags = try integer()
-            case "traceId": record.traceID = try id(to: &texts)
-            case "spanId": record.spanID = try id(to: &texts)
-            case "eventName": record.eventName = try text(to: &texts)
+            case "traceId", "trace_id": record.traceID = try id(to: &texts)
+            case "spanId", "span_id": record.spanID = try id(to: &texts)
+            case "eventName", "event_name": record.eventName = try text(to: &texts)
             default: try skipValue()
             }
             hasMember = try nextMember()

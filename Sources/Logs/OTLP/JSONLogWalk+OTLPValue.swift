@@ -216,13 +216,13 @@ private enum OTLPKind {
 
     init?(_ name: UnsafeBufferPointer<UInt8>) {
         switch name {
-        case "stringValue": self = .string
-        case "boolValue": self = .boolean
-        case "intValue": self = .integer
-        case "doubleValue": self = .double
-        case "arrayValue": self = .array
-        case "kvlistValue": self = .pairs
-        case "bytesValue": self = .bytes
+        case "stringValue", "string_value": self = .string
+        case "boolValue", "bool_value": self = .boolean
+        case "intValue", "int_value": self = .integer
+        case "doubleValue", "double_value": self = .double
+        case "arrayValue", "array_value": self = .array
+        case "kvlistValue", "kvlist_value": self = .pairs
+        case "bytesValue", "bytes_value": self = .bytes
         default: return nil
         }
     }

@@ -17,24 +17,43 @@ package final class OTLPDecoder {
         walk = OTLPWalk(limits: limits)
     }
 
-    /// `bytesMax` bounds what all logs together become: each repeats what its resource says.
+    /// `bytesMax` bounds what all logs together become, each with what its resource says. A request that
+    /// would be more is read again: then logs that share much have it as tags, in a group of their own.
     package func decode(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules(),
         atMost bytesMax: Int = .max
-    ) throws(LogDecodingError) -> DecodedLogs {
+    ) throws(LogDecodingError) -> [TrackedLogs] {
         defer {
             walk.writer.shrink(to: Self.keptBytes)
-            walk.texts.memory.shrink(to: Self.keptBytes)
+            walk.texts.shrink(to: Self.keptBytes)
         }
-        do throws(ProtobufError) {
-            walk.texts.startRequest(atMost: bytesMax)
-            walk.writer.start(timing, rules)
-            try walk.request(body)
-            return walk.writer.logs
+        do throws(LogDecodingError) {
+            return try read(body, timing, rules, .whole, bytesMax)
         } catch {
-            throw LogDecodingError(position: error.position, reason: error.reason)
+            guard error.kind == .tooLarge else { throw error }
+            return try read(body, timing, rules, .lean, bytesMax)
+        }
+    }
+
+    private func read(
+        _ body: UnsafeRawBufferPointer,
+        _ timing: BatchTiming,
+        _ rules: LogRules,
+        _ form: OTLPForm,
+        _ bytesMax: Int
+    ) throws(LogDecodingError) -> [TrackedLogs] {
+        do throws(ProtobufError) {
+            walk.texts.startRequest(form, atMost: bytesMax)
+            walk.writer.start(timing, rules)
+            return try walk.request(body)
+        } catch {
+            throw LogDecodingError(
+                position: error.position,
+                reason: error.reason,
+                kind: walk.texts.isTooLarge ? .tooLarge : .unreadable
+            )
         }
     }
 }

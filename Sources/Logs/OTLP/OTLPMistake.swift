@@ -3,7 +3,7 @@ enum OTLPMistake: Equatable {
     case objectExpected, arrayExpected, stringExpected
     case integerExpected, numberExpected, booleanExpected
     case hexExpected, base64Expected
-    case originalName, memberRepeated, kindRepeated, disordered
+    case formerName, otherSignal, memberRepeated, kindRepeated, disordered
     case tooLarge(Int)
 
     var sentence: String {
@@ -17,7 +17,9 @@ enum OTLPMistake: Equatable {
         case .booleanExpected: "OTLP has true or false here"
         case .hexExpected: "the ids of traces and spans are hexadecimal digits, two for each byte"
         case .base64Expected: "bytesValue must be base64"
-        case .originalName: "OTLP's JSON has names in lowerCamelCase: resourceLogs"
+        case .formerName:
+            "instrumentationLibraryLogs is how OTLP called scopeLogs before 0.15; update the exporter"
+        case .otherSignal: "these are no logs; traces and metrics are not taken here"
         case .memberRepeated: "this member may occur only once"
         case .kindRepeated: "a value can be of one kind only"
         case .disordered:

@@ -1,67 +1,68 @@
-/// What a record of OTLP says besides its texts.
-struct OTLPRecord {
-    /// Nanoseconds since 1970; zero is none.
-    var time: UInt64 = 0
-    var observedTime: UInt64 = 0
-    var severityNumber: Int32 = 0
-    var flags: UInt32 = 0
-    var droppedAttributes: UInt32 = 0
-    // In the memory of the texts.
-    var severityText = 0..<0
-    var attributes: Range<Int>?
-    var body = 0..<0
-    var traceID = 0..<0
-    var spanID = 0..<0
-    var eventName = 0..<0
-}
-
 /// The texts that the fields of one record will have: those of its resource and its scope, which it
 /// shares with its neighbours, and behind them its own.
 ///
-/// Names and values are those of the SLS exporter of the OpenTelemetry Collector, so that logs look alike
-/// whichever way they took. What it leaves out (`otlp.attribute`, `eventName`, `observedTimeUnixNano`,
-/// `droppedAttributesCount`) is there when a record has it.
+/// Texts that are no UTF-8 are repaired here, those of a resource once and not with each record.
 struct OTLPTexts: ~Copyable {
     var memory = TextMemory()
 
-    private var host = 0..<0
-    private var service = 0..<0
-    private var resource = 0..<0
+    private(set) var form = OTLPForm.whole
+    private(set) var host = OTLPSharedText("host")
+    private(set) var service = OTLPSharedText("service")
+    private(set) var resource = OTLPSharedText("resource")
+    private(set) var scopeName = OTLPSharedText("otlp.name")
+    private(set) var scopeVersion = OTLPSharedText("otlp.version")
+    /// Left out when a scope has none.
+    private(set) var scopeAttributes = OTLPSharedText("otlp.attribute")
     /// Where the scope's texts start.
     private var scopeStart = 0
-    private var scopeName = 0..<0
-    private var scopeVersion = 0..<0
-    /// Nil when it has none.
-    private var scopeAttributes: Range<Int>?
     /// Where the record's texts start.
-    private var recordStart = 0
-    /// What all records of the request together need so far. Each repeats what its resource says, so it
+    private(set) var recordStart = 0
+    /// What a record repeats.
+    private(set) var sharedBytes = 0
+
+    /// What all records of the request together became so far. Each repeats what its resource says, so it
     /// may be far more than was sent.
-    private var written = 0
-    /// What they may need.
+    var written = 0
+    /// What they may become.
     private(set) var bytesMax = Int.max
+    /// Whether they would have become more.
+    var isExceeded = false
+    /// Whether the records that are being read have what they share as tags.
+    var isApart = false
+    /// What is complete.
+    var groups: [TrackedLogs] = []
+    /// How many of them have tags.
+    var apartCount = 0
 
-    /// What the names of the fields take, and their lengths.
-    private static let namesBytes = 192
-
-    mutating func startRequest(atMost bytesMax: Int) {
-        memory.cut(to: 0)
-        written = 0
+    mutating func startRequest(_ form: OTLPForm, atMost bytesMax: Int) {
+        memory.start(atMost: bytesMax)
+        self.form = form
         self.bytesMax = bytesMax
+        (written, isExceeded, isApart, groups, apartCount) = (0, false, false, [], 0)
+    }
+
+    /// Forgets everything, and gives back what a large request needed.
+    mutating func shrink(to bytes: Int) {
+        memory.shrink(to: bytes)
+        groups = []
     }
 
     mutating func startResource() {
         memory.cut(to: 0)
     }
 
-    mutating func endResource(attributes: Range<Int>, host: Range<Int>, service: Range<Int>) {
-        (resource, self.host, self.service) = (attributes, host, service)
+    mutating func endResource(attributes: Range<Int>?, host: Range<Int>, service: Range<Int>) {
+        self.host = settle(self.host, host)
+        self.service = settle(self.service, service)
+        // The exporter writes an empty object, which says nothing.
+        let none = attributes == nil && form == .whole ? add("{}") : 0..<0
+        resource = settle(resource, attributes ?? none)
         scopeStart = memory.count
     }
 
     mutating func noResource() {
         startResource()
-        endResource(attributes: add("{}"), host: 0..<0, service: 0..<0)
+        endResource(attributes: nil, host: 0..<0, service: 0..<0)
     }
 
     mutating func startScope() {
@@ -69,8 +70,13 @@ struct OTLPTexts: ~Copyable {
     }
 
     mutating func endScope(name: Range<Int>, version: Range<Int>, attributes: Range<Int>?) {
-        (scopeName, scopeVersion, scopeAttributes) = (name, version, attributes)
+        scopeName = settle(scopeName, name)
+        scopeVersion = settle(scopeVersion, version)
+        scopeAttributes = settle(scopeAttributes, attributes ?? 0..<0)
         recordStart = memory.count
+        sharedBytes =
+            host.range.count + service.range.count + resource.range.count
+            + scopeName.range.count + scopeVersion.range.count + scopeAttributes.range.count
     }
 
     mutating func noScope() {
@@ -78,9 +84,20 @@ struct OTLPTexts: ~Copyable {
         endScope(name: 0..<0, version: 0..<0, attributes: nil)
     }
 
+    private mutating func settle(_ text: OTLPSharedText, _ range: Range<Int>) -> OTLPSharedText {
+        var text = text
+        let repaired = memory.repair(range)
+        (text.range, text.isRepaired) = (repaired ?? range, repaired != nil)
+        return text
+    }
+
     mutating func startRecord() {
         memory.cut(to: recordStart)
     }
+
+    /// Whether the texts, or what became of them, are more than they may be: the request is refused, or
+    /// read again in the lean form.
+    var isTooLarge: Bool { isExceeded || memory.isExceeded }
 
     mutating func add(_ text: UnsafeBufferPointer<UInt8>) -> Range<Int> {
         let start = memory.count
@@ -100,71 +117,10 @@ struct OTLPTexts: ~Copyable {
         if id.contains(where: { $0 != 0 }) { memory.append(hex: id) }
         return start..<memory.count
     }
-
-    /// Writes the record. False when it would make the request larger than `bytesMax`; then it is not
-    /// written.
-    mutating func write(_ record: OTLPRecord, to writer: inout LogWriter) -> Bool {
-        written += memory.count + Self.namesBytes
-        guard written <= bytesMax else { return false }
-        writer.startLog()
-        let time = record.time > 0 ? record.time : record.observedTime
-        if time > 0 { writer.time(nanosecondsSince1970: time) }
-        writeShared(to: &writer)
-        writeOwn(record, to: &writer)
-        writer.endLog()
-        return true
-    }
-
-    private func writeShared(to writer: inout LogWriter) {
-        writer.uncheckedField(name: "host", value: memory.text(host))
-        writer.uncheckedField(name: "service", value: memory.text(service))
-        writer.uncheckedField(name: "resource", value: memory.text(resource))
-        writer.uncheckedField(name: "otlp.name", value: memory.text(scopeName))
-        writer.uncheckedField(name: "otlp.version", value: memory.text(scopeVersion))
-        if let scopeAttributes {
-            writer.uncheckedField(name: "otlp.attribute", value: memory.text(scopeAttributes))
-        }
-    }
-
-    private mutating func writeOwn(_ record: OTLPRecord, to writer: inout LogWriter) {
-        field("timeUnixNano", &writer) { $0.append(decimal: record.time) }
-        if record.observedTime > 0 {
-            field("observedTimeUnixNano", &writer) { $0.append(decimal: record.observedTime) }
-        }
-        field("severityNumber", &writer) { $0.append(decimal: Int64(record.severityNumber)) }
-        writer.uncheckedField(name: "severityText", value: memory.text(record.severityText))
-        if !record.eventName.isEmpty {
-            writer.uncheckedField(name: "eventName", value: memory.text(record.eventName))
-        }
-        if let attributes = record.attributes {
-            writer.uncheckedField(name: "attribute", value: memory.text(attributes))
-        } else {
-            field("attribute", &writer) { $0.append("{}") }
-        }
-        if record.droppedAttributes > 0 {
-            field("droppedAttributesCount", &writer) {
-                $0.append(decimal: UInt64(record.droppedAttributes))
-            }
-        }
-        writer.uncheckedField(name: "content", value: memory.text(record.body))
-        field("flags", &writer) { $0.append(hex: record.flags) }
-        writer.field(name: "traceID", value: memory.text(record.traceID))
-        writer.field(name: "spanID", value: memory.text(record.spanID))
-    }
-
-    private mutating func field(
-        _ name: StaticString,
-        _ writer: inout LogWriter,
-        _ append: (inout TextMemory) -> Void
-    ) {
-        let start = memory.count
-        append(&memory)
-        writer.field(name: name, value: memory.text(start..<memory.count))
-    }
 }
 
 extension OTLPTexts {
     static func tooLarge(_ bytesMax: Int) -> String {
-        "the logs, each with what its resource says, take more than \(bytesMax) bytes; send smaller batches"
+        "the logs take more than \(bytesMax) bytes as they are stored; send smaller batches"
     }
 }

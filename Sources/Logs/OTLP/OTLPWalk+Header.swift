@@ -24,11 +24,8 @@ extension OTLPWalk {
         // No value is an empty one.
         let hostText = try text(bytes, host)
         let serviceText = try text(bytes, service)
-        texts.endResource(
-            attributes: attributes ?? texts.add("{}"),
-            host: hostText,
-            service: serviceText
-        )
+        texts.endResource(attributes: attributes, host: hostText, service: serviceText)
+        try checkSize(range)
     }
 
     mutating func scope(
@@ -53,6 +50,16 @@ extension OTLPWalk {
         }
         let attributes = try attributes(bytes, range, field: 3, of: "InstrumentationScope")
         texts.endScope(name: name, version: version, attributes: attributes)
+        try checkSize(range)
+    }
+
+    /// Texts that are not there because they were too large are not to be used.
+    private func checkSize(_ range: Range<Int>) throws(ProtobufError) {
+        guard texts.isTooLarge else { return }
+        throw ProtobufError(
+            position: range.lowerBound,
+            reason: OTLPTexts.tooLarge(texts.bytesMax)
+        )
     }
 
     /// The JSON object of the attributes that are one field of a message; nil when there are none.

@@ -4,6 +4,10 @@
 /// the fields of each message are looked at twice, the lengths of the inner messages only, which costs
 /// next to nothing.
 struct OTLPWalk: ~Copyable {
+    /// `instrumentation_library_logs`, as scopes were called before OTLP 0.15. Skipped as an unknown field, all
+    /// logs of its sender would be gone without a word.
+    private static let formerScopes = 1000
+
     let limits: LogLimits
     var writer: LogWriter
     var texts = OTLPTexts()
@@ -13,11 +17,13 @@ struct OTLPWalk: ~Copyable {
         writer = LogWriter(limits: limits)
     }
 
-    mutating func request(_ bytes: UnsafeRawBufferPointer) throws(ProtobufError) {
+    mutating func request(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(ProtobufError) -> [TrackedLogs] {
         var fields = ProtobufReader(bytes)
         while true {
             let start = fields.position
-            guard let field = try fields.next() else { return }
+            guard let field = try fields.next() else { return texts.finish(&writer) }
             switch field {
             case (1, .bytes(let range)): try resourceLogs(bytes, range)
             case (1, _): throw fields.wrongType(1, of: "ExportLogsServiceRequest", at: start)
@@ -30,7 +36,7 @@ struct OTLPWalk: ~Copyable {
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>
     ) throws(ProtobufError) {
-        try resource(bytes, Self.header(bytes, range, of: "ResourceLogs"))
+        try resource(bytes, Self.header(bytes, range, of: "ResourceLogs").common)
         var fields = ProtobufReader(bytes, in: range)
         while let field = try fields.next() {
             guard case (2, .bytes(let range)) = field else { continue }
@@ -42,32 +48,38 @@ struct OTLPWalk: ~Copyable {
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>
     ) throws(ProtobufError) {
-        try scope(bytes, Self.header(bytes, range, of: "ScopeLogs"))
+        let header = try Self.header(bytes, range, of: "ScopeLogs")
+        try scope(bytes, header.common)
+        texts.startRecords(header.count, &writer)
         var fields = ProtobufReader(bytes, in: range)
         while true {
             let start = fields.position
-            guard let field = try fields.next() else { return }
+            guard let field = try fields.next() else { break }
             guard case (2, .bytes(let range)) = field else { continue }
             try record(bytes, range, at: start)
         }
+        texts.endRecords(&writer)
     }
 
-    /// What the logs of a message have in common. `ResourceLogs` and `ScopeLogs` look alike: that, what is
+    /// Where it stands what the logs of a message have in common, and how many parts there are. `ResourceLogs` and `ScopeLogs` look alike: that, what is
     /// in them, and the URL of a schema.
     private static func header(
         _ bytes: UnsafeRawBufferPointer,
         _ range: Range<Int>,
         of message: StaticString
-    ) throws(ProtobufError) -> Range<Int> {
-        var header = range.lowerBound..<range.lowerBound
+    ) throws(ProtobufError) -> (common: Range<Int>, count: Int) {
+        var header = (common: range.lowerBound..<range.lowerBound, count: 0)
         var fields = ProtobufReader(bytes, in: range)
         while true {
             let start = fields.position
             guard let field = try fields.next() else { return header }
             switch field {
-            case (1, .bytes(let range)): header = range
-            case (2, .bytes), (3, .bytes): continue
+            case (1, .bytes(let range)): header.common = range
+            case (2, .bytes): header.count += 1
+            case (3, .bytes): continue
             case (1...3, _): throw fields.wrongType(field.field, of: message, at: start)
+            // Of ResourceLogs; nothing else ever had this number.
+            case (Self.formerScopes, _): throw fields.fault(start, OTLPMistake.formerName.sentence)
             default: continue
             }
         }

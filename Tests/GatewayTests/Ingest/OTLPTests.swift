@@ -180,16 +180,79 @@ import Testing
         #expect(answer.body.starts(with: [0x08, 8, 0x12]))
     }
 
-    @Test("A small request cannot become an enormous one")
-    func amplified() throws {
+    @Test("A batch that would become too large is taken in less room")
+    func lean() throws {
         let end = try DeviceEnd { $0.inflatedBytes = 4000 }
-        let answer = try end.client.post(
-            "/v1/logs",
-            Self.text(.init(repeating: "a", count: 60)).utf8,
-            Self.json
-        )
-        #expect(answer.status == 400)
-        #expect(answer.text.contains("take more than 8000 bytes; send smaller batches"))
+        let bodies = [String?](repeating: "a", count: 60)
+        #expect(try end.client.post("/v1/logs", Self.text(bodies).utf8, Self.json).text == "{}")
+        let entries = try #require(end.queue.stored.first).entries()
+        #expect(entries.count == 60)
+        #expect(entries.allSatisfy { $0.fields.map(\.value) == ["shop", "a"] })
+    }
+
+    /// Logs of a pod that says so much of itself.
+    private static func pod(_ bytes: Int, _ records: Int) -> String {
+        let name = String(repeating: "p", count: bytes)
+        let record = #"{"body":{"stringValue":"\#(String(repeating: "b", count: 300))"}}"#
+        let list = [String](repeating: record, count: records).joined(separator: ",")
+        return #"{"resourceLogs":[{"resource":{"attributes":[{"key":"host.name","value":"#
+            + #"{"stringValue":"h"}},{"key":"pod","value":{"stringValue":"\#(name)"}}]},"#
+            + #""scopeLogs":[{"logRecords":[\#(list)]}]}]}"#
+    }
+
+    @Test("What thousands of logs share is a tag, or in the first where tags have no room")
+    func apart() throws {
+        let end = try DeviceEnd()
+        for bytes in [2500, 9000] {
+            let body = Array(Self.pod(bytes, 8192).utf8)
+            let answer = try end.client.post("/v1/logs", body, Self.json)
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        let few = try #require(end.queue.stored.first)
+        let many = try #require(end.queue.stored.last)
+        #expect(few.stream.trailer.topic == "otlp" && many.stream.trailer.topic == "otlp")
+        #expect(few.stream.trailer.tags.map(\.key) == ["host", "resource", "env"])
+        #expect(few.stream.trailer.tags[1].value.hasPrefix("{\"pod\":\"ppp"))
+        #expect(try few.entries().allSatisfy { $0.fields.map(\.key) == ["content"] })
+        let tags = many.stream.trailer.tags.map { "\($0.key)=\($0.value)" }
+        #expect(tags == ["host=h", "__truncated__=resource", "env=prod"])
+        let entries = try many.entries()
+        #expect(entries.count == 8192)
+        #expect(entries[0].fields.map(\.key) == ["__tag__:resource", "content"])
+        #expect(entries[1...].allSatisfy { $0.fields.map(\.key) == ["content"] })
+    }
+
+    @Test("A few compressed bytes cannot become an enormous request")
+    func amplified() throws {
+        let end = try DeviceEnd()
+        let records = [String](repeating: "{}", count: 68).joined(separator: ",")
+        let large = String(repeating: "a", count: 300_000)
+        let body =
+            #"{"resourceLogs":[{"resource":{"attributes":[{"key":"a","value":"#
+            + #"{"stringValue":"\#(large)"}}]},"scopeLogs":[{"logRecords":[\#(records)]}]}]}"#
+        let fields =
+            ["content-type": "application/json", "content-encoding": "zstd"] as KeyValuePairs
+        let answer = try end.client.post("/v1/logs", Zstd.compress(Array(body.utf8)), fields)
+        #expect(answer.text == "{}")
+        let batch = try #require(end.queue.stored.first)
+        #expect(batch.logs.count == 68 && batch.logs.bytes.count < 400_000)
+    }
+
+    @Test("Logs that are too large as they are are 413")
+    func tooLargeStored() throws {
+        let end = try DeviceEnd { $0.inflatedBytes = 4000 }
+        let control = [UInt8](repeating: 1, count: 100)
+        let value = Self.field(2, Self.field(1, control))
+        let attribute = Self.field(6, Self.field(1, [0x61]) + value)
+        func long(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {
+            [number << 3 | 2, UInt8(content.count & 0x7F) | 0x80, UInt8(content.count >> 7)]
+                + content
+        }
+        let records = [[UInt8]](repeating: Self.field(2, attribute), count: 20).flatMap { $0 }
+        let body = long(1, long(2, records))
+        let answer = try end.client.post("/v1/logs", body, Self.protobuf)
+        #expect(answer.status == 413, "\(body.count)")
+        #expect(answer.text.contains("take more than 8000 bytes as they are stored"))
     }
 
     @Test("A request with an idempotency key counts once, also its partial success")

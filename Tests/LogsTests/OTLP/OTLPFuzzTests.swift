@@ -130,6 +130,48 @@ import Testing
         }
     }
 
+    @Test("A request that would be too large loses nothing", arguments: 0..<4)
+    func lean(seed: Int) throws {
+        var writer = Writer(random: SeededRandom(UInt64(200 + seed)))
+        let decoders = OTLPPair()
+        for _ in 0..<50 {
+            var request = writer.request()
+            // Enough that repeating is more than a stream of its own.
+            for index in request.resources.indices where writer.chance(50) {
+                let large = String(repeating: writer.text() + "x", count: 5000)
+                request.resources[index].attributes.append(("large", .string(large)))
+                for scope in request.resources[index].scopes.indices {
+                    let records = (0..<10).map { _ in writer.record() }
+                    request.resources[index].scopes[scope].records += records
+                }
+            }
+            let whole = try decoders.read(request.protobuf())
+            let bytesMax = max(whole.bytes - 1, 1)
+            guard let groups = try? decoders.groups(request.protobuf(), atMost: bytesMax) else {
+                continue
+            }
+            // What is left out says nothing; tags are for all logs of their group.
+            let nothing = ["", "{}", "0"]
+            let lean = try groups.flatMap { group in
+                try group.logs.sound.read().map { log in
+                    (group.tags.map { [$0.key, $0.value] } + log.fields)
+                        .filter { !nothing.contains($0[1]) }.sorted { $0[0] < $1[0] }
+                }
+            }
+            let expected = try whole.sound.read().map { log in
+                log.fields.filter { !nothing.contains($0[1]) }.sorted { $0[0] < $1[0] }
+            }
+            #expect(lean == expected)
+            var random = writer.random
+            let json = try decoders.groups(
+                json: request.json { $0.shuffled(using: &random) },
+                atMost: bytesMax
+            )
+            #expect(json.map(\.logs) == groups.map(\.logs))
+            #expect(json.map { "\($0.tags)" } == groups.map { "\($0.tags)" })
+        }
+    }
+
     @Test("Broken requests are refused with a place, or are whole logs", arguments: 0..<4)
     func broken(seed: Int) throws {
         var writer = Writer(random: SeededRandom(UInt64(100 + seed)))
@@ -156,7 +198,9 @@ import Testing
                 let text = writer.mutated(json, marks)
                 try check(text.count) { () throws(LogDecodingError) in
                     try padded(text) { text throws(LogDecodingError) in
-                        try decoders.json.decodeOTLP(text, BatchTiming(arrival: arrival))
+                        OTLPPair.only(
+                            try decoders.json.decodeOTLP(text, BatchTiming(arrival: arrival))
+                        )
                     }
                 }
             }

@@ -7,7 +7,7 @@ import Testing
 
     private func fault(_ body: [UInt8], atMost bytesMax: Int = .max) -> LogDecodingError? {
         do throws(LogDecodingError) {
-            _ = try decoders.read(body, atMost: bytesMax)
+            _ = try decoders.groups(body, atMost: bytesMax)
             return nil
         } catch {
             return error
@@ -16,7 +16,7 @@ import Testing
 
     private func fault(json: String, atMost bytesMax: Int = .max) -> LogDecodingError? {
         do throws(LogDecodingError) {
-            _ = try decoders.read(json: json, atMost: bytesMax)
+            _ = try decoders.groups(json: json, atMost: bytesMax)
             return nil
         } catch {
             return error
@@ -125,28 +125,161 @@ import Testing
             let request = SampleRequest([([], [scope])])
             let taken = try? padded(request.protobuf()) { try protobuf.decode($0, timing) }
             let same = try? padded(Array(request.json().utf8)) { try json.decodeOTLP($0, timing) }
-            #expect(taken?.count == (count == 3 ? 3 : nil))
-            #expect(same == taken)
+            #expect(taken.map(OTLPPair.only)?.count == (count == 3 ? 3 : nil))
+            #expect(same.map(OTLPPair.only) == taken.map(OTLPPair.only))
         }
     }
 
-    @Test("A large resource with many small logs is refused before it fills the memory")
-    func amplification() {
+    @Test("What many logs share is a tag of theirs when repeating it would be too much")
+    func amplification() throws {
         let large = String(repeating: "v", count: 100_000)
-        let scope = SampleRequest.Scope(records: .init(repeating: .init(), count: 300))
-        let request = SampleRequest([([("a", .string(large))], [scope])])
-        let reason =
-            "the logs, each with what its resource says, take more than 20000000 bytes; send smaller batches"
-        #expect(fault(request.protobuf(), atMost: 20_000_000)?.reason == reason)
-        #expect(fault(json: request.json(), atMost: 20_000_000)?.reason == reason)
-        #expect(fault(request.protobuf(), atMost: 40_000_000) == nil)
+        let records = [SampleRequest.Record](repeating: .init(body: .string("b")), count: 300)
+        let shared = [("a", SampleValue.string(large)), ("service.name", .string("shop"))]
+        let scopes = [
+            SampleRequest.Scope(name: "n", records: records), .init(records: [.init()]),
+        ]
+        let request = SampleRequest([(shared, scopes), ([], [.init(records: records)])])
+        for groups in [
+            try decoders.groups(request.protobuf(), atMost: 1_000_000),
+            try decoders.groups(json: request.json(), atMost: 1_000_000),
+        ] {
+            #expect(groups.map(\.logs.count) == [300, 301])
+            let tags = groups.map { $0.tags.map(\.key) }
+            #expect(tags == [["service", "otlp.name", "resource"], []])
+            #expect(groups[0].tags.last?.value == "{\"a\":\"\(large)\"}")
+            let apart = try groups[0].logs.sound.read()
+            #expect(apart.allSatisfy { $0.fields == [["content", "b"]] })
+            // One log repeats nothing, and logs without a resource have nothing to repeat.
+            let others = try groups[1].logs.sound.read().map(\.fields)
+            #expect(others[0].map { $0[0] } == ["service", "resource"])
+            #expect(others[1...].allSatisfy { $0 == [["content", "b"]] })
+        }
+        #expect(try decoders.groups(request.protobuf(), atMost: 40_000_000).count == 1)
+    }
+
+    @Test("Logs that are too large as they are are refused, with a reason of its own")
+    func tooLarge() throws {
+        // What control characters are in JSON takes six times their room.
+        let control = String(repeating: "\u{1}", count: 10_000)
+        let own = SampleRequest(.init(attributes: [("a", .string(control))]))
+        let shared = SampleRequest([([("a", .string(control))], [.init(records: [.init()])])])
+        let unused = SampleRequest([([("a", .string(control))], [])])
+        for request in [own, shared, unused] {
+            for fault in [
+                fault(request.protobuf(), atMost: 30_000),
+                fault(json: request.json(), atMost: 30_000),
+            ] {
+                #expect(fault?.kind == .tooLarge)
+                #expect(
+                    fault?.reason
+                        == "the logs take more than 30000 bytes as they are stored; send smaller batches"
+                )
+            }
+            #expect(fault(request.protobuf(), atMost: 70_000) == nil)
+            #expect(fault(json: request.json(), atMost: 70_000) == nil)
+        }
+    }
+
+    @Test("Text that has to be repaired counts as what it becomes")
+    func repaired() throws {
+        let broken = Wire.bytes(1, [UInt8](repeating: 0xFF, count: 10_000))
+        let attribute = Wire.bytes(1, Wire.pair(Array("a".utf8), broken))
+        let records = [[UInt8]](repeating: Wire.bytes(2, []), count: 10).flatMap { $0 }
+        let body = Wire.bytes(1, Wire.bytes(1, attribute) + Wire.bytes(2, records))
+        let fields = try decoders.read(body).sound.read().map(\.fields)
+        let shown = "{\"a\":\"\(String(repeating: "\u{FFFD}", count: 10_000))\"}"
+        #expect(fields.count == 10)
+        for log in fields {
+            #expect(log.contains(["resource", shown]))
+            #expect(log.last == ["__invalid_utf8__", "resource"])
+        }
+        let groups = try decoders.groups(body, atMost: 200_000)
+        #expect(groups.map(\.logs.count) == [10])
+        #expect(
+            groups.first?.tags.map { [$0.key, $0.value] }
+                == [["resource", shown], ["__invalid_utf8__", "resource"]]
+        )
+        #expect(try groups.first?.logs.sound.read().allSatisfy { $0.fields.isEmpty } == true)
+        #expect(fault(body, atMost: 29_000)?.kind == .tooLarge)
+    }
+
+    @Test("Groups with tags are bounded; what is beyond repeats")
+    func groups() throws {
+        let shared = String(repeating: "r", count: 2100)
+        let records = [SampleRequest.Record](repeating: .init(severityText: "I"), count: 9)
+        let request = SampleRequest(
+            (0..<1030).map { ([("a", .string("\($0)" + shared))], [.init(records: records)]) }
+        )
+        let groups = try decoders.groups(request.protobuf(), atMost: 4 << 20)
+        #expect(groups.count == 1025)
+        #expect(groups.prefix(1024).allSatisfy { $0.logs.count == 9 && $0.tags.count == 1 })
+        #expect(groups[1024].logs.count == 54 && groups[1024].tags.isEmpty)
+    }
+
+    @Test(
+        "Logs under names that they had or that others have are read or refused, never ignored",
+        arguments: [
+            (#"{"resourceLogs":[{"instrumentationLibraryLogs":[]}]}"#, "before 0.15"),
+            (#"{"resource_logs":[{"instrumentation_library_logs":[]}]}"#, "before 0.15"),
+            (#"{"resourceSpans":[]}"#, "no logs"), (#"{"resource_metrics":[]}"#, "no logs"),
+        ]
+    )
+    func otherNames(body: String, reason: String) {
+        #expect(fault(json: body)?.reason.contains(reason) == true)
+    }
+
+    @Test("What OTLP called scopes before is refused in protobuf, too")
+    func formerScopes() {
+        let former = Wire.bytes(1000, Wire.bytes(2, Wire.bytes(5, [])))
+        let fault = fault(Wire.bytes(1, Wire.bytes(1, []) + former))
+        #expect(fault?.position == 4)
+        #expect(fault?.reason.contains("instrumentationLibraryLogs") == true)
+    }
+
+    @Test("Names as the schema has them mean the same")
+    func schemaNames() throws {
+        let request = SampleRequest([
+            (
+                [("a", .string("s")), ("b", .boolean(true)), ("c", .integer(-1))],
+                [
+                    .init(
+                        name: "n",
+                        records: [
+                            .init(
+                                time: 5_000_000_000,
+                                observedTime: 6,
+                                severityNumber: 9,
+                                severityText: "I",
+                                body: .array([.double(0.5, "0.5"), .bytes([1], base64: "AQ==")]),
+                                attributes: [("p", .pairs([("q", .empty)]))],
+                                droppedAttributes: 2,
+                                traceID: [0xAB],
+                                spanID: [0xCD],
+                                eventName: "e"
+                            )
+                        ]
+                    )
+                ]
+            )
+        ])
+        var json = request.json()
+        for name in [
+            "resourceLogs", "scopeLogs", "logRecords", "timeUnixNano", "observedTimeUnixNano",
+            "severityNumber", "severityText", "droppedAttributesCount", "traceId", "spanId",
+            "eventName", "stringValue", "boolValue", "intValue", "doubleValue", "arrayValue",
+            "kvlistValue", "bytesValue",
+        ] {
+            let schema = name.flatMap { $0.isUppercase ? "_" + $0.lowercased() : String($0) }
+            #expect(json.contains(quoted(name)))
+            json.replace(quoted(name), with: quoted(String(schema)))
+        }
+        #expect(try decoders.read(json: json) == decoders.read(request.protobuf()))
     }
 
     @Test(
         "JSON that is none of OTLP is refused with its place",
         arguments: [
             ("[]", 0, "object"), (#"{"resourceLogs":{}}"#, 16, "array"),
-            (#"{"resource_logs":[]}"#, 17, "lowerCamelCase"),
             (#"{"resourceLogs":[1]}"#, 17, "object"),
             ("{} {}", 3, "nothing may follow"), (#"{"new":[}}"#, 8, "value"),
         ]

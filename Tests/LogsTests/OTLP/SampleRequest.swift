@@ -145,24 +145,46 @@ struct OTLPPair {
     let protobuf = OTLPDecoder()
     let json = JSONLogDecoder()
 
+    /// Of requests whose logs are one group.
     func read(
+        _ body: [UInt8],
+        _ rules: LogRules = LogRules(),
+        skew: Int64 = 0
+    ) throws(LogDecodingError) -> DecodedLogs {
+        Self.only(try groups(body, rules, skew: skew))
+    }
+
+    func read(
+        json text: String,
+        _ rules: LogRules = LogRules(),
+        skew: Int64 = 0
+    ) throws(LogDecodingError) -> DecodedLogs {
+        Self.only(try groups(json: text, rules, skew: skew))
+    }
+
+    static func only(_ groups: [TrackedLogs]) -> DecodedLogs {
+        precondition(groups.count < 2 && groups.allSatisfy { $0.tags.isEmpty })
+        return groups.first?.logs ?? DecodedLogs()
+    }
+
+    func groups(
         _ body: [UInt8],
         _ rules: LogRules = LogRules(),
         skew: Int64 = 0,
         atMost bytesMax: Int = .max
-    ) throws(LogDecodingError) -> DecodedLogs {
+    ) throws(LogDecodingError) -> [TrackedLogs] {
         let timing = BatchTiming(arrival: arrival, skew: ClockSkew(seconds: skew))
         return try padded(body) { body throws(LogDecodingError) in
             try protobuf.decode(body, timing, rules, atMost: bytesMax)
         }
     }
 
-    func read(
+    func groups(
         json text: String,
         _ rules: LogRules = LogRules(),
         skew: Int64 = 0,
         atMost bytesMax: Int = .max
-    ) throws(LogDecodingError) -> DecodedLogs {
+    ) throws(LogDecodingError) -> [TrackedLogs] {
         let timing = BatchTiming(arrival: arrival, skew: ClockSkew(seconds: skew))
         return try padded(Array(text.utf8)) { body throws(LogDecodingError) in
             try json.decodeOTLP(body, timing, rules, atMost: bytesMax)

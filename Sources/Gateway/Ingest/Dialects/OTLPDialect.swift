@@ -33,18 +33,22 @@ struct OTLPDialect: LogDialect {
     }
 
     func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
-        let target = request.target
-        let logs = try logs(of: request, reader)
-        let trailer = target.labels.trailer(tag: target.tag ?? Self.tag)
-        var taken = TakenLogs([TakenPart(logs, trailer, target)])
-        if let rejection = OTLPRejection(logs), let encoding {
+        let labels = request.target.labels
+        let topic = labels.topic.isEmpty ? request.target.tag ?? Self.tag : labels.topic
+        var groups = try groups(of: request, reader)
+        for index in groups.indices { groups[index].topic = topic }
+        var taken = TakenLogs(groups, of: request)
+        if let encoding, let rejection = OTLPRejection(groups.map(\.logs)) {
             taken.accepted = { _ in encoding.partialSuccess(rejection) }
         }
         return taken
     }
 
-    private func logs(of request: LogRequest, _ reader: BodyReader) throws(Refusal) -> DecodedLogs {
-        let (rules, bytesMax) = (request.target.intake.rules, request.limits.inflatedBytes * 2)
+    private func groups(
+        of request: LogRequest,
+        _ reader: BodyReader
+    ) throws(Refusal) -> [TrackedLogs] {
+        let (rules, bytesMax) = (request.target.intake.rules, request.repeatedBytesMax)
         do throws(LogDecodingError) {
             switch encoding {
             case .json:
@@ -81,16 +85,16 @@ struct OTLPRejection: Sendable, Equatable {
     let logs: Int
     let reason: String
 
-    init?(_ decoded: DecodedLogs) {
-        logs = decoded.count - decoded.sound.count
+    init?(_ groups: [DecodedLogs]) {
+        logs = groups.reduce(0) { $0 + $1.count - $1.sound.count }
         guard logs > 0 else { return nil }
-        var reasons = decoded.faulty.prefix(3).map { faulty in
+        let faulty = groups.flatMap(\.faulty)
+        var reasons = faulty.prefix(3).map { faulty in
             "\(faulty.logs.count) set aside: \(faulty.fault.message)"
         }
-        if decoded.faulty.count > 3 { reasons.append("more set aside") }
-        if decoded.dropped > 0 {
-            reasons.append("\(decoded.dropped) dropped: their time is too far from now")
-        }
+        if faulty.count > 3 { reasons.append("more set aside") }
+        let dropped = groups.reduce(0) { $0 + $1.dropped }
+        if dropped > 0 { reasons.append("\(dropped) dropped: their time is too far from now") }
         reason = reasons.joined(separator: "; ")
     }
 }
