@@ -40,6 +40,7 @@ extension GatewayConfiguration {
         compare("queue.durability", \.queue.durability)
         compare("queue.min_free_bytes", \.queue.freeBytesMin, isImmediate: true)
         compare("devices.keys", \.devices.keys, isImmediate: true)
+        compare("devices.hmac", \.devices.hmac, isImmediate: true)
         compare("devices.duplicates", \.devices.duplicates)
         compare("limits", \.limits)
         compare("credentials.encryption_key", \.encryptionKey)
@@ -93,6 +94,7 @@ extension GatewayConfiguration {
         queue.durability = durability
         admin.tokens = new.admin.tokens
         devices.keys = new.devices.keys
+        devices.hmac = new.devices.hmac
         webhook = new.webhook
         if admin.tls != nil, let tls = new.admin.tls { admin.tls = tls }
         if let new = new.tls { tls?.settings = new.settings }

@@ -44,7 +44,11 @@ extension DeviceKey {
     ) -> DeviceKey? {
         let name = section.value("name", .keyName)
         let secret = section.value("key", .secret(bytesMin: secretBytes.lowerBound))
-        let ways = section.list("accept", .choice(["key": Way.shown, "sls": .sls]), counts: 1...2)
+        let ways = section.list(
+            "accept",
+            .choice(["key": Way.shown, "sls": .sls, "hmac": .hmac]),
+            counts: 1...3
+        )
         let id = readAccessKeyID(&section, ways, after: others)
         let certificates = readCertificates(&section, after: others)
         let rules = SenderRules.read(&section, destinations: known)

@@ -10,6 +10,7 @@ extension DeviceSettings {
             destinations: destinations,
             clientsHaveNames: clientsHaveNames
         )
+        settings.readHMAC(section.section("hmac"))
         var duplicates = section.section("duplicates")
         let window = Kind<Duration>.duration(.zero ... .seconds(86_400 * 30))
         if let window = duplicates.value("window", window) { settings.duplicates.window = window }
@@ -21,5 +22,13 @@ extension DeviceSettings {
             later: ["cors": "not in this version: web pages of every origin may send"]
         )
         return settings
+    }
+
+    private mutating func readHMAC(_ section: consuming Section) {
+        if let window = section.value("window", .duration(.seconds(1) ... .seconds(3600))) {
+            hmac.window = window
+        }
+        if let count = section.value("nonces", .count(1...10_000_000)) { hmac.noncesMax = count }
+        section.refuseOthers()
     }
 }

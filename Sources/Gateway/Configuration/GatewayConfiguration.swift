@@ -74,8 +74,17 @@ package struct DeviceSettings: Sendable, Equatable {
         package var max = 200_000
     }
 
+    /// How requests may be signed with a key, besides SLS's own way.
+    package struct HMAC: Sendable, Equatable {
+        /// So far the signed time may be from ours, either way.
+        package var window: Duration = .seconds(300)
+        /// So many are remembered at a time; beyond, what is signed gets 503.
+        package var noncesMax = 200_000
+    }
+
     /// Who may send; everybody, with none of them.
     package var keys: [DeviceKey] = []
+    package var hmac = HMAC()
     package var duplicates = Duplicates()
 }
 

@@ -5,16 +5,15 @@ struct AdmittedRequest {
     private let head: [UInt8]
     let target: RoutingTable.Target
     /// Nil where everybody may send.
-    let sender: DeviceSender?
-    /// Without it the sender is not proven yet.
-    let body: BodyProof?
+    let proven: ProvenSender?
 
     init(_ head: RequestHead, _ target: RoutingTable.Target, _ proven: ProvenSender?) {
         self.head = head.bytes
         self.target = target
-        sender = proven?.sender
-        body = proven?.body
+        self.proven = proven
     }
+
+    var sender: DeviceSender? { proven?.sender }
 
     /// Whether it is this very head, not one that looks like it. The bytes are held here, so no other
     /// head can have their place in memory.

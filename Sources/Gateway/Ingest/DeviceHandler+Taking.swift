@@ -16,7 +16,7 @@ extension DeviceHandler {
     ) throws(Refusal) {
         let start = Moment.now
         let request = try admittedRequest(head, dialect)
-        try access { () throws(AccessProblem) in try request.body?.check(body) }
+        try access { () throws(AccessProblem) in try request.proven?.prove(body) }
         let target = request.target
         // A key stands for a body.
         let isNamed = shared.recognizesRepeats && head.method == .post

@@ -24,14 +24,14 @@ package final class DeviceHandler: RequestHandler {
         package init(
             queue: any BatchQueue,
             routes: RoutingTable,
-            keys: [DeviceKey] = [],
+            devices: DeviceSettings = DeviceSettings(),
             limits: LimitSettings = LimitSettings(),
             recognizesRepeats: Bool = true,
             counters: IngestCounters = IngestCounters()
         ) {
             self.queue = queue
             self.routes = Replaceable(routes)
-            door = DeviceDoor(keys, bodyBytesMax: limits.bodyBytes)
+            door = DeviceDoor(devices, bodyBytesMax: limits.bodyBytes)
             self.limits = limits
             self.mint = ReceiptMint()
             self.counters = counters

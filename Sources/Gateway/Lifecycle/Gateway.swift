@@ -67,7 +67,7 @@ package final class Gateway: Sendable {
         var devices = DeviceHandler.Shared(
             queue: store,
             routes: RoutingTable(configuration),
-            keys: configuration.devices.keys,
+            devices: configuration.devices,
             limits: configuration.limits,
             recognizesRepeats: configuration.queueConfiguration.repeatsMax > 0
         )

@@ -98,6 +98,7 @@ final class Reporter: Sendable {
             refused: parts.counters.refused,
             keys: parts.door.counts,
             unknownSenders: parts.door.strangers,
+            nonces: parts.door.nonces.count,
             answers: [
                 ("devices", parts.counters.answers.all), ("admin", operators.answers.all),
             ],

@@ -14,6 +14,7 @@ extension GatewayReport {
         page.ingest(accepted, refused)
         page.deviceKeys(keys)
         page.strangers(unknownSenders)
+        page.signedRequests(nonces: nonces)
         page.clocks(clocks)
         page.queue(queue, now: now)
         page.ledgers(

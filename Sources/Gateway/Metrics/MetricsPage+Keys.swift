@@ -37,4 +37,14 @@ extension MetricsPage {
             for (reason, count) in strangers { $0.add(count, ["reason": reason]) }
         }
     }
+
+    mutating func signedRequests(nonces: Int) {
+        family(
+            "sluice_device_nonces",
+            .gauge,
+            "Nonces of signed requests that are remembered; devices.hmac.nonces at most."
+        ) {
+            $0.add(nonces)
+        }
+    }
 }

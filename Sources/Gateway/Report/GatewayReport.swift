@@ -48,6 +48,8 @@ package struct GatewayReport: Sendable {
     package let keys: [(name: String, counts: KeyCounter.Counts)]
     /// Requests that nobody known sent, by why.
     package let unknownSenders: [(reason: String, count: Int)]
+    /// Of signed requests, remembered now.
+    package let nonces: Int
     /// By listener.
     package let answers: [(listener: String, counts: [AnswerCounters.Count])]
     /// Of operators.

@@ -37,9 +37,7 @@ extension Steering {
         useCredentials(running.credentials)
         forwarder.credentialsChanged()
         devices.routes.replace(RoutingTable(running))
-        if running.devices.keys != before.devices.keys {
-            devices.door.replace(running.devices.keys)
-        }
+        if running.devices != before.devices { devices.door.replace(running.devices) }
         journal.level = running.log.level
         let main = running.admin.token ?? adminSecret
         let keys = AdminKeys(main: main, named: running.admin.tokens)

@@ -25,6 +25,7 @@ import Testing
         "queue.durability": "normal",
         "queue.min_free_bytes": "1MiB",
         "devices.keys": "[{name: phone, key: 0123456789abcdef}]",
+        "devices.hmac.window": "1m", "devices.hmac.nonces": "9",
         "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
         "webhook.url": "\"https://hooks.example.com/\"", "webhook.authorization": "Basic",
         "webhook.plain_http": "true", "webhook.timeout": "1s", "webhook.interval": "1h",

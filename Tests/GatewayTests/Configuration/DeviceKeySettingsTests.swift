@@ -137,7 +137,7 @@ import Testing
         }
         let text = try #require(error).description
         for part in [
-            "devices.keys[0].accept: \"keys\" is not one of key, sls",
+            "devices.keys[0].accept: \"keys\" is not one of key, sls, hmac",
             "devices.keys[1].accept: has sls, which wants id",
             "devices.keys[2].id: is what SDKs sign with, and accept leaves that out",
             "devices.keys[3].id: is that of c too",

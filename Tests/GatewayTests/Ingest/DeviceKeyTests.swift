@@ -159,13 +159,13 @@ import Testing
         let phone = ["x-sluice-key": Self.phone] as KeyValuePairs
         #expect(try end.client.post("/logs/x", Self.body, phone).status == 200)
         let new = "phone-of-today-0123456789"
-        end.shared.door.replace([DeviceKey(name: "phone", secret: Secret(new))])
+        end.use([DeviceKey(name: "phone", secret: Secret(new))])
         #expect(try end.client.post("/logs/x", Self.body, phone).status == 401)
         let today = ["x-sluice-key": new] as KeyValuePairs
         #expect(try end.client.post("/logs/x", Self.body, today).status == 200)
         #expect(counts(end, "phone")?.requests == 2)
         #expect(counts(end, "web") == nil)
-        end.shared.door.replace([])
+        end.use([])
         #expect(try end.client.post("/logs/x", Self.body).status == 200)
     }
 

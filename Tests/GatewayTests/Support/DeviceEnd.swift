@@ -26,7 +26,7 @@ final class DeviceEnd: Sendable {
         var shared = DeviceHandler.Shared(
             queue: queue,
             routes: RoutingTable(configuration),
-            keys: configuration.devices.keys,
+            devices: configuration.devices,
             limits: settings,
             recognizesRepeats: recognizesRepeats
         )
@@ -46,6 +46,13 @@ final class DeviceEnd: Sendable {
     deinit { server.stop(within: .zero) }
 
     var client: Client { Client(address: server.address) }
+
+    /// Replaces who may send, as a reload does.
+    func use(_ keys: [DeviceKey]) {
+        var devices = DeviceSettings()
+        devices.keys = keys
+        shared.door.replace(devices)
+    }
 
     /// One destination, and what more it says about logs on their way in.
     static func destination(_ keys: String) -> String {

@@ -35,5 +35,12 @@ extension RequestHead {
 }
 
 extension DeviceKeys {
-    static func made(_ keys: [DeviceKey]) -> DeviceKeys { DeviceKeys(keys, bodyBytesMax: 1 << 20) }
+    static func made(_ keys: [DeviceKey], _ change: (inout DeviceSettings) -> Void = { _ in })
+        -> DeviceKeys
+    {
+        var settings = DeviceSettings()
+        settings.keys = keys
+        change(&settings)
+        return DeviceKeys(settings, bodyBytesMax: 1 << 20, nonces: NonceMemory())
+    }
 }

@@ -49,7 +49,7 @@ struct AccessKeyClaim {
 
 extension ArraySlice<UInt8> {
     /// What comes after `start`; nil when it does not begin so.
-    fileprivate func following(_ start: StaticString) -> ArraySlice<UInt8>? {
+    func following(_ start: StaticString) -> ArraySlice<UInt8>? {
         start.withUTF8Buffer { starts(with: $0) }
             ? self[(startIndex + start.utf8CodeUnitCount)...] : nil
     }

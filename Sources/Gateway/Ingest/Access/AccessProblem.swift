@@ -9,6 +9,11 @@ enum AccessProblem: String, CaseIterable, Error {
     /// Of a request signed as SLS's SDKs do.
     case wrongClock = "wrong_clock"
     case wrongBody = "wrong_body"
+    // Of one with a signature of our own.
+    case unreadableSignature = "unreadable_signature"
+    case expired
+    case replayed
+    case tooManyNonces = "too_many_nonces"
 
     /// What was shown is never repeated: it may be a key of another place.
     var refusal: Refusal {
@@ -46,6 +51,26 @@ enum AccessProblem: String, CaseIterable, Error {
                 400,
                 "RequestTimeExpired",
                 "the signed time is more than 15 minutes from that of the gateway; see x-log-time"
+            )
+        case .unreadableSignature:
+            Refusal(401, "Unauthorized", "x-sluice-signature is not \(RequestSignature.form)")
+        case .expired:
+            Refusal(
+                401,
+                "Unauthorized",
+                "the signed time is too far from that of the gateway, which is in x-log-time"
+            )
+        case .replayed:
+            Refusal(
+                401,
+                "Unauthorized",
+                "the nonce was used before; sign each attempt anew, with another one"
+            )
+        case .tooManyNonces:
+            Refusal(
+                503,
+                "ServerBusy",
+                "no room for one more nonce; send it again later, and see devices.hmac.nonces"
             )
         case .wrongBody:
             Refusal(401, "SignatureNotMatch", "the body is not the one that was signed")

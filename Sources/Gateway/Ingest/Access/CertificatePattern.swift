@@ -39,7 +39,8 @@ func comparableName(_ name: String) -> [UInt8] {
 }
 
 extension UInt8 {
-    fileprivate var isWordCharacter: Bool {
+    /// A letter, a digit, '-' or '_'.
+    var isWordCharacter: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):

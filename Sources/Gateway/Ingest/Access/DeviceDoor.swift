@@ -2,15 +2,19 @@
 package final class DeviceDoor: Sendable {
     let keys: Replaceable<DeviceKeys>
     private let bodyBytesMax: Int
+    let nonces = NonceMemory()
     private let refused = CounterList(count: AccessProblem.allCases.count)
 
-    package init(_ keys: [DeviceKey], bodyBytesMax: Int) {
+    /// No body has more than `bodyBytesMax`.
+    package init(_ settings: DeviceSettings, bodyBytesMax: Int) {
         self.bodyBytesMax = bodyBytesMax
-        self.keys = Replaceable(DeviceKeys(keys, bodyBytesMax: bodyBytesMax))
+        self.keys = Replaceable(
+            DeviceKeys(settings, bodyBytesMax: bodyBytesMax, nonces: nonces)
+        )
     }
 
-    func replace(_ new: [DeviceKey]) {
-        keys.replace { DeviceKeys(new, after: $0, bodyBytesMax: bodyBytesMax) }
+    func replace(_ new: DeviceSettings) {
+        keys.replace { DeviceKeys(new, after: $0, bodyBytesMax: bodyBytesMax, nonces: nonces) }
     }
 
     /// The answer to whoever is not known, counted.

@@ -11,6 +11,8 @@ package struct DeviceKey: Sendable, Equatable {
         case shown
         /// As the secret of an AccessKey, with which SLS's SDKs sign.
         case sls
+        /// As that of `x-sluice-signature`.
+        case hmac
     }
 
     /// What metrics and messages call it.

@@ -14,9 +14,18 @@ struct DeviceKeys: Sendable {
     /// By the AccessKey id, which is no secret.
     private let accessKeys: [[UInt8]: Int]
     private let certificates: CertificateRules
+    private let names: [[UInt8]: Int]
+    private let hmac: DeviceSettings.HMAC
+    private let nonces: NonceMemory
 
     /// Keys go on counting, and their budgets go on, where those of the same name `before` were.
-    init(_ keys: [DeviceKey], after before: DeviceKeys? = nil, bodyBytesMax: Int) {
+    init(
+        _ settings: DeviceSettings,
+        after before: DeviceKeys? = nil,
+        bodyBytesMax: Int,
+        nonces: NonceMemory
+    ) {
+        let keys = settings.keys
         let known = Dictionary(
             (before?.senders ?? []).map { ($0.name, $0.counter) },
             uniquingKeysWith: { first, _ in first }
@@ -41,6 +50,12 @@ struct DeviceKeys: Sendable {
         }
         self.places = places
         self.accessKeys = accessKeys
+        names = Dictionary(
+            keys.enumerated().map { (Array($1.name.utf8), $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        hmac = settings.hmac
+        self.nonces = nonces
         certificates = CertificateRules(keys)
     }
 
@@ -50,6 +65,9 @@ struct DeviceKeys: Sendable {
     /// names in its certificate.
     func proven(_ head: RequestHead) throws(AccessProblem) -> ProvenSender? {
         guard !isOpen else { return nil }
+        if let signature = head.fieldRange("x-sluice-signature") {
+            return try proven(head, signature: head.bytes[signature])
+        }
         if let key = head.keyInFields { return try proven(showing: key) }
         let claim = accessKeys.isEmpty ? nil : head.accessKeyClaim
         if let claim, let proven = try proven(head, claim) { return proven }
@@ -76,6 +94,25 @@ struct DeviceKeys: Sendable {
         guard let place = accessKeys[claim.id], let secret = keys[place].secret else { return nil }
         let body = try SLSSignatureCheck(head: head, claim: claim).pass(secret)
         return ProvenSender(sender: senders[place], body: body)
+    }
+
+    private func proven(
+        _ head: RequestHead,
+        signature: ArraySlice<UInt8>
+    ) throws(AccessProblem) -> ProvenSender {
+        guard let signature = RequestSignature(signature) else { throw .unreadableSignature }
+        guard let place = names[signature.name], let secret = keys[place].secret else {
+            throw .unknownKey
+        }
+        guard keys[place].accepts(.hmac) else { throw .unacceptedWay }
+        try signature.check(head, secret, window: hmac.window)
+        let nonce = OwnNonce(signature, hmac, nonces)
+        guard !nonce.isUsed else { throw .replayed }
+        return ProvenSender(
+            sender: senders[place],
+            body: .sha256(signature.bodyDigest),
+            nonce: nonce
+        )
     }
 
     private func place(of key: [UInt8]) -> Int? {

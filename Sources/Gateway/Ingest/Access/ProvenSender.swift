@@ -1,9 +1,18 @@
 import SLS
+import System
 
 /// Who sends a request by what its head says, and what the body must be for that to hold.
 struct ProvenSender: Sendable {
     let sender: DeviceSender
     var body: BodyProof?
+    /// To be used up with the body.
+    var nonce: OwnNonce?
+
+    /// To be called once, before anything is made of the body.
+    func prove(_ content: UnsafeRawBufferPointer) throws(AccessProblem) {
+        try body?.check(content)
+        try nonce?.use(now: .now)
+    }
 }
 
 /// What a sender has vouched for before the body came.
@@ -11,7 +20,6 @@ enum BodyProof: Sendable {
     case md5([UInt8])
     case sha256([UInt8])
 
-    /// To be called before anything is made of the body.
     func check(_ body: UnsafeRawBufferPointer) throws(AccessProblem) {
         let isRight =
             switch self {

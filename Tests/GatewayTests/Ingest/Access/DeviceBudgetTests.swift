@@ -153,7 +153,7 @@ import Testing
             #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == status)
         }
         func use(_ rules: SenderRules) {
-            end.shared.door.replace([DeviceKey(name: "phone", secret: Secret(Self.key), rules)])
+            end.use([DeviceKey(name: "phone", secret: Secret(Self.key), rules)])
         }
         use(SenderRules(rate: Allowance(1)))
         #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 429)
