@@ -55,6 +55,7 @@ let package = Package(
         room("HTTP", uses: ["System", "Net"]),
         room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSimdjson"]),
         room("SLS", uses: ["System", "Logs", "COpenSSL"]),
+        room("Tokens", uses: ["System", "SLS", "COpenSSL"]),
         room("Queue", uses: ["System", "Logs", "CSQLite"]),
         room("Delivery", uses: ["System", "Logs", "SLS", "Queue", "CCurl"]),
         room("Credentials", uses: ["System", "SLS", "CCurl", "COpenSSL"]),
@@ -63,7 +64,7 @@ let package = Package(
             "Gateway",
             uses: [
                 "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Credentials",
-                "Sandbox", "CYAML",
+                "Sandbox", "Tokens", "CYAML",
             ]
         ),
         room("Operator", uses: ["System", "Net", "SLS", "Gateway", "CCurl"]),
@@ -87,6 +88,7 @@ let package = Package(
         tests(of: "HTTP", uses: ["System", "Net", "COpenSSL", "TestTLS"]),
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd"]),
         tests(of: "SLS", uses: ["Logs"]),
+        tests(of: "Tokens", uses: ["System", "SLS"]),
         tests(of: "Queue", uses: ["System", "Logs", "CSQLite"]),
         tests(
             of: "Delivery",
@@ -98,7 +100,7 @@ let package = Package(
             of: "Gateway",
             uses: [
                 "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Credentials",
-                "Sandbox", "TestTLS",
+                "Sandbox", "TestTLS", "Tokens",
             ]
         ),
         tests(of: "Operator", uses: ["Net", "HTTP", "System", "Gateway", "TestTLS"]),

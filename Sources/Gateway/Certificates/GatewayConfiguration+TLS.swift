@@ -20,7 +20,7 @@ extension GatewayConfiguration {
                     + "there in the open; give it a certificate (admin.tls), or listen on 127.0.0.1"
             )
         }
-        if let listen = openToOthers, devices.keys.isEmpty {
+        if let listen = openToOthers, devices.keys.isEmpty, devices.tokens == nil {
             warnings.append(
                 "the device listener \(listen) can be reached from other machines, and whoever reaches it may "
                     + "send logs; give devices keys (devices.keys), or listen on 127.0.0.1"

@@ -41,6 +41,7 @@ extension GatewayConfiguration {
         compare("queue.min_free_bytes", \.queue.freeBytesMin, isImmediate: true)
         compare("devices.keys", \.devices.keys, isImmediate: true)
         compare("devices.hmac", \.devices.hmac, isImmediate: true)
+        compare("devices.jwt", \.devices.tokens, isImmediate: true)
         compare("devices.duplicates", \.devices.duplicates)
         compare("limits", \.limits)
         compare("credentials.encryption_key", \.encryptionKey)
@@ -95,6 +96,7 @@ extension GatewayConfiguration {
         admin.tokens = new.admin.tokens
         devices.keys = new.devices.keys
         devices.hmac = new.devices.hmac
+        devices.tokens = new.devices.tokens
         webhook = new.webhook
         if admin.tls != nil, let tls = new.admin.tls { admin.tls = tls }
         if let new = new.tls { tls?.settings = new.settings }

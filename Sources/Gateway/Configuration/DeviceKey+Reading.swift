@@ -129,7 +129,7 @@ extension Kind<CertificatePattern> {
 
 extension Kind<String> {
     /// What becomes a label of metrics.
-    fileprivate static var keyName: Kind {
+    static var keyName: Kind {
         Kind(wants: "a name") { text throws(Mismatch) in
             let isName = text.utf8.allSatisfy { byte in
                 switch byte {

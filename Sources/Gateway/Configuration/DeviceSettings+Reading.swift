@@ -11,6 +11,7 @@ extension DeviceSettings {
             clientsHaveNames: clientsHaveNames
         )
         settings.readHMAC(section.section("hmac"))
+        settings.tokens = DeviceTokens.read(section.section("jwt"), destinations: destinations)
         var duplicates = section.section("duplicates")
         let window = Kind<Duration>.duration(.zero ... .seconds(86_400 * 30))
         if let window = duplicates.value("window", window) { settings.duplicates.window = window }

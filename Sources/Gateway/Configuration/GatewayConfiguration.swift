@@ -85,6 +85,8 @@ package struct DeviceSettings: Sendable, Equatable {
     /// Who may send; everybody, with none of them.
     package var keys: [DeviceKey] = []
     package var hmac = HMAC()
+    /// Nil takes none.
+    package var tokens: DeviceTokens?
     package var duplicates = Duplicates()
 }
 

@@ -99,6 +99,7 @@ final class Reporter: Sendable {
             keys: parts.door.counts,
             unknownSenders: parts.door.strangers,
             nonces: parts.door.nonces.count,
+            tokens: parts.door.tokenCount,
             answers: [
                 ("devices", parts.counters.answers.all), ("admin", operators.answers.all),
             ],

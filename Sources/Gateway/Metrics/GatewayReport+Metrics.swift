@@ -15,6 +15,7 @@ extension GatewayReport {
         page.deviceKeys(keys)
         page.strangers(unknownSenders)
         page.signedRequests(nonces: nonces)
+        page.tokens(tokens)
         page.clocks(clocks)
         page.queue(queue, now: now)
         page.ledgers(

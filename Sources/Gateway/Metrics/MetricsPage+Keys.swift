@@ -47,4 +47,10 @@ extension MetricsPage {
             $0.add(nonces)
         }
     }
+
+    mutating func tokens(_ count: Int) {
+        family("sluice_device_tokens", .gauge, "Good tokens that are remembered; 20,000 at most.") {
+            $0.add(count)
+        }
+    }
 }

@@ -50,6 +50,7 @@ package struct GatewayReport: Sendable {
     package let unknownSenders: [(reason: String, count: Int)]
     /// Of signed requests, remembered now.
     package let nonces: Int
+    package let tokens: Int
     /// By listener.
     package let answers: [(listener: String, counts: [AnswerCounters.Count])]
     /// Of operators.

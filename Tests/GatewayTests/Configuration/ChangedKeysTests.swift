@@ -25,6 +25,12 @@ import Testing
         "queue.durability": "normal",
         "queue.min_free_bytes": "1MiB",
         "devices.keys": "[{name: phone, key: 0123456789abcdef}]",
+        "devices.jwt.algorithm":
+            "HS256, keys: [{kid: a, secret: 0123456789abcdef0123456789abcdef}]",
+        "devices.jwt.issuer": "joe",
+        "devices.jwt.keys": "[{kid: b, secret: 0123456789abcdef0123456789abcdef}]",
+        "devices.jwt.audience": "logs", "devices.jwt.leeway": "9s",
+        "devices.jwt.destinations_claim": "to",
         "devices.hmac.window": "1m", "devices.hmac.nonces": "9",
         "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
         "webhook.url": "\"https://hooks.example.com/\"", "webhook.authorization": "Basic",
@@ -94,7 +100,14 @@ import Testing
     private static let company: [String: [String: String]] = {
         let pair = ["admin.tls.certificate": "/a.pem", "admin.tls.key": "/a.key"]
         let own = ["tls.certificate": "/a.pem", "tls.key": "/a.key"]
+        let tokens = [
+            "devices.jwt.algorithm": "HS256",
+            "devices.jwt.keys": "[{kid: a, secret: 0123456789abcdef0123456789abcdef}]",
+        ]
         return [
+            "devices.jwt.keys": tokens, "devices.jwt.audience": tokens,
+            "devices.jwt.issuer": tokens, "devices.jwt.leeway": tokens,
+            "devices.jwt.destinations_claim": tokens,
             "tls.listen": own, "tls.certificate": own, "tls.key": own, "tls.certificates": own,
             "tls.client_ca": own, "tls.minimum_version": own,
             "tls.client_certificates": own.merging(["tls.client_ca": "/ca.pem"]) { $1 },

@@ -1,3 +1,5 @@
+import Tokens
+
 /// Why nobody known sends a request. Its name is a label of metrics.
 enum AccessProblem: String, CaseIterable, Error {
     case missingKey = "missing_key"
@@ -9,6 +11,11 @@ enum AccessProblem: String, CaseIterable, Error {
     /// Of a request signed as SLS's SDKs do.
     case wrongClock = "wrong_clock"
     case wrongBody = "wrong_body"
+    // Of one with a token.
+    case unreadableToken = "unreadable_token"
+    case untrustedToken = "untrusted_token"
+    case expiredToken = "expired_token"
+    case unfitToken = "unfit_token"
     // Of one with a signature of our own.
     case unreadableSignature = "unreadable_signature"
     case expired
@@ -52,6 +59,23 @@ enum AccessProblem: String, CaseIterable, Error {
                 "RequestTimeExpired",
                 "the signed time is more than 15 minutes from that of the gateway; see x-log-time"
             )
+        case .unreadableToken:
+            Refusal(401, "Unauthorized", "what was sent is no JSON Web Token that can be read")
+        case .untrustedToken:
+            Refusal(
+                401,
+                "Unauthorized",
+                "the token is not signed with a key and the algorithm of devices.jwt"
+            )
+        case .expiredToken:
+            Refusal(401, "Unauthorized", "the token has expired; get a new one")
+        case .unfitToken:
+            Refusal(
+                401,
+                "Unauthorized",
+                "the token is not valid yet, for another audience or from another issuer, or has no exp "
+                    + "or destinations; see devices.jwt"
+            )
         case .unreadableSignature:
             Refusal(401, "Unauthorized", "x-sluice-signature is not \(RequestSignature.form)")
         case .expired:
@@ -78,4 +102,16 @@ enum AccessProblem: String, CaseIterable, Error {
     }
 
     var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
+extension AccessProblem {
+    init(_ problem: TokenProblem) {
+        self =
+            switch problem {
+            case .unreadable: .unreadableToken
+            case .untrusted: .untrustedToken
+            case .expired: .expiredToken
+            case .unfit: .unfitToken
+            }
+    }
 }

@@ -1,3 +1,5 @@
+import Tokens
+
 /// Who may send: looked at with each request, replaced with a reload.
 package final class DeviceDoor: Sendable {
     let keys: Replaceable<DeviceKeys>
@@ -27,6 +29,9 @@ package final class DeviceDoor: Sendable {
     var counts: [(name: String, counts: KeyCounter.Counts)] {
         keys.value.senders.map { ($0.name, $0.counter.counts) }
     }
+
+    /// So many tokens are remembered.
+    var tokenCount: Int { keys.value.tokens?.count ?? 0 }
 
     var strangers: [(reason: String, count: Int)] {
         AccessProblem.allCases.map { ($0.rawValue, refused[$0.place]) }

@@ -3,13 +3,21 @@ struct DeviceSender: Sendable {
     let name: String
     let counter: KeyCounter
     let budget: SenderBudget
-    private let destinations: Set<String>?
+    private var destinations: Set<String>?
 
     init(_ name: String, _ rules: SenderRules, _ counter: KeyCounter, bodyBytesMax: Int) {
         self.name = name
         self.counter = counter
         budget = SenderBudget(rules, counter, bodyBytesMax: bodyBytesMax)
         destinations = rules.destinations
+    }
+
+    /// The same one, where it may send to `some` at most.
+    func limited(to some: Set<String>?) -> DeviceSender {
+        guard let some else { return self }
+        var limited = self
+        limited.destinations = destinations?.intersection(some) ?? some
+        return limited
     }
 
     /// Refuses a destination that the key is not for. SLS's SDKs take every 403 for one of quota, and its own word for

@@ -1,0 +1,107 @@
+package import System
+
+/// Which tokens are taken (RFC 7519, and RFC 8725 where that is stricter).
+package struct TokenRules: Sendable, Equatable {
+    package static let bytesMax = 8 << 10
+
+    package var algorithm: TokenAlgorithm
+    package var keys: [TokenKey]
+    /// One of them has to be among those that a token is for; with none it may be for nobody in particular only.
+    package var audiences: [String] = []
+    package var issuer: String?
+    /// By so much clocks may differ.
+    package var leeway: Duration = .seconds(60)
+    /// The claim that names the destinations of a token.
+    package var destinationsClaim: String?
+
+    package init(algorithm: TokenAlgorithm, keys: [TokenKey]) {
+        self.algorithm = algorithm
+        self.keys = keys
+    }
+
+    /// The signature goes before whatever it covers is believed.
+    package func verify(
+        _ token: ArraySlice<UInt8>,
+        at now: WallTime
+    ) throws(TokenProblem) -> VerifiedToken {
+        guard token.count <= Self.bytesMax else { throw .unreadable }
+        let parts = token.split(
+            separator: UInt8(ascii: "."),
+            maxSplits: 3,
+            omittingEmptySubsequences: false
+        )
+        guard parts.count == 3, let header = object(parts[0]),
+            let signature = base64URLDecoded(parts[2])
+        else { throw .unreadable }
+        let place = try place(of: header)
+        let message = token[parts[0].startIndex..<parts[1].endIndex]
+        guard keys[place].signed(message, signature) else { throw .untrusted }
+        guard let claims = object(parts[1]) else { throw .unreadable }
+        return try check(claims, place, now)
+    }
+
+    private func object(_ part: ArraySlice<UInt8>) -> TokenObject? {
+        base64URLDecoded(part).flatMap { TokenObject($0) }
+    }
+
+    private func place(of header: TokenObject) throws(TokenProblem) -> Int {
+        // RFC 7515 section 4.1.11: what it lists has to be understood, and nothing is here.
+        guard header["crit"] == nil else { throw .unreadable }
+        guard header["alg"] == .text(algorithm.rawValue) else { throw .untrusted }
+        guard let id = header["kid"] else {
+            guard keys.count == 1 else { throw .untrusted }
+            return 0
+        }
+        guard let place = keys.firstIndex(where: { .text($0.id) == id }) else { throw .untrusted }
+        return place
+    }
+
+    private func check(
+        _ claims: TokenObject,
+        _ place: Int,
+        _ now: WallTime
+    ) throws(TokenProblem) -> VerifiedToken {
+        let (now, leeway) = (Double(now.seconds), Double(leeway.components.seconds))
+        guard let end = try time("exp", claims) else { throw .unfit }
+        guard end + leeway > now else { throw .expired }
+        for start in ["nbf", "iat"] {
+            if let time = try time(start, claims), time > now + leeway { throw .unfit }
+        }
+        guard isForUs(claims["aud"]), issuer.map({ claims["iss"] == .text($0) }) ?? true else {
+            throw .unfit
+        }
+        return VerifiedToken(
+            key: place,
+            end: Int64(end + leeway),
+            destinations: try destinations(claims)
+        )
+    }
+
+    private func time(_ name: String, _ claims: TokenObject) throws(TokenProblem) -> Double? {
+        guard let value = claims[name] else { return nil }
+        // Later than the year 9999 is no time, and would not fit everywhere.
+        guard case .number(let seconds) = value, (0...253_402_300_799).contains(seconds) else {
+            throw .unfit
+        }
+        return seconds
+    }
+
+    private func isForUs(_ audience: TokenObject.Value?) -> Bool {
+        switch audience {
+        case nil: audiences.isEmpty
+        case .text(let name): audiences.contains(name)
+        case .texts(let names): names.contains { audiences.contains($0) }
+        default: false
+        }
+    }
+
+    private func destinations(_ claims: TokenObject) throws(TokenProblem) -> Set<String>? {
+        guard let destinationsClaim else { return nil }
+        switch claims[destinationsClaim] {
+        // As scopes are written (RFC 8693 section 4.2).
+        case .text(let names): return Set(names.split(separator: " ").map(String.init))
+        case .texts(let names): return Set(names)
+        default: throw .unfit
+        }
+    }
+}

@@ -1,0 +1,9 @@
+/// What a good token says.
+package struct VerifiedToken: Sendable, Equatable {
+    /// The place of its key in the rules.
+    package let key: Int
+    /// The second from which on it does not count.
+    package let end: Int64
+    /// Where it may send; nil where it does not say.
+    package let destinations: Set<String>?
+}
