@@ -7,6 +7,7 @@ import browser
 import chromium
 import elastic
 import ios
+import loki
 import opentelemetry_exporter
 import sls_given_keys
 import sls_sdk
@@ -25,7 +26,7 @@ def resolve_localhost(host, *rest, **named):
 socket.getaddrinfo = resolve_localhost
 
 arrivals = Arrivals()
-for client in (sls_sdk, sls_given_keys, opentelemetry_exporter, elastic, splunk, browser, ios, chromium):
+for client in (sls_sdk, sls_given_keys, opentelemetry_exporter, elastic, splunk, loki, browser, ios, chromium):
     before = len(arrivals.expected)
     client.write(arrivals)
     print(f"check-clients: {len(arrivals.expected) - before} logs of {client.__doc__}")

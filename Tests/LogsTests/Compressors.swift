@@ -1,8 +1,23 @@
+import CSnappy
 import CZlib
 import CZstd
 
 /// What clients send: made with the libraries themselves.
 enum Compressors {
+    static func snappy(_ raw: [UInt8]) -> [UInt8] {
+        var size = snappy_max_compressed_length(raw.count)
+        var block = [CChar](repeating: 0, count: size)
+        _ = raw.withUnsafeBytes { raw in
+            snappy_compress(
+                raw.baseAddress?.assumingMemoryBound(to: CChar.self),
+                raw.count,
+                &block,
+                &size
+            )
+        }
+        return block[..<size].map { UInt8(bitPattern: $0) }
+    }
+
     static func gzip(_ raw: [UInt8]) -> [UInt8] { deflate(raw, window: 31) }
 
     static func rawDeflate(_ raw: [UInt8]) -> [UInt8] { deflate(raw, window: -15) }

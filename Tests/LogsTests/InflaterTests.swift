@@ -15,6 +15,7 @@ import Testing
         case .deflate: Deflate.compress(raw)
         case .gzip: Compressors.gzip(raw)
         case .zstd: Zstd.compress(raw)
+        case .snappy: Compressors.snappy(raw)
         }
     }
 
@@ -80,7 +81,11 @@ import Testing
         }
     }
 
-    @Test("A bomb is refused long before it has burst", arguments: ContentCoding.allCases)
+    /// Snappy never makes more than 22 bytes of one.
+    @Test(
+        "A bomb is refused long before it has burst",
+        arguments: ContentCoding.allCases.filter { $0 != .snappy }
+    )
     func bomb(coding: ContentCoding) throws {
         let zeros = [UInt8](repeating: 0, count: 8 << 20)
         let body = Self.compressed(zeros, coding)
@@ -99,6 +104,15 @@ import Testing
     func claim(rawBytes: Int) {
         #expect(throws: InflateError.self) { try inflate([0], .lz4, rawBytes: rawBytes) }
         #expect(inflater.memory.capacity < 1 << 20)
+    }
+
+    @Test(
+        "A snappy block that cannot hold what it claims allocates nothing",
+        arguments: ["808004", "ffffff03 00", "ffffffff0f", "ffffffffff7f", "80", ""]
+    )
+    func snappyClaim(block: String) {
+        #expect(throws: InflateError.self) { try inflate(bytes(hex: block), .snappy) }
+        #expect(inflater.memory.capacity < 1 << 16)
     }
 
     @Test("A body that is cut off is refused wherever it is cut", arguments: ContentCoding.allCases)

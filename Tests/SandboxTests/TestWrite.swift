@@ -38,7 +38,7 @@ struct TestWrite {
         case .lz4: LZ4.compress(raw)
         case .deflate: Deflate.compress(raw)
         case .zstd: Zstd.compress(raw)
-        case .gzip, nil: raw
+        case .gzip, .snappy, nil: raw
         }
     }
 

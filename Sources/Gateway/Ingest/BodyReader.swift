@@ -6,6 +6,7 @@ struct BodyReader {
     let decoder: JSONLogDecoder
     let putLogs: PutLogsDecoder
     let otlp: OTLPDecoder
+    let loki: LokiDecoder
     let query: QueryLogDecoder
     let lines: LineLogDecoder
     private let inflater = Inflater()
@@ -15,17 +16,20 @@ struct BodyReader {
         decoder = JSONLogDecoder(limits: limits.json)
         putLogs = PutLogsDecoder(limits: limits.json)
         otlp = OTLPDecoder(limits: limits.json)
+        loki = LokiDecoder(limits: limits.json)
         query = QueryLogDecoder(limits: limits.json)
         lines = LineLogDecoder(limits: limits.json)
         limit = InflateLimit(bytes: limits.inflatedBytes, ratio: limits.inflateRatio)
     }
 
-    /// The content is valid until the next call, and 64 bytes after its end may be read.
+    /// The content is valid until the next call, and 64 bytes after its end may be read. `own` is what the dialect's
+    /// bodies are compressed with where their head does not say it.
     func content(
         of body: UnsafeRawBufferPointer,
-        _ head: RequestHead
+        _ head: RequestHead,
+        _ own: ContentCoding? = nil
     ) throws(Refusal) -> UnsafeRawBufferPointer {
-        guard let coding = try coding(head) else {
+        guard let coding = try coding(head, own) else {
             guard body.count <= limit.bytes else {
                 throw Refusal(InflateError.tooLarge(limit: limit.bytes))
             }
@@ -38,7 +42,9 @@ struct BodyReader {
         }
     }
 
-    func isCoded(_ head: RequestHead) throws(Refusal) -> Bool { try coding(head) != nil }
+    func isCoded(_ head: RequestHead, _ own: ContentCoding?) throws(Refusal) -> Bool {
+        try coding(head, own) != nil
+    }
 
     /// To be called when the content has been read: an idle handler does not keep a large body's memory.
     func forget() {
@@ -46,7 +52,10 @@ struct BodyReader {
     }
 
     /// SLS's own header first; web pages and agents use HTTP's.
-    private func coding(_ head: RequestHead) throws(Refusal) -> ContentCoding? {
+    private func coding(
+        _ head: RequestHead,
+        _ own: ContentCoding?
+    ) throws(Refusal) -> ContentCoding? {
         if let name = head.field("x-log-compresstype"), !name.isEmpty, name != "none" {
             guard let coding = ContentCoding(name: name) else {
                 throw Refusal(
@@ -58,8 +67,8 @@ struct BodyReader {
             return coding
         }
         guard let name = head.field("content-encoding"), !name.isEmpty,
-            name.lowercased() != "identity"
-        else { return nil }
+            name.lowercased() != "identity", name.lowercased() != own?.rawValue
+        else { return own }
         guard let coding = ContentCoding(name: name) else {
             throw Refusal(
                 415,

@@ -17,16 +17,17 @@ extension DeviceHandler {
         of body: UnsafeRawBufferPointer,
         _ head: RequestHead,
         _ request: AdmittedRequest,
-        _ label: DeviceLabel
+        _ dialect: some LogDialect
     ) throws(Refusal) -> UnsafeRawBufferPointer {
+        let own = dialect.coding(head)
         guard let budget = request.sender?.budget, !budget.isUnlimited else {
-            return try reader.content(of: body, head)
+            return try reader.content(of: body, head, own)
         }
         let now = shared.clock()
-        if try reader.isCoded(head) || head.declaredBodyBytes == nil {
-            try budget.checkDebt(label, at: now)
+        if try reader.isCoded(head, own) || head.declaredBodyBytes == nil {
+            try budget.checkDebt(dialect.label, at: now)
         }
-        let content = try reader.content(of: body, head)
+        let content = try reader.content(of: body, head, own)
         budget.settle(content.count, head, at: now)
         return content
     }

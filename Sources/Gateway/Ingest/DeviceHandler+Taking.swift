@@ -23,7 +23,7 @@ extension DeviceHandler {
         let key = isNamed ? try head.idempotencyKey : nil
         defer { reader.forget() }
         try dialect.check(head, body)
-        let content = try content(of: body, head, request, dialect.label)
+        let content = try content(of: body, head, request, dialect)
         var taken = try dialect.read(
             LogRequest(
                 head: head,

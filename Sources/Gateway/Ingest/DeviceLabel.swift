@@ -8,6 +8,7 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     case otlp
     case splunk
     case elastic
+    case loki
     case servertime
     case healthz
 
@@ -19,5 +20,5 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
     /// Of answers, by `Response.label`.
     static let names = allCases.map(\.name)
     /// Those of clients that bring logs.
-    static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs, .otlp, .splunk, .elastic]
+    static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs, .otlp, .splunk, .elastic, .loki]
 }

@@ -8,6 +8,8 @@ enum DevicePage {
     /// What Splunk's clients look at before they send.
     case splunkHealth
     case elastic(ElasticPage)
+    /// What agents ask Loki before they send.
+    case ready
     /// `OPTIONS *`: the server as such.
     case server
 
@@ -20,6 +22,8 @@ enum DevicePage {
             || path.equals("/services/collector/health/1.0")
         {
             self = .splunkHealth
+        } else if path.equals("/ready") {
+            self = .ready
         } else if path.equals("*") {
             self = .server
         } else {
@@ -30,7 +34,7 @@ enum DevicePage {
     var label: DeviceLabel {
         switch self {
         case .serverTime: .servertime
-        case .health: .healthz
+        case .health, .ready: .healthz
         case .splunkHealth: .splunk
         case .elastic: .elastic
         case .server: .other
@@ -39,7 +43,7 @@ enum DevicePage {
 
     var methods: DeviceMethods {
         switch self {
-        case .serverTime, .health, .splunkHealth, .elastic: .look
+        case .serverTime, .health, .ready, .splunkHealth, .elastic: .look
         case .server: .options
         }
     }
@@ -47,7 +51,7 @@ enum DevicePage {
     func refused(_ refusal: Refusal) -> Response {
         switch self {
         case .serverTime: ErrorShape.sls.response(refusal)
-        case .health, .splunkHealth, .server: ErrorShape.plain.response(refusal)
+        case .health, .ready, .splunkHealth, .server: ErrorShape.plain.response(refusal)
         case .elastic(let page): page.refused(refusal)
         }
     }
@@ -57,6 +61,7 @@ enum DevicePage {
         case .health: Response(status: 200, contentType: "text/plain", text: "ok\n")
         case .splunkHealth: SplunkAnswer(200, 17, "HEC is healthy").response
         case .elastic(let page): page.response
+        case .ready: Response(status: 200, contentType: "text/plain", text: "ready\n")
         // What is asked for is in the stamp.
         case .serverTime, .server: Response(status: 200)
         }

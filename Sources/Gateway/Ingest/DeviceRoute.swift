@@ -18,6 +18,7 @@ enum DeviceRoute {
             if let dialect = PutLogsDialect(path, at: offset) { return .logs(dialect) }
             if let dialect = OTLPDialect(path, head) { return .logs(dialect) }
             if let dialect = SplunkDialect(path, head) { return .logs(dialect) }
+            if let dialect = LokiDialect(path, head) { return .logs(dialect) }
             if let page = DevicePage(path) { return .page(page) }
             if let page = ElasticPage(path, head) { return .page(.elastic(page)) }
             let isSLSPath = path.begins(with: "/logstores/") || path.equals("/logstores")

@@ -12,6 +12,9 @@ protocol LogDialect: Sendable {
     /// Where the logs belong, as far as the head tells. Asked before the body is read.
     func address(_ head: RequestHead) throws(Refusal) -> LogAddress
 
+    /// What bodies are compressed with where the head does not say it, or calls it by its name.
+    func coding(_ head: RequestHead) -> ContentCoding?
+
     /// Looks at the body as it came, before it is inflated.
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal)
 
@@ -25,6 +28,8 @@ protocol LogDialect: Sendable {
 }
 
 extension LogDialect {
+    func coding(_ head: RequestHead) -> ContentCoding? { nil }
+
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {}
 }
 

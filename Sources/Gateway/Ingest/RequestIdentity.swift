@@ -38,6 +38,16 @@ enum RequestIdentity {
         return digest("number", place + [Digest.sha256(content)])
     }
 
+    /// A push of a tenant's: each line has its time, so what is the same to the last byte came before.
+    static func push(
+        of tenant: String,
+        content: UnsafeRawBufferPointer,
+        _ target: RoutingTable.Target
+    ) -> [UInt8] {
+        let place = [target.destination, target.logstore, tenant].map(\.utf8Bytes)
+        return digest("push", place + [Digest.sha256(content)])
+    }
+
     /// Each part behind its length, so that no two lists of parts look alike.
     private static func digest(_ kind: String, _ parts: [[UInt8]]) -> [UInt8] {
         var text = kind.utf8Bytes

@@ -6,6 +6,8 @@ package enum ContentCoding: String, Sendable, CaseIterable {
     case deflate
     case gzip
     case zstd
+    /// One raw block, as Loki's clients send it; no header names it but theirs.
+    case snappy
 
     /// As `x-log-compresstype` and `Content-Encoding` name them, in any case.
     package init?(name: String) {

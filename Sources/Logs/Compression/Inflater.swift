@@ -50,6 +50,7 @@ package final class Inflater {
             case .deflate: try inflateZlib(body, window: 15, limit)
             case .gzip: try inflateZlib(body, window: 31, limit)
             case .zstd: try inflateZstd(body, limit)
+            case .snappy: try inflateSnappy(body, limit)
             }
         if let rawBytes, count != rawBytes {
             throw .sizeMismatch(declared: rawBytes, actual: count)

@@ -19,6 +19,7 @@ struct JSONFault: Error, Equatable {
         case otlp(OTLPMistake)
         case splunk(SplunkMistake)
         case bulk(BulkMistake)
+        case loki(LokiMistake)
     }
 
     init(_ reason: Reason, at position: Int) {
@@ -68,6 +69,7 @@ extension JSONFault.Reason {
         case .otlp(let mistake): mistake.sentence
         case .splunk(let mistake): mistake.sentence
         case .bulk(let mistake): mistake.sentence
+        case .loki(let mistake): mistake.sentence
         }
     }
 }

@@ -60,7 +60,7 @@ extension JSONLogWalk {
         next += 2
         let token = next
         let (valueCount, kind) = try value(to: field.value, depth: depth)
-        if field.reserved == .time {
+        if field.reserved == .time, takesTimes {
             let position = Int(tokens[token])
             if try takeTime(field.value, valueCount, kind, at: position) { return }
         } else if takesTimeParts, takeTimePart(of: field, valueCount) {

@@ -9,6 +9,8 @@ struct JSONLogWalk: ~Copyable {
     var lenientTimes = false
     /// Whether `__time_ns_part__` completes `__time__`.
     var takesTimeParts = false
+    /// Whether `__time__` gives a log's time, and is not just a name that SLS keeps for itself.
+    var takesTimes = true
     /// What else gives a log's time.
     var timeField = TimeField.none
 

@@ -8,9 +8,9 @@ enum OTLPMistake: Equatable {
 
     var sentence: String {
         switch self {
-        case .objectExpected: "OTLP has an object here"
-        case .arrayExpected: "OTLP has an array here"
-        case .stringExpected: "OTLP has a string here"
+        case .objectExpected: "an object is expected here"
+        case .arrayExpected: "an array is expected here"
+        case .stringExpected: "a string is expected here"
         case .integerExpected:
             "OTLP has a whole number here that fits its type, in quotes or without"
         case .numberExpected: "OTLP has a number here, or \"NaN\", \"Infinity\" or \"-Infinity\""

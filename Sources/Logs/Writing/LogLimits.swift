@@ -11,6 +11,8 @@ package struct LogLimits: Sendable, Equatable {
     package var logs = 1 << 19
     /// Packages of one body, where a body has such.
     package var packages = 1024
+    /// Streams with different labels of one body, where a body has such.
+    package var streams = 1024
     package var topicBytes = 128
     package var sourceBytes = 128
     /// Tags of a stream, and their bytes, since they are kept with each of its packets. What a request has

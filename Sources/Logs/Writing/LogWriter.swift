@@ -71,6 +71,14 @@ struct LogWriter: ~Copyable {
         believedTimes = rules.times?.seconds(around: timing.arrival)
     }
 
+    /// Begins another part of the same body: what was written before is forgotten, and counts.
+    mutating func startPart() {
+        logsMax -= logCount
+        length = 0
+        logCount = 0
+        excluded = DecodedLogs()
+    }
+
     /// Gives back what a body larger than this needed.
     mutating func shrink(to bytes: Int) {
         memory.shrink(to: bytes)

@@ -133,7 +133,7 @@ import Testing
         #expect(json.status == 400)
         #expect(
             json.text
-                == #"{"code":3,"message":"PostBodyInvalid: OTLP has an array here (at byte 16)"}"#
+                == #"{"code":3,"message":"PostBodyInvalid: an array is expected here (at byte 16)"}"#
         )
         let protobuf = try end.client.post("/v1/logs", [0x0A, 9], Self.protobuf)
         #expect(protobuf.status == 400)

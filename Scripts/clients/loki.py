@@ -1,0 +1,107 @@
+"""python-logging-loki, and requests of Promtail and Fluent Bit"""
+
+import gzip
+import json
+import logging
+import os
+import time
+
+import logging_loki
+
+from arrivals import Sent
+from wire import send
+
+PATH = "/loki/api/v1/push"
+
+
+def varint(value):
+    text = bytearray()
+    while value >= 0x80:
+        text.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(text) + bytes([value])
+
+
+def field(number, content):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def snappy(content):
+    """A block of literals, which is what snappy makes of text that does not repeat itself."""
+    block = varint(len(content))
+    for start in range(0, len(content), 256):
+        literal = content[start:start + 256]
+        block += bytes([60 << 2, len(literal) - 1]) + literal
+    return block
+
+
+def pushed(answered, what):
+    """Looks at an answer as agents do."""
+    answer, body = answered
+    assert (answer.status, body) == (204, b""), f"{what}: {answer.status} {body!r}"
+
+
+def expect(arrivals, line, labels, metadata=None, moment=None):
+    seconds, nanoseconds = divmod(moment, 10**9) if moment else (None, None)
+    topic = labels.get("service_name", labels.get("app", labels.get("job", "loki")))
+    arrivals.expect(
+        Sent({"content": line, **(metadata or {})}, "shop", "loki", topic, "", labels, seconds, nanoseconds)
+    )
+
+
+def write(arrivals):
+    library(arrivals)
+    promtail(arrivals)
+    fluent_bit(arrivals)
+
+
+def library(arrivals):
+    """It raises what is not 204, and logging shows that and goes on."""
+    url = f"http://shop.localhost:{os.environ['DEVICES']}{PATH}"
+    handler = logging_loki.LokiHandler(url, tags={"app": "basket"}, version="1")
+    handler.handleError = lambda record: (_ for _ in ()).throw(AssertionError(f"python-logging-loki: {record}"))
+    logger = logging.getLogger("checkout")
+    logger.propagate = False
+    logger.addHandler(handler)
+    for index in range(5):
+        line = f'loki library {index} "quoted" \\ 世界\nand more'
+        expect(arrivals, line, {"app": "basket", "zone": "b", "severity": "warning", "logger": "checkout"})
+        logger.warning(line, extra={"tags": {"zone": "b"}})
+    logger.removeHandler(handler)
+
+
+def promtail(arrivals):
+    streams = b""
+    for name in ("a", "b"):
+        labels = {"filename": f"/var/log/{name}.log", "job": "promtail"}
+        entries = b""
+        for index in range(5):
+            moment = time.time_ns() - 60_000_000_000
+            line, metadata = f"loki promtail {name} {index} 世界", {"pod": "p-1"} if index else {}
+            expect(arrivals, line, labels, metadata, moment)
+            seconds, nanoseconds = divmod(moment, 10**9)
+            entry = field(1, b"\x08" + varint(seconds) + b"\x10" + varint(nanoseconds)) + field(2, line.encode())
+            for key, value in metadata.items():
+                entry += field(3, field(1, key.encode()) + field(2, value.encode()))
+            entries += field(2, entry)
+        text = "{" + ", ".join(f'{key}="{value}"' for key, value in labels.items()) + "}"
+        streams += field(1, field(1, text.encode()) + entries)
+    headers = {"User-Agent": "promtail/3.5.1", "Content-Type": "application/x-protobuf", "Accept-Encoding": "gzip"}
+    for _ in range(2):
+        # The answer was lost on its way: it sends the same once more.
+        pushed(send("POST", PATH, headers, snappy(streams)), "promtail")
+
+
+def fluent_bit(arrivals):
+    labels, values = {"job": "fluent-bit"}, []
+    for index in range(5):
+        moment = time.time_ns() - 60_000_000_000
+        line, metadata = json.dumps({"log": f"loki fluent-bit {index}"}), {"trace": f"t{index}"}
+        expect(arrivals, line, labels | {"__tenant_id__": "team-7"}, metadata, moment)
+        values.append([str(moment), line, metadata])
+    body = json.dumps({"streams": [{"stream": labels, "values": values}]}).encode()
+    headers = {
+        "User-Agent": "Fluent-Bit", "Content-Type": "application/json", "X-Scope-OrgID": "team-7",
+        "Content-Encoding": "gzip",
+    }
+    pushed(send("POST", PATH, headers, gzip.compress(body)), "fluent-bit")

@@ -1,0 +1,149 @@
+import Glibc
+
+// The body of a push as JSON. Members come in any order, and unknown ones are ignored as Loki does. A stream's logs
+// do not repeat its labels, so it does not matter which of the two comes first.
+extension JSONLogWalk {
+    mutating func lokiPush() throws(JSONFault) -> [TrackedLogs] {
+        var streams = LokiStreams()
+        var hasStreams = false
+        var hasMember = try enterObject()
+        while hasMember {
+            switch try memberName() {
+            case "streams":
+                guard !hasStreams else { throw fault(.otlp(.memberRepeated)) }
+                hasStreams = true
+                var hasElement = try enterArray()
+                while hasElement {
+                    try lokiStream(&streams)
+                    hasElement = try nextElement()
+                }
+            default: try skipValue()
+            }
+            hasMember = try nextMember()
+        }
+        guard next == tokenCount else { throw fault(.textFollows) }
+        guard hasStreams else { throw JSONFault(.loki(.streamsMissing), at: 0) }
+        return streams.groups
+    }
+
+    private mutating func lokiStream(_ streams: inout LokiStreams) throws(JSONFault) {
+        let start = next
+        var labels: GatheredTags?
+        var hasValues = false
+        writer.startPart()
+        var hasMember = try enterObject()
+        while hasMember {
+            switch try memberName() {
+            case "stream":
+                guard labels == nil else { throw fault(.otlp(.memberRepeated)) }
+                labels = try lokiLabels()
+            case "values":
+                guard !hasValues else { throw fault(.otlp(.memberRepeated)) }
+                hasValues = true
+                var hasElement = try enterArray()
+                while hasElement {
+                    try lokiEntry()
+                    hasElement = try nextElement()
+                }
+            default: try skipValue()
+            }
+            hasMember = try nextMember()
+        }
+        guard streams.add(labels ?? GatheredTags(), writer.logs, limits) else {
+            throw JSONFault(.loki(.tooManyStreams(limits.streams)), at: Int(tokens[start]))
+        }
+    }
+
+    /// A label without a value is none, as in Loki.
+    private mutating func lokiLabels() throws(JSONFault) -> GatheredTags {
+        var labels = GatheredTags()
+        var hasMember = try enterObject()
+        while hasMember {
+            let name = String(decoding: try memberName(), as: UTF8.self)
+            let token = next
+            makeRoom(from: Int(tokens[token]))
+            let (count, kind) = try value(to: writer.length, depth: 4)
+            guard kind != .nested else {
+                throw JSONFault(.loki(.labelExpected), at: Int(tokens[token]))
+            }
+            if count > 0 {
+                let value = UnsafeBufferPointer(
+                    start: writer.memory.start + writer.length,
+                    count: count
+                )
+                labels.add(name, String(decoding: value, as: UTF8.self), limits)
+            }
+            hasMember = try nextMember()
+        }
+        return labels
+    }
+
+    /// `["ns","line"]` or `["ns","line",{…}]`.
+    private mutating func lokiEntry() throws(JSONFault) {
+        if try takeNull() { return }
+        guard !writer.isFull else { throw fault(.tooManyLogs(limits.logs)) }
+        let start = Int(tokens[next])
+        let none = JSONFault(.loki(.entryExpected), at: start)
+        guard byte == UInt8(ascii: "["), try enterArray() else { throw none }
+        writer.startLog()
+        try lokiTime()
+        guard try nextElement() else { throw none }
+        guard next < tokenCount else { throw unfinished }
+        guard byte == UInt8(ascii: "\"") else { throw fault(.otlp(.stringExpected)) }
+        try field(LokiField.line)
+        if try nextElement() {
+            try lokiMetadata()
+            while try nextElement() { try skipValue() }
+        }
+        writer.endLog()
+    }
+
+    private mutating func lokiTime() throws(JSONFault) {
+        guard next < tokenCount else { throw unfinished }
+        let token = next
+        guard byte == UInt8(ascii: "\"") else { throw fault(.loki(.timeExpected)) }
+        guard let time = Int64(String(decoding: try string(), as: UTF8.self)) else {
+            throw JSONFault(.loki(.timeExpected), at: Int(tokens[token]))
+        }
+        writer.time(lokiNanoseconds: time)
+    }
+
+    /// Its members are fields like those of any log.
+    private mutating func lokiMetadata() throws(JSONFault) {
+        if try takeNull() { return }
+        var hasMember = try enterObject()
+        while hasMember {
+            if isLineNameNext {
+                _ = try memberName()
+                try field(LokiField.taken)
+            } else {
+                try field(depth: 6)
+            }
+            hasMember = try nextMember()
+        }
+    }
+
+    private var isLineNameNext: Bool {
+        let quoted: StaticString = "\"content\""
+        return memcmp(text + Int(tokens[next]), quoted.utf8Start, quoted.utf8CodeUnitCount) == 0
+    }
+
+    /// The value that comes next as the field of this name.
+    private mutating func field(_ name: StaticString) throws(JSONFault) {
+        makeRoom(from: Int(tokens[next]))
+        (writer.memory.start + writer.nameOffset)
+            .update(from: name.utf8Start, count: name.utf8CodeUnitCount)
+        let field = writer.openField(nameBytes: name.utf8CodeUnitCount)
+        let (count, _) = try value(to: field.value, depth: 6)
+        writer.close(field, valueBytes: count)
+    }
+}
+
+extension LogWriter {
+    /// Loki's times are signed; nothing was logged before 1970.
+    mutating func time(lokiNanoseconds time: Int64) {
+        guard time < 0 else { return self.time(nanosecondsSince1970: UInt64(time)) }
+        _ = takeImpossibleTime()
+        field(name: ReservedKey.originalTimeField, value: Array("\(time)".utf8))
+    }
+}

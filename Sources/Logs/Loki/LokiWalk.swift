@@ -1,0 +1,156 @@
+/// The one pass over a push that writes its logs (pkg/push/push.proto of Loki).
+struct LokiWalk: ~Copyable {
+    let limits: LogLimits
+    var writer: LogWriter
+    private var name: [UInt8] = []
+    private var value: [UInt8] = []
+
+    init(limits: LogLimits) {
+        self.limits = limits
+        writer = LogWriter(limits: limits)
+    }
+
+    mutating func push(_ bytes: UnsafeRawBufferPointer) throws(ProtobufError) -> [TrackedLogs] {
+        var streams = LokiStreams()
+        var fields = ProtobufReader(bytes)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { return streams.groups }
+            switch field {
+            case (1, .bytes(let range)):
+                let labels = try stream(bytes, range)
+                guard streams.add(labels, writer.logs, limits) else {
+                    throw fields.fault(start, LokiMistake.tooManyStreams(limits.streams).sentence)
+                }
+            case (1, _): throw fields.wrongType(1, of: "PushRequest", at: start)
+            default: continue
+            }
+        }
+    }
+
+    /// Writes the entries of a stream, and returns its labels.
+    private mutating func stream(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>
+    ) throws(ProtobufError) -> GatheredTags {
+        var labels = GatheredTags()
+        writer.startPart()
+        var fields = ProtobufReader(bytes, in: range)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { return labels }
+            switch field {
+            case (1, .bytes(let text)):
+                labels = try self.labels(bytes.text(text), at: text.lowerBound)
+            case (2, .bytes(let entry)): try self.entry(bytes, entry, at: start)
+            case (1...2, _): throw fields.wrongType(field.field, of: "Stream", at: start)
+            default: continue
+            }
+        }
+    }
+
+    private mutating func labels(
+        _ text: UnsafeBufferPointer<UInt8>,
+        at start: Int
+    ) throws(ProtobufError) -> GatheredTags {
+        var labels = GatheredTags()
+        var reader = LokiLabelText(text)
+        while true {
+            do throws(LokiLabelText.Mistake) {
+                guard try reader.next(name: &name, value: &value) else { return labels }
+            } catch {
+                throw ProtobufError(position: start + reader.position, reason: "\(error.reason)")
+            }
+            // A label without a value is none.
+            guard !value.isEmpty else { continue }
+            labels.add(
+                String(decoding: name, as: UTF8.self),
+                String(decoding: value, as: UTF8.self),
+                limits
+            )
+        }
+    }
+
+    private mutating func entry(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>,
+        at start: Int
+    ) throws(ProtobufError) {
+        var fields = ProtobufReader(bytes, in: range)
+        guard !writer.isFull else {
+            let reason = "the body has more than \(limits.logs) logs; send smaller batches"
+            throw fields.fault(start, reason)
+        }
+        var line = range.lowerBound..<range.lowerBound
+        writer.startLog()
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { break }
+            switch field {
+            case (1, .bytes(let time)): try self.time(bytes, time)
+            case (2, .bytes(let text)): line = text
+            case (3, .bytes(let label)):
+                let pair = try TextPair(bytes, label, of: "LabelPair")
+                metadata(bytes.text(pair.key), bytes.text(pair.value))
+            case (1...3, _): throw fields.wrongType(field.field, of: "Entry", at: start)
+            default: continue
+            }
+        }
+        writer.uncheckedField(name: LokiField.line, value: bytes.text(line))
+        writer.endLog()
+    }
+
+    private mutating func metadata(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>
+    ) {
+        if LokiField.line ~= name {
+            writer.uncheckedField(name: LokiField.taken, value: value)
+        } else {
+            writer.uncheckedField(name: name, value: value)
+        }
+    }
+
+    /// google.protobuf.Timestamp.
+    private mutating func time(
+        _ bytes: UnsafeRawBufferPointer,
+        _ range: Range<Int>
+    ) throws(ProtobufError) {
+        var (seconds, nanoseconds): (Int64, UInt32) = (0, 0)
+        var fields = ProtobufReader(bytes, in: range)
+        while true {
+            let start = fields.position
+            guard let field = try fields.next() else { break }
+            switch field {
+            case (1, .number(let number)): seconds = Int64(bitPattern: number)
+            case (2, .number(let number)):
+                guard number < 1_000_000_000 else {
+                    throw fields.fault(start, "nanos must lie between 0 and 999999999")
+                }
+                nanoseconds = UInt32(number)
+            case (1...2, _): throw fields.wrongType(field.field, of: "Timestamp", at: start)
+            default: continue
+            }
+        }
+        guard seconds < 0 else {
+            return writer.time(seconds: UInt64(seconds), nanoseconds: nanoseconds)
+        }
+        _ = writer.takeImpossibleTime()
+        writer.field(name: ReservedKey.originalTimeField, value: Array("\(seconds)".utf8))
+    }
+}
+
+extension DecodedLogs {
+    /// Adds what another part of the same stream brought.
+    mutating func append(_ more: DecodedLogs) {
+        sound.bytes += more.sound.bytes
+        sound.count += more.sound.count
+        for faulty in more.faulty {
+            faulty.logs.bytes.withUnsafeBufferPointer {
+                setAside($0, count: faulty.logs.count, for: faulty.fault)
+            }
+        }
+        dropped += more.dropped
+        corrected += more.corrected
+    }
+}
