@@ -120,7 +120,15 @@ extension JSONLogDecoder {
         _ rules: LogRules = LogRules(),
         timeParts: Bool = false
     ) throws(LogDecodingError) -> TrackedLogs {
-        try padded(Array(body.utf8)) { body throws(LogDecodingError) in
+        try tracking(Array(body.utf8), rules, timeParts: timeParts)
+    }
+
+    func tracking(
+        _ body: [UInt8],
+        _ rules: LogRules = LogRules(),
+        timeParts: Bool = false
+    ) throws(LogDecodingError) -> TrackedLogs {
+        try padded(body) { body throws(LogDecodingError) in
             let timing = BatchTiming(arrival: arrival)
             return try decodeTracking(body, timing, rules, timeParts: timeParts)
         }
