@@ -42,7 +42,7 @@ struct ElasticDialect: LogDialect {
     private func indexName(_ head: RequestHead) throws(Refusal) -> String? {
         guard let index else { return nil }
         guard let name = percentDecoded(head.bytes[index]), TagText.isSound(name) else {
-            throw ElasticIndex.refusal
+            throw .badIndex
         }
         return name
     }
@@ -92,7 +92,7 @@ struct ElasticDialect: LogDialect {
         of index: String,
         _ request: LogRequest
     ) throws(Refusal) -> RoutingTable.Target {
-        guard TagText.isSound(index) else { throw ElasticIndex.refusal }
+        guard TagText.isSound(index) else { throw .badIndex }
         let tag = ElasticIndex.tag(of: index)
         guard let known = request.target.tag, known != tag else { return request.target }
         return try request.table.target(

@@ -8,12 +8,6 @@ struct ElasticIndex: Sendable {
         (self.name, self.refusal) = (name, refusal)
     }
 
-    static let refusal = Refusal(
-        400,
-        "IndexInvalid",
-        "an index has 1 to 128 bytes of UTF-8 without control characters"
-    )
-
     /// The name without a date at its end: clients begin a new index each day, and logstores expire by themselves.
     static func tag(of index: String) -> String {
         let name = Array(index.utf8)

@@ -155,36 +155,3 @@ extension TrackedLogs {
         )
     }
 }
-
-extension Refusal {
-    fileprivate static let noAcknowledgements = Refusal(
-        400,
-        "AckDisabled",
-        "an answer of 200 says already that all is on disk; turn acknowledgements off in the client"
-    )
-
-    fileprivate static let badIndex = Refusal(
-        400,
-        "IndexInvalid",
-        "an index has 1 to 128 bytes of UTF-8 without control characters"
-    )
-
-    fileprivate init(_ fault: SplunkFault) {
-        let code =
-            switch fault.kind {
-            case .noData: "NoData"
-            case .eventMissing: "EventMissing"
-            case .eventBlank: "EventBlank"
-            case .fields: "FieldsInvalid"
-            case .tooMany: "PostBodyTooLarge"
-            case .other: "PostBodyInvalid"
-            }
-        self.init(
-            fault.kind == .tooMany ? 413 : 400,
-            code,
-            fault.cause.description,
-            position: fault.cause.position
-        )
-        item = fault.event
-    }
-}

@@ -1,0 +1,142 @@
+import Logs
+import System
+
+/// The text of an answer as it is written.
+struct BulkText {
+    private let parts: BulkAnswer.Parts
+    private var bytes: [UInt8] = [UInt8(ascii: "{")]
+    private var reasonsLeft = BulkAnswer.reasonsMax
+
+    init(_ parts: BulkAnswer.Parts) {
+        self.parts = parts
+    }
+
+    mutating func member(_ name: StaticString, _ value: StaticString) {
+        if bytes.count > 1 { put(",") }
+        put("\"")
+        put(name)
+        put("\":")
+        put(value)
+    }
+
+    /// Elasticsearch leaves out what has nothing in it after filtering.
+    mutating func items(_ items: BulkItems, _ indices: [ElasticIndex]) {
+        guard !parts.isDisjoint(with: .items) else { return }
+        let (start, names) = (bytes.count, indices.map { Array(jsonQuoted($0.name).utf8) })
+        bytes.reserveCapacity(items.count * (parts == .all ? 112 : 32) + 64)
+        member("items", "[")
+        let (first, minted) = (bytes.count, hex(randomBytes(8)))
+        for (number, item) in items.items.enumerated() {
+            let place = Int(item.index)
+            let refusal = refusal(of: item, items) ?? indices[place].refusal
+            guard refusal != nil || parts.intersection(.items) != .error else { continue }
+            if bytes.count > first { put(",") }
+            put("{\"")
+            put(item.operation.name)
+            put("\":{")
+            let inner = bytes.count
+            if parts.contains(.index) {
+                put("\"_index\":")
+                bytes += names[place]
+            }
+            if parts.contains(.id) { id(of: item, items, inner) { "\(minted)-\(number)" } }
+            if let refusal {
+                failure(refusal, inner)
+            } else {
+                success(item, inner)
+            }
+            put("}}")
+        }
+        guard bytes.count > first else { return bytes.removeLast(first - start) }
+        put("]")
+    }
+
+    private mutating func id(
+        of item: BulkItems.Item,
+        _ items: BulkItems,
+        _ inner: Int,
+        _ minted: () -> String
+    ) {
+        separate(inner)
+        put("\"_id\":")
+        let own = items.id(of: item)
+        if own.isEmpty {
+            put("\"")
+            bytes += minted().utf8
+            put("\"")
+        } else {
+            bytes += jsonQuoted(String(decoding: own, as: UTF8.self)).utf8
+        }
+    }
+
+    private mutating func success(_ item: BulkItems.Item, _ inner: Int) {
+        if parts.contains(.version) {
+            separate(inner)
+            put("\"_version\":1")
+        }
+        if parts.contains(.result) {
+            separate(inner)
+            put("\"result\":\"created\"")
+        }
+        if parts.contains(.status) {
+            separate(inner)
+            put("\"status\":201")
+        }
+    }
+
+    private mutating func failure(_ refusal: Refusal, _ inner: Int) {
+        if parts.contains(.status) {
+            separate(inner)
+            put("\"status\":")
+            bytes += "\(refusal.status)".utf8
+        }
+        guard parts.contains(.error), reasonsLeft > 0 else { return }
+        reasonsLeft -= 1
+        separate(inner)
+        var json = JSONText()
+        json.object { $0.cause(refusal) }
+        put("\"error\":")
+        bytes += json.text.utf8
+    }
+
+    private func refusal(of item: BulkItems.Item, _ items: BulkItems) -> Refusal? {
+        switch item.outcome {
+        case .taken: nil
+        case .unsupported: .writtenOnce
+        case .unreadable(let number):
+            Refusal(400, "PostBodyInvalid", items.fault(number).description)
+        }
+    }
+
+    private mutating func separate(_ inner: Int) {
+        if bytes.count > inner { put(",") }
+    }
+
+    private mutating func put(_ text: StaticString) {
+        text.withUTF8Buffer { bytes += $0 }
+    }
+
+    mutating func finish() -> [UInt8] {
+        put("}")
+        return bytes
+    }
+}
+
+extension BulkItems.Operation {
+    fileprivate var name: StaticString {
+        switch self {
+        case .index: "index"
+        case .create: "create"
+        case .update: "update"
+        case .delete: "delete"
+        }
+    }
+}
+
+extension Refusal {
+    fileprivate static let writtenOnce = Refusal(
+        400,
+        "ActionUnsupported",
+        "logs are written once: only index and create are taken"
+    )
+}

@@ -1,0 +1,106 @@
+import Glibc
+
+/// A line of a body, without its end.
+struct BulkLine {
+    let text: UnsafePointer<UInt8>
+    let count: Int
+    /// Where it starts in the body, and which one it is, from 1.
+    let start: Int
+    let number: Int
+}
+
+/// How far a body was read, and what was found.
+struct BulkReading {
+    var action = BulkAction()
+    var items = BulkItems()
+    var parted: PartedLogs<BulkIndex>
+
+    private let body: UnsafeBufferPointer<UInt8>
+    private var position = 0
+    private var line = 0
+    private let index: [UInt8]
+    private let indicesMax: Int
+    private let logsMax: Int
+
+    init(_ body: UnsafeBufferPointer<UInt8>, _ index: String?, _ limits: LogLimits) {
+        self.body = body
+        self.index = index.map { Array($0.utf8) } ?? []
+        parted = PartedLogs(atMost: limits.packages)
+        indicesMax = limits.packages
+        logsMax = limits.logs
+    }
+
+    mutating func next() -> BulkLine? {
+        guard let start = body.baseAddress, position < body.count else { return nil }
+        let first = position
+        let feed = memchr(start + first, CInt(UInt8(ascii: "\n")), body.count - first)
+        let end = feed.map { UnsafeRawPointer($0) - UnsafeRawPointer(start) } ?? body.count
+        position = end + 1
+        line += 1
+        return BulkLine(text: start + first, count: end - first, start: first, number: line)
+    }
+
+    /// The place of the action's index.
+    mutating func place(at line: BulkLine) throws(BulkFault) -> Int {
+        if action.index.isEmpty { action.index += index }
+        guard !action.index.isEmpty else {
+            throw fault(line, "the action on line \(line.number) names no index")
+        }
+        guard items.count < JSONLogDecoder.bulkItemsMax else {
+            let most = JSONLogDecoder.bulkItemsMax
+            throw fault(line, "the body has more than \(most) actions; send smaller batches", true)
+        }
+        guard let place = parted.place(of: BulkIndex(bytes: action.index)) else {
+            throw fault(
+                line,
+                "the body names more than \(indicesMax) indices; send smaller batches",
+                true
+            )
+        }
+        return place
+    }
+
+    func malformed(_ line: BulkLine, _ error: JSONFault) -> BulkFault {
+        let cause = error.moved(by: line.start)
+        let reason = "Malformed action/metadata line [\(line.number)]: \(cause.reason)"
+        return BulkFault(
+            isTooMuch: false,
+            cause: LogDecodingError(position: cause.position, reason: reason)
+        )
+    }
+
+    func missingDocument(_ line: BulkLine) -> BulkFault {
+        fault(line, "no document follows the action on line \(line.number)")
+    }
+
+    func tooManyLogs(_ line: BulkLine) -> BulkFault {
+        fault(line, JSONFault.Reason.tooManyLogs(logsMax).sentence, true)
+    }
+
+    private func fault(_ line: BulkLine, _ reason: String, _ isTooMuch: Bool = false) -> BulkFault {
+        BulkFault(
+            isTooMuch: isTooMuch,
+            cause: LogDecodingError(position: line.start, reason: reason)
+        )
+    }
+
+    func logs() throws(BulkFault) -> BulkLogs {
+        guard items.count > 0 else {
+            let cause = LogDecodingError(position: 0, reason: "the body has no action")
+            throw BulkFault(isTooMuch: false, cause: cause)
+        }
+        return BulkLogs(
+            parts: parted.parts.map {
+                .init(index: String(decoding: $0.key.bytes, as: UTF8.self), logs: $0.logs)
+            },
+            items: items
+        )
+    }
+}
+
+extension JSONFault {
+    /// As it is told, from the start of the body.
+    func moved(by start: Int) -> LogDecodingError {
+        LogDecodingError(position: position + start, reason: reason.sentence)
+    }
+}
