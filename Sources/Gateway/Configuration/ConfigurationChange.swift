@@ -42,6 +42,7 @@ extension GatewayConfiguration {
         compare("devices.keys", \.devices.keys, isImmediate: true)
         compare("devices.hmac", \.devices.hmac, isImmediate: true)
         compare("devices.jwt", \.devices.tokens, isImmediate: true)
+        compare("devices.cors.origins", \.devices.origins, isImmediate: true)
         compare("devices.duplicates", \.devices.duplicates)
         compare("limits", \.limits)
         compare("credentials.encryption_key", \.encryptionKey)
@@ -97,6 +98,7 @@ extension GatewayConfiguration {
         devices.keys = new.devices.keys
         devices.hmac = new.devices.hmac
         devices.tokens = new.devices.tokens
+        devices.origins = new.devices.origins
         webhook = new.webhook
         if admin.tls != nil, let tls = new.admin.tls { admin.tls = tls }
         if let new = new.tls { tls?.settings = new.settings }

@@ -147,9 +147,3 @@ extension Kind<String> {
         }
     }
 }
-
-extension Section {
-    fileprivate func isEmptyList(_ key: String) -> Bool {
-        if case .sequence(let items) = entries[key]?.value.content { items.isEmpty } else { false }
-    }
-}

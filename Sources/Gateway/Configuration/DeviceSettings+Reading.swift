@@ -19,9 +19,8 @@ extension DeviceSettings {
             settings.duplicates.max = count
         }
         duplicates.refuseOthers()
-        section.refuseOthers(
-            later: ["cors": "not in this version: web pages of every origin may send"]
-        )
+        settings.readOrigins(section.section("cors"))
+        section.refuseOthers()
         return settings
     }
 
@@ -30,6 +29,16 @@ extension DeviceSettings {
             hmac.window = window
         }
         if let count = section.value("nonces", .count(1...10_000_000)) { hmac.noncesMax = count }
+        section.refuseOthers()
+    }
+
+    private mutating func readOrigins(_ section: consuming Section) {
+        // An empty list says what no list says.
+        if section.isEmptyList("origins") {
+            section.know("origins")
+        } else if let list = section.list("origins", .origin, counts: 1...OriginList.countMax) {
+            origins = OriginList(list)
+        }
         section.refuseOthers()
     }
 }

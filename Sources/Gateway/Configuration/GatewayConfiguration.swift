@@ -87,6 +87,8 @@ package struct DeviceSettings: Sendable, Equatable {
     package var hmac = HMAC()
     /// Nil takes none.
     package var tokens: DeviceTokens?
+    /// Of pages that may send, unless a key says otherwise.
+    package var origins = OriginList.any
     package var duplicates = Duplicates()
 }
 

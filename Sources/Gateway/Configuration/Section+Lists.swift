@@ -3,6 +3,10 @@ extension Section {
         if case .sequence = entries[key]?.value.content { true } else { false }
     }
 
+    func isEmptyList(_ key: String) -> Bool {
+        if case .sequence(let items) = entries[key]?.value.content { items.isEmpty } else { false }
+    }
+
     /// A setting of several values: a list in the file, or one text with commas between them.
     mutating func list<Value>(
         _ key: String,

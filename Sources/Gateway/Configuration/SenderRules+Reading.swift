@@ -13,7 +13,9 @@ extension SenderRules {
         return SenderRules(
             destinations: destinations.map { Set($0) },
             rate: section.value("rate", .rate),
-            bytes: section.value("bytes", .byteRate)
+            bytes: section.value("bytes", .byteRate),
+            origins: section.list("origins", .origin, counts: 1...OriginList.countMax)
+                .map { OriginList($0) }
         )
     }
 }

@@ -5,15 +5,15 @@ import Logs
 struct DeviceAnswers: Sendable {
     let counters: IngestCounters
 
-    /// Pages of any origin may send: a beacon cannot carry a key anyway, and who may send is not
-    /// decided by what a browser says about itself.
-    private static let openToPages = (name: "access-control-allow-origin", value: "*")
-
-    func refused(_ refusal: Refusal, _ route: DeviceRoute) -> Response {
+    func refused(
+        _ refusal: Refusal,
+        _ route: DeviceRoute,
+        _ readers: CrossOrigin
+    ) -> Response {
         var response = route.refused(refusal)
         counters.countRefused(route.label, refusal, as: response.status)
         // Also where the head could not be read: nothing in a refusal is secret, and a page can show it.
-        response.fields.append(Self.openToPages)
+        response.fields += readers.fields
         if refusal.status == 405 { response.fields.append(("allow", route.methods.names)) }
         // RFC 9110 section 11.6.1. SLS's SDKs ask nothing of it.
         if response.status == 401, !route.label.isSLS {
@@ -23,6 +23,8 @@ struct DeviceAnswers: Sendable {
         if let seconds = refusal.retryAfter, !route.label.isSLS {
             response.fields.removeAll { $0.name == "retry-after" }
             response.fields.append(("retry-after", "\(seconds)"))
+            // Else pages do not see it.
+            response.fields.append(("access-control-expose-headers", "retry-after"))
         }
         if refusal.code == "InvalidCompressType" {
             response.fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
@@ -35,22 +37,22 @@ struct DeviceAnswers: Sendable {
     func accepted(
         _ response: Response,
         _ label: DeviceLabel,
-        _ acceptance: Acceptance
+        _ acceptance: Acceptance,
+        _ readers: CrossOrigin
     ) -> Response {
         var response = response
         response.fields.append(("x-log-requestid", acceptance.receipt))
-        response.fields.append(Self.openToPages)
+        response.fields += readers.fields
         response.label = label.rawValue
         return response
     }
 
-    func preflight(_ route: DeviceRoute) -> Response {
+    func preflight(_ route: DeviceRoute, _ readers: CrossOrigin) -> Response {
         var response = Response(
             // Docker's driver for Splunk begins with this, and wants no other.
             status: route.label == .splunk ? 200 : 204,
             fields: [
                 ("allow", route.methods.names),
-                Self.openToPages,
                 ("access-control-allow-methods", route.methods.names),
                 (
                     "access-control-allow-headers",
@@ -61,7 +63,7 @@ struct DeviceAnswers: Sendable {
                         + "x-log-signaturemethod, x-scope-orgid, x-sluice-key, x-splunk-request-channel"
                 ),
                 ("access-control-max-age", "86400"),
-            ]
+            ] + readers.fields
         )
         response.label = route.label.rawValue
         return response

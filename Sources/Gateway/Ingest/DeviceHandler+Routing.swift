@@ -43,6 +43,7 @@ extension DeviceHandler {
     ) throws(Refusal) -> AdmittedRequest {
         keys.refresh()
         let proven = try access { () throws(AccessProblem) in try keys.value.proven(head) }
+        try keys.value.origins.check(head, proven?.sender, dialect.label)
         routes.refresh()
         let target = try routes.value.target(
             host: head.field("host"),

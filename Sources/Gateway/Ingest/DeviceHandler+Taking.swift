@@ -47,7 +47,7 @@ extension DeviceHandler {
         let doomed = taken.parts.reduce(0) { $0 + $1.logs.faulty.reduce(0) { $0 + $1.logs.count } }
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
         let origin = Origin(sender: request.sender, bodyBytes: content.count, start: start)
-        try store(taken, of: dialect, origin, responder)
+        try store(taken, of: dialect, origin, crossOrigin(head), responder)
     }
 
     /// What is counted when the logs are stored.
@@ -61,6 +61,7 @@ extension DeviceHandler {
         _ taken: TakenLogs,
         of dialect: some LogDialect,
         _ origin: Origin,
+        _ readers: CrossOrigin,
         _ responder: Responder
     ) throws(Refusal) {
         let (start, keyCounter) = (origin.start, origin.sender?.counter)
@@ -73,7 +74,7 @@ extension DeviceHandler {
                 logs: logs
             )
             let response = accepted?(acceptance) ?? dialect.accepted(acceptance)
-            responder.send(answers.accepted(response, dialect.label, acceptance))
+            responder.send(answers.accepted(response, dialect.label, acceptance, readers))
         }
         guard figures.logs > 0 else {
             counters.countAccepted(dialect.label, figures, since: start)
@@ -101,7 +102,7 @@ extension DeviceHandler {
                 counters.countRepeated(dialect.label, since: start)
                 answer(receipt, count)
             case .refused(let admission):
-                responder.send(answers.refused(Refusal(admission), .logs(dialect)))
+                responder.send(answers.refused(Refusal(admission), .logs(dialect), readers))
             }
         }
     }

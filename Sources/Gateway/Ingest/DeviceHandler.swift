@@ -63,12 +63,13 @@ package final class DeviceHandler: RequestHandler {
             if case .unknown = route { throw .unknownPath }
             guard route.methods.all.contains(head.method) else { throw .method(route) }
             guard case .logs(let dialect) = route, head.method != .options else {
+                if head.method == .options { try checkPreflight(head, route) }
                 guard !head.announcesBody else { throw .unwantedBody }
                 return .accept(bodyBytesMax: 0)
             }
             return try admit(head, dialect)
         } catch {
-            return .refuse(answers.refused(error, route))
+            return .refuse(answers.refused(error, route, crossOrigin(head)))
         }
     }
 
@@ -92,16 +93,18 @@ package final class DeviceHandler: RequestHandler {
         responder: Responder
     ) {
         let route = DeviceRoute(head)
-        guard head.method != .options else { return responder.send(answers.preflight(route)) }
+        guard head.method != .options else {
+            return responder.send(answers.preflight(route, crossOrigin(head)))
+        }
         switch route {
         case .logs(let dialect):
             do throws(Refusal) {
                 try take(head, dialect, body, responder)
             } catch {
-                responder.send(answers.refused(error, route))
+                responder.send(answers.refused(error, route, crossOrigin(head)))
             }
         case .page(let page): responder.send(answers.page(page))
-        case .unknown: responder.send(answers.refused(.unknownPath, route))
+        case .unknown: responder.send(answers.refused(.unknownPath, route, crossOrigin(head)))
         }
     }
 
@@ -112,7 +115,7 @@ package final class DeviceHandler: RequestHandler {
         if case .logs = route, problem.status == 408 {
             refusal = Refusal(503, "ServerBusy", "\(problem.reason); send the logs again")
         }
-        return answers.refused(refusal, route)
+        return answers.refused(refusal, route, crossOrigin(head))
     }
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {

@@ -32,6 +32,7 @@ import Testing
         "devices.jwt.audience": "logs", "devices.jwt.leeway": "9s",
         "devices.jwt.destinations_claim": "to",
         "devices.hmac.window": "1m", "devices.hmac.nonces": "9",
+        "devices.cors.origins": "\"https://app.example.com\"",
         "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
         "webhook.url": "\"https://hooks.example.com/\"", "webhook.authorization": "Basic",
         "webhook.plain_http": "true", "webhook.timeout": "1s", "webhook.interval": "1h",

@@ -41,7 +41,7 @@ import Testing
                 sluice.yaml:6: queue.max_age: "soon" is not a duration; write one such as 500ms, 10s, 2h, 7d
                 sluice.yaml:7: queue.durability: "fulll" is not one of full, normal; did you mean full?
                 sluice.yaml:8: queue.max_bytes: given twice; first on line 5
-                sluice.yaml:9: devices.cors: not in this version: web pages of every origin may send
+                sluice.yaml:9: devices.cors: wants a group of settings, got a list
                 sluice.yaml:12: destinations.app.endpoint: endpoint 'https://my-project.cn-hangzhou.log.aliyuncs.com' begins with a project: write https://cn-hangzhou.log.aliyuncs.com and set project to my-project
                 sluice.yaml:13: destinations.app.project: the project name 'My_Project' is not valid: use 3 to 63 lower-case letters, digits and '-', beginning and ending with a letter or digit
                 sluice.yaml:16: destinations.app.region: the environment has no REGION; set it, or give a default as in ${REGION:-value}

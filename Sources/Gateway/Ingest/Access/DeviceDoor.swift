@@ -1,6 +1,6 @@
 import Tokens
 
-/// Who may send: looked at with each request, replaced with a reload.
+/// Who may send, and what: looked at with each request, replaced with a reload.
 package final class DeviceDoor: Sendable {
     let keys: Replaceable<DeviceKeys>
     private let bodyBytesMax: Int

@@ -8,6 +8,7 @@ struct DeviceKeys: Sendable {
     /// In the order of the configuration, those of tokens last.
     let senders: [DeviceSender]
     let keys: [DeviceKey]
+    let origins: OriginRules
     /// By the mark of the key. How long a look here takes tells something of a mark at most, and nobody outside can
     /// know the mark of a guess: it hangs on what is drawn anew for each table.
     private let places: [[UInt8]: Int]
@@ -37,6 +38,10 @@ struct DeviceKeys: Sendable {
         }
         let keys = settings.keys
         self.keys = keys
+        origins = OriginRules(
+            common: settings.origins,
+            own: settings.senders.map(\.rules.origins)
+        )
         let salt = randomBytes(32)
         self.salt = salt
         var (places, accessKeys): ([[UInt8]: Int], [[UInt8]: Int]) = ([:], [:])

@@ -3,6 +3,8 @@ struct DeviceSender: Sendable {
     let name: String
     let counter: KeyCounter
     let budget: SenderBudget
+    /// Nil where those count that count in general.
+    let origins: OriginList?
     private var destinations: Set<String>?
 
     init(_ name: String, _ rules: SenderRules, _ counter: KeyCounter, bodyBytesMax: Int) {
@@ -10,6 +12,7 @@ struct DeviceSender: Sendable {
         self.counter = counter
         budget = SenderBudget(rules, counter, bodyBytesMax: bodyBytesMax)
         destinations = rules.destinations
+        origins = rules.origins
     }
 
     /// The same one, where it may send to `some` at most.

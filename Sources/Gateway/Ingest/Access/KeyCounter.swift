@@ -1,7 +1,7 @@
 /// What came with one key, and what it has used of its budgets. Counted on every loop and the queue's thread, so without a lock.
 package final class KeyCounter: Sendable {
     enum Reason: String, CaseIterable {
-        case destination, rate, bytes
+        case destination, origin, rate, bytes
     }
 
     package struct Counts: Sendable, Equatable {
