@@ -30,14 +30,14 @@ final class BodyBudget: Sendable {
     var inUse: Int { total.load(ordering: .relaxed) }
 
     /// Whether the bytes are left at this moment; nothing is taken.
-    func hasRoom(for count: Int, of neighbourhood: Neighbourhood, bodyBytesMax: Int) -> Bool {
+    func hasRoom(for count: Int, of neighbourhood: Neighbourhood?, bodyBytesMax: Int) -> Bool {
         if let common {
             return common.hasRoom(for: count, of: neighbourhood, bodyBytesMax: bodyBytesMax)
         }
         return state.withLock { hasRoom(for: count, of: neighbourhood, bodyBytesMax, $0) }
     }
 
-    func take(_ count: Int, for neighbourhood: Neighbourhood, bodyBytesMax: Int) -> Bool {
+    func take(_ count: Int, for neighbourhood: Neighbourhood?, bodyBytesMax: Int) -> Bool {
         if let common,
             !common.take(count, for: neighbourhood, bodyBytesMax: bodyBytesMax)
         {
@@ -46,33 +46,36 @@ final class BodyBudget: Sendable {
         return state.withLock { state in
             guard hasRoom(for: count, of: neighbourhood, bodyBytesMax, state) else { return false }
             state.used += count
-            state.neighbourhoods[neighbourhood, default: 0] += count
+            if let neighbourhood { state.neighbourhoods[neighbourhood, default: 0] += count }
             total.store(state.used, ordering: .relaxed)
             return true
         }
     }
 
-    func giveBack(_ count: Int, of neighbourhood: Neighbourhood) {
+    func giveBack(_ count: Int, of neighbourhood: Neighbourhood?) {
         guard count > 0 else { return }
         state.withLock { state in
             state.used -= count
-            let left = state.neighbourhoods[neighbourhood, default: count] - count
-            state.neighbourhoods[neighbourhood] = left > 0 ? left : nil
+            if let neighbourhood {
+                let left = state.neighbourhoods[neighbourhood, default: count] - count
+                state.neighbourhoods[neighbourhood] = left > 0 ? left : nil
+            }
             total.store(state.used, ordering: .relaxed)
         }
         common?.giveBack(count, of: neighbourhood)
     }
 
     /// One neighbourhood takes half at most, so that others always find room; but one body of the
-    /// largest size that is allowed must fit where nothing else is.
+    /// largest size that is allowed must fit where nothing else is. Nil stands for many.
     private func hasRoom(
         for count: Int,
-        of neighbourhood: Neighbourhood,
+        of neighbourhood: Neighbourhood?,
         _ bodyBytesMax: Int,
         _ state: borrowing State
     ) -> Bool {
-        count <= limit - state.used
-            && count + state.neighbourhoods[neighbourhood, default: 0]
-                <= max(limit / 2, bodyBytesMax)
+        guard count <= limit - state.used else { return false }
+        guard let neighbourhood else { return true }
+        return count + state.neighbourhoods[neighbourhood, default: 0]
+            <= max(limit / 2, bodyBytesMax)
     }
 }

@@ -30,24 +30,29 @@ final class Census: Sendable {
 
     var count: Int { total.load(ordering: .relaxed) }
 
-    func enter(from neighbourhood: Neighbourhood) -> Verdict {
+    /// Nil is one who stands for many, and only counts in total.
+    func enter(from neighbourhood: Neighbourhood?) -> Verdict {
         if let verdict = common?.enter(from: neighbourhood), verdict != .welcome { return verdict }
         return state.withLock { state in
             guard state.total < limit else { return .full }
-            let neighbours = state.neighbourhoods[neighbourhood, default: 0]
-            guard neighbours < limitPerNeighbourhood else { return .tooManyFromThere }
-            state.neighbourhoods[neighbourhood] = neighbours + 1
+            if let neighbourhood {
+                let neighbours = state.neighbourhoods[neighbourhood, default: 0]
+                guard neighbours < limitPerNeighbourhood else { return .tooManyFromThere }
+                state.neighbourhoods[neighbourhood] = neighbours + 1
+            }
             state.total += 1
             total.store(state.total, ordering: .relaxed)
             return .welcome
         }
     }
 
-    func leave(from neighbourhood: Neighbourhood) {
+    func leave(from neighbourhood: Neighbourhood?) {
         state.withLock { state in
-            let neighbours = state.neighbourhoods[neighbourhood, default: 1]
-            // An address that has gone leaves nothing behind, or a scan would grow the table for good.
-            state.neighbourhoods[neighbourhood] = neighbours > 1 ? neighbours - 1 : nil
+            if let neighbourhood {
+                let neighbours = state.neighbourhoods[neighbourhood, default: 1]
+                // An address that has gone leaves nothing behind, or a scan would grow the table for good.
+                state.neighbourhoods[neighbourhood] = neighbours > 1 ? neighbours - 1 : nil
+            }
             state.total -= 1
             total.store(state.total, ordering: .relaxed)
         }

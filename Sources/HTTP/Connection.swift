@@ -6,6 +6,8 @@ import System
 /// It belongs to its loop thread. The loop moves it from phase to phase; see `EventLoop`.
 final class Connection {
     enum Phase {
+        /// The proxy that it comes through has to say for whom it speaks.
+        case introducing
         /// The first phase of a TLS connection.
         case handshaking
         /// Between requests.
@@ -34,7 +36,10 @@ final class Connection {
     let token: PollToken
     private(set) var peer: PeerAddress
     private var nameExpires: WallTime?
-    let neighbourhood: Neighbourhood
+    /// Whose share of the budget of bodies it takes; nil takes of the whole.
+    private(set) var neighbourhood: Neighbourhood?
+    /// Whose connections it is one of; nil for a proxy's.
+    let censusPlace: Neighbourhood?
     /// It is told that there is no room and is not counted anywhere.
     let isTurnedAway: Bool
 
@@ -76,15 +81,25 @@ final class Connection {
         _ socket: consuming Socket,
         token: PollToken,
         peer: PeerAddress,
-        neighbourhood: Neighbourhood,
+        neighbourhood: Neighbourhood?,
+        isIntroduced: Bool,
         isTurnedAway: Bool
     ) {
-        phase = socket.isSecure ? .handshaking : .idle
+        phase = isIntroduced ? .introducing : socket.isSecure ? .handshaking : .idle
         self.socket = socket
         self.token = token
         self.peer = peer
         self.neighbourhood = neighbourhood
+        censusPlace = neighbourhood
         self.isTurnedAway = isTurnedAway
+    }
+
+    /// The client is who the proxy says; the proxy itself when it says nothing.
+    func beIntroduced(by header: ProxyHeader) {
+        phase = socket.isSecure ? .handshaking : .idle
+        guard let client = header.client else { return }
+        peer = PeerAddress(host: client.address.description, port: client.port)
+        neighbourhood = client.address.neighbourhood
     }
 
     /// The client is who its certificate says, until that ends.
@@ -106,6 +121,10 @@ final class Connection {
 
     var isHandshaking: Bool {
         if case .handshaking = phase { true } else { false }
+    }
+
+    var isIntroducing: Bool {
+        if case .introducing = phase { true } else { false }
     }
 
     var isIdle: Bool {

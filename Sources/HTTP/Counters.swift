@@ -9,6 +9,12 @@ extension HTTPServer {
         package var connectionsRefusedFull = 0
         /// Turned away because their address had its share.
         package var connectionsRefusedPerAddress = 0
+        /// Turned away because they come from no proxy, where all have to.
+        package var connectionsRefusedNoProxy = 0
+        /// Ended because they did not begin with what a proxy says of its client.
+        package var connectionsRefusedProxyHeader = 0
+        /// Connections for whose client a proxy spoke.
+        package var proxyHeaders = 0
         /// Ended by the client in the middle of a request or an answer.
         package var connectionsBroken = 0
         /// Times that accepting paused for lack of descriptors or memory.
@@ -44,6 +50,9 @@ final class LoopTally: Sendable {
     let accepted = Tally()
     let refusedFull = Tally()
     let refusedPerAddress = Tally()
+    let refusedNoProxy = Tally()
+    let refusedProxyHeader = Tally()
+    let proxyHeaders = Tally()
     let broken = Tally()
     let acceptPauses = Tally()
     let answers1xx = Tally()
@@ -78,6 +87,9 @@ final class LoopTally: Sendable {
         counters.connectionsAccepted += accepted.now
         counters.connectionsRefusedFull += refusedFull.now
         counters.connectionsRefusedPerAddress += refusedPerAddress.now
+        counters.connectionsRefusedNoProxy += refusedNoProxy.now
+        counters.connectionsRefusedProxyHeader += refusedProxyHeader.now
+        counters.proxyHeaders += proxyHeaders.now
         counters.connectionsBroken += broken.now
         counters.acceptPauses += acceptPauses.now
         counters.answersByClass[0] += answers1xx.now

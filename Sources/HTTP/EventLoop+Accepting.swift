@@ -66,15 +66,29 @@ extension EventLoop {
         _ socket: consuming Socket,
         from address: SocketAddress
     ) throws(SystemError) {
-        let neighbourhood = address.neighbourhood
-        switch port.census.enter(from: neighbourhood) {
+        let rules = proxies?.rules
+        let isProxy = rules?.trusts(address.ip) ?? false
+        guard isProxy || rules?.speaksProxy != true else {
+            tally.refusedNoProxy.add()
+            let reason = "it comes from none of the proxies that may speak for clients"
+            notices.refusedProxy(from: address.host, because: reason, at: now)
+            return try turnAway(socket, from: address, "connections come through a proxy here")
+        }
+        // All clients of a proxy share its address.
+        let place = isProxy ? nil : address.neighbourhood
+        switch port.census.enter(from: place) {
         case .welcome:
             if let tls, !socket.secure(with: tls) {
-                port.census.leave(from: neighbourhood)
+                port.census.leave(from: place)
                 throw SystemError(call: "SSL_new", code: ENOMEM)
             }
             tally.accepted.add()
-            let connection = try seat(socket, from: address)
+            let connection = try seat(
+                socket,
+                from: address,
+                at: place,
+                isIntroduced: rules?.speaksProxy == true
+            )
             if connection.isHandshaking {
                 settleTimer(connection)
                 goOnLater(connection)
@@ -100,7 +114,7 @@ extension EventLoop {
         // A handshake only to say no would cost more than the request.
         guard turnedAwayCount < Self.turnedAwayMax, tls == nil else { return }
         turnedAwayCount += 1
-        let connection = try seat(socket, from: address, isTurnedAway: true)
+        let connection = try seat(socket, from: address, at: nil, isTurnedAway: true)
         connection.keepsAlive = false
         let problem = RequestProblem(status: 503, reason: reason)
         write(handler.answer(to: problem, head: nil), to: connection)
@@ -112,6 +126,8 @@ extension EventLoop {
     private func seat(
         _ socket: consuming Socket,
         from address: SocketAddress,
+        at place: Neighbourhood?,
+        isIntroduced: Bool = false,
         isTurnedAway: Bool = false
     ) throws(SystemError) -> Connection {
         let slot: Int
@@ -129,7 +145,8 @@ extension EventLoop {
             socket,
             token: token,
             peer: PeerAddress(host: address.host, port: address.port),
-            neighbourhood: address.neighbourhood,
+            neighbourhood: place,
+            isIntroduced: isIntroduced,
             isTurnedAway: isTurnedAway
         )
         connections[slot] = connection

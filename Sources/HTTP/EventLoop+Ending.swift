@@ -17,7 +17,7 @@ extension EventLoop {
         if connection.isTurnedAway {
             turnedAwayCount -= 1
         } else {
-            port.census.leave(from: connection.neighbourhood)
+            port.census.leave(from: connection.censusPlace)
         }
         if connection.isCut || connection.isStreaming || connection.hasOutput {
             connection.socket.breakOff()
@@ -33,7 +33,7 @@ extension EventLoop {
     func isLeaving(_ connection: Connection) -> Bool {
         switch connection.phase {
         // Leaving is how clients end what has no end.
-        case .idle, .streaming, .lingering, .closed: true
+        case .introducing, .idle, .streaming, .lingering, .closed: true
         case .finishing: !connection.hasOutput
         case .handshaking, .head, .body, .answering: false
         }

@@ -32,7 +32,7 @@ extension EventLoop {
         if connection.hasOutput { return .write }
         return switch connection.phase {
         case .idle: .idle
-        case .handshaking, .head: .head
+        case .introducing, .handshaking, .head: .head
         case .body: .body
         case .answering, .streaming, .closed: .none
         case .finishing: .write
@@ -53,6 +53,10 @@ extension EventLoop {
             close(connection)
         case .write:
             tally.writeTimeouts.add()
+            close(connection)
+        case .head where connection.isIntroducing:
+            tally.headTimeouts.add()
+            tally.refusedProxyHeader.add()
             close(connection)
         case .head where connection.isHandshaking:
             tally.headTimeouts.add()

@@ -58,6 +58,7 @@ extension EventLoop {
 
     private func step(_ connection: Connection) -> Step {
         switch connection.phase {
+        case .introducing: takeIntroduction(connection)
         case .handshaking: shakeHands(connection)
         case .idle, .head: beginRequest(connection)
         case .body: continueBody(connection)
@@ -136,7 +137,9 @@ extension EventLoop {
     private func clientFinished(_ connection: Connection) {
         switch connection.phase {
         case .head, .body: tally.broken.add()
-        case .handshaking, .idle, .answering, .streaming, .finishing, .lingering, .closed: break
+        case .introducing, .handshaking, .idle, .answering, .streaming, .finishing, .lingering,
+            .closed:
+            break
         }
         close(connection)
     }
@@ -155,7 +158,7 @@ extension EventLoop {
             return
         }
         if stopDeadline != nil, !connection.hasOutput,
-            connection.isIdle || connection.isHandshaking
+            connection.isIdle || connection.isHandshaking || connection.isIntroducing
         {
             return close(connection)
         }

@@ -16,6 +16,7 @@ final class EventLoop {
     let port: LoopPort
     let limits: HTTPServer.Limits
     let tls: TLSContext?
+    let proxies: ProxyTrust?
     let journal: Journal
     let notices: RefusalNotices
     let handler: any RequestHandler
@@ -49,6 +50,7 @@ final class EventLoop {
         listener: Listener,
         limits: HTTPServer.Limits,
         tls: TLSContext?,
+        proxies: ProxyTrust? = nil,
         journal: Journal,
         notices: RefusalNotices,
         handler: any RequestHandler
@@ -57,6 +59,7 @@ final class EventLoop {
         self.listener = listener
         self.limits = limits
         self.tls = tls
+        self.proxies = proxies
         self.journal = journal
         self.notices = notices
         self.handler = handler

@@ -11,6 +11,8 @@ extension HTTPServer {
         package var limits: Limits
         /// Nil serves plain HTTP.
         package var tls: TLSContext?
+        /// Nil believes nobody about others.
+        package var proxies: ProxyTrust?
         /// Given, those of `limits` that count connections and bodies in flight hold for all servers that have it.
         package var common: CommonLimits?
         package var journal: Journal

@@ -48,6 +48,7 @@ package final class HTTPServer: Sendable {
             let name = configuration.name
             let journal = configuration.journal
             let tls = configuration.tls
+            let proxies = configuration.proxies
             for warning in tls?.warnings(at: .now) ?? [] {
                 journal.warning("\(warning)", ["server": name])
             }
@@ -61,6 +62,7 @@ package final class HTTPServer: Sendable {
                         listener: listener,
                         limits: limits,
                         tls: tls,
+                        proxies: proxies,
                         journal: journal,
                         notices: notices,
                         handler: makeHandler(index)

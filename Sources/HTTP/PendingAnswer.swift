@@ -8,7 +8,7 @@ import Synchronization
 final class PendingAnswer: Sendable {
     private let port: LoopPort
     private let connection: PollToken
-    private let neighbourhood: Neighbourhood
+    private let neighbourhood: Neighbourhood?
     private let bodyBytes: Int
     /// Unless the method is HEAD.
     private let wantsBody: Bool
@@ -18,7 +18,7 @@ final class PendingAnswer: Sendable {
     init(
         port: LoopPort,
         connection: PollToken,
-        neighbourhood: Neighbourhood,
+        neighbourhood: Neighbourhood?,
         bodyBytes: Int,
         wantsBody: Bool,
         minorVersion: Int

@@ -18,6 +18,7 @@ final class RefusalNotices: Sendable {
     private let full = Locked(Notice())
     private let perAddress = Locked(Notice())
     private let handshakes = Locked(Notice())
+    private let proxies = Locked(Notice())
 
     init(server: String, limits: HTTPServer.Limits, journal: Journal) {
         self.server = server
@@ -42,6 +43,19 @@ final class RefusalNotices: Sendable {
             count,
             setting: "limits.connections_per_address",
             limit: limits.connectionsPerAddress
+        )
+    }
+
+    func refusedProxy(from host: String, because reason: String, at now: Moment) {
+        guard let count = Self.count(in: proxies, now) else { return }
+        journal.warning(
+            "connections are refused that do not begin as those of proxies do",
+            [
+                "server": server, "refused": count, "last_peer": host, "last_reason": reason,
+                "remedy":
+                    "list the proxy in devices.trusted_proxies and have it send PROXY headers, or "
+                    + "set devices.proxy_protocol to false",
+            ]
         )
     }
 

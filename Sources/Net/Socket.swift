@@ -70,6 +70,18 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
+    /// What a plain `receive` would give, and leaves it there: what comes before TLS begins.
+    package func peek(into room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Outcome {
+        try attempt("recv") {
+            recv(descriptor.number, room.baseAddress, room.count, CInt(MSG_PEEK))
+        }
+    }
+
+    /// Takes so much of what `peek` has given as there is room.
+    package func skip(into room: UnsafeMutableRawBufferPointer) {
+        _ = recv(descriptor.number, room.baseAddress, room.count, 0)
+    }
+
     /// Whether a `receive` that gave so much of its room has left nothing until the next event.
     package func isEmptied(by count: Int, of room: Int) -> Bool {
         switch tls {

@@ -77,6 +77,9 @@ final class TestHandler: RequestHandler {
             let names = head.peer.clientNames.joined(separator: " ")
             let name = names.isEmpty ? "nobody" : names
             responder.send(Response(status: 200, body: Array(name.utf8)))
+        } else if path == "/peer" {
+            let peer = "\(head.peer.host) \(head.peer.port)"
+            responder.send(Response(status: 200, body: Array(peer.utf8)))
         } else if path == "/empty" {
             responder.send(Response(status: 204))
         } else if path == "/unmodified" {
@@ -111,6 +114,7 @@ struct TestServer {
     init(
         loops: Int = 2,
         tls: TLSContext? = nil,
+        proxies: ProxyTrust? = nil,
         journal: Journal = .silent,
         _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }
     ) throws {
@@ -118,15 +122,15 @@ struct TestServer {
         adjust(&limits)
         let held = try TestHandler.Held()
         self.held = held
-        server = try HTTPServer(
-            HTTPServer.Configuration(
-                listen: ListenAddress(host: "127.0.0.1", port: 0),
-                loops: loops,
-                limits: limits,
-                tls: tls,
-                journal: journal
-            )
-        ) { _ in TestHandler(held: held) }
+        var configuration = HTTPServer.Configuration(
+            listen: ListenAddress(host: "127.0.0.1", port: 0),
+            loops: loops,
+            limits: limits,
+            tls: tls,
+            journal: journal
+        )
+        configuration.proxies = proxies
+        server = try HTTPServer(configuration) { _ in TestHandler(held: held) }
     }
 
     /// Waits until what other threads do has come to this.

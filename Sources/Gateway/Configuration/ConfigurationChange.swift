@@ -1,3 +1,5 @@
+import HTTP
+
 /// A setting that differs between two configurations.
 package struct ConfigurationChange: Equatable, Sendable {
     package let key: String
@@ -43,6 +45,8 @@ extension GatewayConfiguration {
         compare("devices.hmac", \.devices.hmac, isImmediate: true)
         compare("devices.jwt", \.devices.tokens, isImmediate: true)
         compare("devices.cors.origins", \.devices.origins, isImmediate: true)
+        compare("devices.trusted_proxies", \.devices.proxies.ranges, isImmediate: true)
+        compare("devices.proxy_protocol", \.devices.proxies.speaksProxy, isImmediate: true)
         compare("devices.duplicates", \.devices.duplicates)
         compare("limits", \.limits)
         compare("credentials.encryption_key", \.encryptionKey)
@@ -99,6 +103,7 @@ extension GatewayConfiguration {
         devices.hmac = new.devices.hmac
         devices.tokens = new.devices.tokens
         devices.origins = new.devices.origins
+        devices.proxies = new.devices.proxies
         webhook = new.webhook
         if admin.tls != nil, let tls = new.admin.tls { admin.tls = tls }
         if let new = new.tls { tls?.settings = new.settings }

@@ -1,4 +1,9 @@
+import HTTP
+
 extension DeviceSettings {
+    /// Each connection is compared with all of them.
+    private static let proxiesMax = 256
+
     static func read(
         _ section: consuming Section,
         destinations: Set<String>,
@@ -20,6 +25,7 @@ extension DeviceSettings {
         }
         duplicates.refuseOthers()
         settings.readOrigins(section.section("cors"))
+        settings.readProxies(&section)
         section.refuseOthers()
         return settings
     }
@@ -30,6 +36,22 @@ extension DeviceSettings {
         }
         if let count = section.value("nonces", .count(1...10_000_000)) { hmac.noncesMax = count }
         section.refuseOthers()
+    }
+
+    private mutating func readProxies(_ section: inout Section) {
+        let key = "trusted_proxies"
+        if section.isEmptyList(key) {
+            section.know(key)
+        } else if let ranges = section.list(key, .addressRange, counts: 1...Self.proxiesMax) {
+            proxies.ranges = ranges
+        }
+        guard section.value("proxy_protocol", .boolean) == true else { return }
+        proxies.speaksProxy = true
+        guard !section.has(key) || section.isEmptyList(key) else { return }
+        section.problem(
+            "proxy_protocol",
+            "wants trusted_proxies, the addresses of the proxies that may say for whom they speak"
+        )
     }
 
     private mutating func readOrigins(_ section: consuming Section) {

@@ -90,6 +90,8 @@ package struct DeviceSettings: Sendable, Equatable {
     /// Of pages that may send, unless a key says otherwise.
     package var origins = OriginList.any
     package var duplicates = Duplicates()
+    /// Those in front of the listeners.
+    package var proxies = ProxyTrust.Rules()
 }
 
 package struct LogSettings: Sendable, Equatable {

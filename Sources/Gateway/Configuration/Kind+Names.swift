@@ -13,6 +13,18 @@ extension Kind<ListenAddress> {
     }
 }
 
+extension Kind<AddressRange> {
+    static var addressRange: Kind {
+        Kind(wants: "a range of addresses such as 10.0.0.0/8") { text throws(Mismatch) in
+            do throws(AddressRangeError) {
+                return try AddressRange(parsing: text)
+            } catch {
+                throw Mismatch("\(quoted(text)) \(error.description)")
+            }
+        }
+    }
+}
+
 extension Kind<Endpoint> {
     static var endpoint: Kind {
         Kind(wants: "an endpoint such as https://cn-hangzhou.log.aliyuncs.com") {

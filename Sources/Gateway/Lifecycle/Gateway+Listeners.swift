@@ -17,6 +17,7 @@ extension Gateway {
             limits: limits,
             journal: journal
         )
+        settings.proxies = shared.door.proxies
         guard let tls = configuration.tls, let certificates else {
             return (try HTTPServer(settings) { _ in DeviceHandler(shared) }, nil)
         }

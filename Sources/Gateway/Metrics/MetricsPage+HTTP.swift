@@ -33,6 +33,9 @@ extension MetricsPage {
             "sluice_http_tls_failures_total": (
                 "TLS handshakes that failed.", \.tlsFailures
             ),
+            "sluice_http_proxy_headers_total": (
+                "Connections for whose client a proxy spoke (PROXY protocol).", \.proxyHeaders
+            ),
             "sluice_http_received_bytes_total": ("Bytes read from connections.", \.bytesIn),
             "sluice_http_sent_bytes_total": ("Bytes written to connections.", \.bytesOut),
         ]
@@ -49,6 +52,14 @@ extension MetricsPage {
                 $0.add(
                     counters.connectionsRefusedPerAddress,
                     ["listener": listener.name, "reason": "address"]
+                )
+                $0.add(
+                    counters.connectionsRefusedNoProxy,
+                    ["listener": listener.name, "reason": "no_proxy"]
+                )
+                $0.add(
+                    counters.connectionsRefusedProxyHeader,
+                    ["listener": listener.name, "reason": "proxy_header"]
                 )
             }
         }

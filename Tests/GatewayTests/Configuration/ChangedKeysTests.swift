@@ -33,6 +33,7 @@ import Testing
         "devices.jwt.destinations_claim": "to",
         "devices.hmac.window": "1m", "devices.hmac.nonces": "9",
         "devices.cors.origins": "\"https://app.example.com\"",
+        "devices.trusted_proxies": "10.0.0.0/8", "devices.proxy_protocol": "true",
         "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
         "webhook.url": "\"https://hooks.example.com/\"", "webhook.authorization": "Basic",
         "webhook.plain_http": "true", "webhook.timeout": "1s", "webhook.interval": "1h",

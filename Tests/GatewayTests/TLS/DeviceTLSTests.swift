@@ -175,7 +175,7 @@ extension ListenAddress {
 }
 
 extension DeviceTLS {
-    fileprivate static func tried(_ clients: TLSSettings.ClientCertificates = .none) -> DeviceTLS {
+    static func tried(_ clients: TLSSettings.ClientCertificates = .none) -> DeviceTLS {
         DeviceTLS(
             listen: .anyPort,
             settings: TLSSettings(

@@ -28,13 +28,14 @@ extension TestServer {
         _ names: [String] = ["server"],
         clients: (TLSSettings.ClientCertificates) = .none,
         loops: Int = 2,
+        proxies: ProxyTrust? = nil,
         _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }
     ) throws -> TestServer {
         let files = TestCertificates.shared
         let context = try TLSContext(
             TLSSettings(certificates: names.map(files.files), clientCertificates: clients)
         )
-        return try TestServer(loops: loops, tls: context, adjust)
+        return try TestServer(loops: loops, tls: context, proxies: proxies, adjust)
     }
 
     func secureClient(_ options: ClientTLS.Options = ClientTLS.Options()) throws -> TestClient {

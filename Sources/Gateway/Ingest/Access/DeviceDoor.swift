@@ -1,8 +1,11 @@
+import HTTP
 import Tokens
 
 /// Who may send, and what: looked at with each request, replaced with a reload.
 package final class DeviceDoor: Sendable {
     let keys: Replaceable<DeviceKeys>
+    /// For the listeners.
+    let proxies: ProxyTrust
     private let bodyBytesMax: Int
     let nonces = NonceMemory()
     private let refused = CounterList(count: AccessProblem.allCases.count)
@@ -10,12 +13,14 @@ package final class DeviceDoor: Sendable {
     /// No body has more than `bodyBytesMax`.
     package init(_ settings: DeviceSettings, bodyBytesMax: Int) {
         self.bodyBytesMax = bodyBytesMax
+        proxies = ProxyTrust(settings.proxies)
         self.keys = Replaceable(
             DeviceKeys(settings, bodyBytesMax: bodyBytesMax, nonces: nonces)
         )
     }
 
     func replace(_ new: DeviceSettings) {
+        proxies.replace(new.proxies)
         keys.replace { DeviceKeys(new, after: $0, bodyBytesMax: bodyBytesMax, nonces: nonces) }
     }
 

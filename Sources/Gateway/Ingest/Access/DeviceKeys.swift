@@ -40,7 +40,7 @@ struct DeviceKeys: Sendable {
         self.keys = keys
         origins = OriginRules(
             common: settings.origins,
-            own: settings.senders.map(\.rules.origins)
+            own: settings.senders.map { $0.rules.origins }
         )
         let salt = randomBytes(32)
         self.salt = salt

@@ -1,0 +1,150 @@
+import Net
+import System
+import TestTLS
+import Testing
+
+@testable import HTTP
+
+@Suite(.timeLimit(.minutes(1))) struct ProxyProtocolTests {
+    private static let get = "GET /peer HTTP/1.1\r\nHost: a\r\n\r\n"
+    private static let line = "PROXY TCP4 192.0.2.7 127.0.0.1 12345 8080\r\n"
+
+    private func trust(_ ranges: String..., speaksProxy: Bool = true) throws -> ProxyTrust {
+        ProxyTrust(
+            .init(ranges: try ranges.map(AddressRange.init(parsing:)), speaksProxy: speaksProxy)
+        )
+    }
+
+    @Test("The client is whom the proxy speaks for, for all requests of the connection")
+    func introduced() throws {
+        let server = try TestServer(proxies: try trust("127.0.0.0/8"))
+        for (header, peer) in [
+            (Array(Self.line.utf8), "192.0.2.7 12345"),
+            (ProxyHeaderTests.binary(0x21, 0x21, ProxyHeaderTests.v6), "2001:db8::7 12345"),
+        ] {
+            let client = try server.client()
+            client.send(header + Array((Self.get + Self.get).utf8))
+            #expect(client.answer()?.text == peer)
+            #expect(client.answer()?.text == peer)
+        }
+        #expect(server.server.counters.proxyHeaders == 2)
+    }
+
+    @Test(
+        "A proxy that speaks for itself is the client",
+        arguments: [Array("PROXY UNKNOWN\r\n".utf8), ProxyHeaderTests.binary(0x20, 0, [])]
+    )
+    func local(header: [UInt8]) throws {
+        let server = try TestServer(proxies: try trust("127.0.0.1"))
+        let client = try server.client()
+        client.send(header + Array(Self.get.utf8))
+        #expect(client.answer()?.text.hasPrefix("127.0.0.1 ") == true)
+    }
+
+    @Test("A header may come in any parts, and TLS begins behind it", arguments: [false, true])
+    func inParts(isSecure: Bool) throws {
+        let proxies = try trust("127.0.0.1")
+        let server =
+            isSecure ? try TestServer.securely(proxies: proxies) : try TestServer(proxies: proxies)
+        let headers = [
+            Array(Self.line.utf8), ProxyHeaderTests.binary(0x21, 0x11, ProxyHeaderTests.v4),
+        ]
+        for header in headers {
+            let client = try server.client()
+            for byte in header { client.send([byte]) }
+            if isSecure { try client.secure() }
+            client.send(Self.get)
+            #expect(client.answer()?.text == "192.0.2.7 12345")
+        }
+    }
+
+    @Test(
+        "A proxy that does not say it, or says it wrongly, is told so",
+        arguments: [get, "PROXY TCP4 1.2.3.4 1.2.3.4 x 1\r\n" + get]
+    )
+    func wrong(text: String) throws {
+        let server = try TestServer(proxies: try trust("127.0.0.1"))
+        let client = try server.client()
+        client.send(text)
+        let answer = try #require(client.answer())
+        #expect(answer.status == 503)
+        #expect(answer.text.contains("PROXY header"))
+        #expect(client.isEnded())
+        #expect(server.server.counters.connectionsRefusedProxyHeader == 1)
+    }
+
+    @Test("Over TLS a wrong beginning ends the connection")
+    func wrongSecurely() throws {
+        let server = try TestServer.securely(proxies: try trust("127.0.0.1"))
+        let client = try server.client()
+        #expect(throws: TestClient.NoHandshake.self) { try client.secure() }
+        #expect(
+            server.eventually { $0.connectionsRefusedProxyHeader == 1 && $0.connectionsOpen == 0 }
+        )
+    }
+
+    @Test("Who is no proxy is turned away, whatever it says")
+    func untrusted() throws {
+        let server = try TestServer(proxies: try trust("10.0.0.0/8"))
+        for text in [Self.get, Self.line + Self.get] {
+            let client = try server.client()
+            client.send(text)
+            let answer = try #require(client.answer())
+            #expect(answer.status == 503)
+            #expect(answer.text.contains("come through a proxy here"))
+        }
+        #expect(server.server.counters.connectionsRefusedNoProxy == 2)
+        #expect(server.server.counters.connectionsAccepted == 0)
+    }
+
+    @Test("A proxy that says nothing has the time of a head; one that only looks is no trouble")
+    func silent() throws {
+        let server = try TestServer(proxies: try trust("127.0.0.1")) {
+            $0.headTime = .milliseconds(50)
+        }
+        let slow = try server.client()
+        slow.send("PROXY TCP4 ")
+        #expect(slow.isEnded())
+        #expect(server.eventually { $0.headTimeouts == 1 && $0.connectionsRefusedProxyHeader == 1 })
+        let look = try server.client()
+        look.finishWriting()
+        #expect(look.isEnded())
+        #expect(server.eventually { $0.connectionsOpen == 0 && $0.connectionsBroken == 0 })
+    }
+
+    @Test("Without the protocol a PROXY line is no request, and a proxy no client")
+    func notSpoken() throws {
+        let server = try TestServer(proxies: try trust("127.0.0.1", speaksProxy: false))
+        let client = try server.client()
+        client.send(Self.line + Self.get)
+        #expect(client.answer()?.status == 400)
+    }
+
+    @Test("A proxy may have more connections than one address may", arguments: [false, true])
+    func exempt(isTrusted: Bool) throws {
+        let proxies = try trust(isTrusted ? "127.0.0.1" : "10.0.0.1", speaksProxy: false)
+        let server = try TestServer(proxies: proxies) { $0.connectionsPerAddress = 1 }
+        let first = try server.client()
+        first.send(Self.get)
+        #expect(first.answer()?.status == 200)
+        let second = try server.client()
+        second.send(Self.get)
+        #expect(second.answer()?.status == (isTrusted ? 200 : 503))
+        #expect(server.server.counters.connectionsRefusedPerAddress == (isTrusted ? 0 : 1))
+    }
+
+    @Test("A reload counts for the next connection")
+    func replaced() throws {
+        let proxies = try trust("127.0.0.1")
+        let server = try TestServer(proxies: proxies)
+        let before = try server.client()
+        before.send(Self.line + Self.get)
+        #expect(before.answer()?.text == "192.0.2.7 12345")
+        proxies.replace(.init())
+        before.send(Self.get)
+        #expect(before.answer()?.text == "192.0.2.7 12345")
+        let after = try server.client()
+        after.send(Self.get)
+        #expect(after.answer()?.text.hasPrefix("127.0.0.1 ") == true)
+    }
+}
