@@ -83,15 +83,27 @@ extension RequestHead {
 
     /// Where the value of the first field of this name stands in `bytes`.
     package func fieldRange(_ name: StaticString) -> Range<Int>? {
-        let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        return bytes.withUnsafeBufferPointer { bytes in
-            fields.first { field in
-                field.name.count == wanted.count
-                    && zip(bytes[field.name], wanted).allSatisfy { came, asked in
-                        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(came)
-                            ? came | 0x20 == asked : came == asked
-                    }
-            }?.value
+        bytes.withUnsafeBufferPointer { bytes in
+            fields.first { Self.isNamed(name, bytes[$0.name]) }?.value
         }
+    }
+
+    /// As above, of all fields of this name, in their order.
+    package func fieldRanges(_ name: StaticString) -> [Range<Int>] {
+        bytes.withUnsafeBufferPointer { bytes in
+            fields.filter { Self.isNamed(name, bytes[$0.name]) }.map(\.value)
+        }
+    }
+
+    private static func isNamed(
+        _ name: StaticString,
+        _ given: Slice<UnsafeBufferPointer<UInt8>>
+    ) -> Bool {
+        let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        return given.count == wanted.count
+            && zip(given, wanted).allSatisfy { came, asked in
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(came)
+                    ? came | 0x20 == asked : came == asked
+            }
     }
 }

@@ -45,6 +45,7 @@ extension GatewayConfiguration {
         compare("devices.hmac", \.devices.hmac, isImmediate: true)
         compare("devices.jwt", \.devices.tokens, isImmediate: true)
         compare("devices.cors.origins", \.devices.origins, isImmediate: true)
+        compare("devices.per_address", \.devices.perAddress, isImmediate: true)
         compare("devices.trusted_proxies", \.devices.proxies.ranges, isImmediate: true)
         compare("devices.proxy_protocol", \.devices.proxies.speaksProxy, isImmediate: true)
         compare("devices.duplicates", \.devices.duplicates)
@@ -103,6 +104,7 @@ extension GatewayConfiguration {
         devices.hmac = new.devices.hmac
         devices.tokens = new.devices.tokens
         devices.origins = new.devices.origins
+        devices.perAddress = new.devices.perAddress
         devices.proxies = new.devices.proxies
         webhook = new.webhook
         if admin.tls != nil, let tls = new.admin.tls { admin.tls = tls }

@@ -25,6 +25,7 @@ extension DeviceSettings {
         }
         duplicates.refuseOthers()
         settings.readOrigins(section.section("cors"))
+        settings.perAddress = PerAddress.read(section.section("per_address"))
         settings.readProxies(&section)
         section.refuseOthers()
         return settings
@@ -62,5 +63,19 @@ extension DeviceSettings {
             origins = OriginList(list)
         }
         section.refuseOthers()
+    }
+}
+
+extension DeviceSettings.PerAddress {
+    fileprivate static func read(_ section: consuming Section) -> DeviceSettings.PerAddress {
+        var settings = DeviceSettings.PerAddress()
+        settings.rate = section.value("rate", .rate)
+        settings.bytes = section.value("bytes", .byteRate)
+        let counts = AddressBook.pagesCount...16_777_216
+        if let count = section.value("addresses_max", .count(counts)) {
+            settings.addressesMax = count
+        }
+        section.refuseOthers()
+        return settings
     }
 }

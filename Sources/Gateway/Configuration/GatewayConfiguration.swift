@@ -90,6 +90,15 @@ package struct DeviceSettings: Sendable, Equatable {
     /// Of pages that may send, unless a key says otherwise.
     package var origins = OriginList.any
     package var duplicates = Duplicates()
+    /// What each address may send, whoever it is.
+    package struct PerAddress: Sendable, Equatable {
+        package var rate: Allowance?
+        package var bytes: Allowance?
+        /// So many are remembered.
+        package var addressesMax = 65_536
+    }
+
+    package var perAddress = PerAddress()
     /// Those in front of the listeners.
     package var proxies = ProxyTrust.Rules()
 }

@@ -13,7 +13,7 @@ struct DeviceAnswers: Sendable {
         var response = route.refused(refusal)
         counters.countRefused(route.label, refusal, as: response.status)
         // Also where the head could not be read: nothing in a refusal is secret, and a page can show it.
-        response.fields += readers.fields
+        readers.add(to: &response)
         if refusal.status == 405 { response.fields.append(("allow", route.methods.names)) }
         // RFC 9110 section 11.6.1. SLS's SDKs ask nothing of it.
         if response.status == 401, !route.label.isSLS {
@@ -42,7 +42,7 @@ struct DeviceAnswers: Sendable {
     ) -> Response {
         var response = response
         response.fields.append(("x-log-requestid", acceptance.receipt))
-        response.fields += readers.fields
+        readers.add(to: &response)
         response.label = label.rawValue
         return response
     }
@@ -63,8 +63,9 @@ struct DeviceAnswers: Sendable {
                         + "x-log-signaturemethod, x-scope-orgid, x-sluice-key, x-splunk-request-channel"
                 ),
                 ("access-control-max-age", "86400"),
-            ] + readers.fields
+            ]
         )
+        readers.add(to: &response)
         response.label = route.label.rawValue
         return response
     }

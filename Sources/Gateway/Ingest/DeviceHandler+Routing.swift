@@ -1,4 +1,5 @@
 import HTTP
+import Net
 
 /// Who sends a request, and where its logs go, as it was found when its head came.
 struct AdmittedRequest {
@@ -6,11 +7,19 @@ struct AdmittedRequest {
     let target: RoutingTable.Target
     /// Nil where everybody may send.
     let proven: ProvenSender?
+    /// Nil where nobody asks for it.
+    let address: Neighbourhood?
 
-    init(_ head: RequestHead, _ target: RoutingTable.Target, _ proven: ProvenSender?) {
+    init(
+        _ head: RequestHead,
+        _ target: RoutingTable.Target,
+        _ proven: ProvenSender?,
+        _ address: Neighbourhood?
+    ) {
         self.head = head.bytes
         self.target = target
         self.proven = proven
+        self.address = address
     }
 
     var sender: DeviceSender? { proven?.sender }
@@ -31,7 +40,9 @@ extension DeviceHandler {
         _ head: RequestHead,
         _ dialect: some LogDialect
     ) throws(Refusal) -> AdmittedRequest {
-        guard let admitted, admitted.isOf(head) else { return try look(at: head, dialect) }
+        guard let admitted, admitted.isOf(head) else {
+            return try look(at: head, dialect, address(of: head))
+        }
         self.admitted = nil
         return admitted
     }
@@ -39,9 +50,9 @@ extension DeviceHandler {
     /// The key first: strangers need not know which projects there are.
     func look(
         at head: RequestHead,
-        _ dialect: some LogDialect
+        _ dialect: some LogDialect,
+        _ address: Neighbourhood?
     ) throws(Refusal) -> AdmittedRequest {
-        keys.refresh()
         let proven = try access { () throws(AccessProblem) in try keys.value.proven(head) }
         try keys.value.origins.check(head, proven?.sender, dialect.label)
         routes.refresh()
@@ -51,7 +62,7 @@ extension DeviceHandler {
             try dialect.address(head)
         )
         try proven?.sender.check(target.destination, dialect.label)
-        return AdmittedRequest(head, target, proven)
+        return AdmittedRequest(head, target, proven, address)
     }
 
     /// Whoever is not known is counted.

@@ -76,7 +76,9 @@ package final class DeviceHandler: RequestHandler {
     private func admit(_ head: RequestHead, _ dialect: some LogDialect) throws(Refusal) -> Admission
     {
         guard !shared.intake.isOff else { throw .draining }
-        let request = try look(at: head, dialect)
+        let address = address(of: head)
+        try enter(address, dialect.label)
+        let request = try look(at: head, dialect, address)
         let target = request.target
         let outlet = Outlet(destination: target.destination, logstore: target.logstore)
         let admission = shared.queue.admission(for: outlet)

@@ -100,6 +100,8 @@ final class Reporter: Sendable {
             unknownSenders: parts.door.strangers,
             nonces: parts.door.nonces.count,
             tokens: parts.door.tokenCount,
+            addresses: parts.door.addresses.counts,
+            addressesMax: parts.configuration.withLock(\.devices.perAddress.addressesMax),
             answers: [
                 ("devices", parts.counters.answers.all), ("admin", operators.answers.all),
             ],

@@ -13,6 +13,7 @@ extension GatewayReport {
         page.requests(answers)
         page.ingest(accepted, refused)
         page.deviceKeys(keys)
+        page.addresses(addresses, most: addressesMax)
         page.strangers(unknownSenders)
         page.signedRequests(nonces: nonces)
         page.tokens(tokens)

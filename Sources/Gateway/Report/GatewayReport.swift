@@ -51,6 +51,8 @@ package struct GatewayReport: Sendable {
     /// Of signed requests, remembered now.
     package let nonces: Int
     package let tokens: Int
+    let addresses: AddressBook.Counts
+    let addressesMax: Int
     /// By listener.
     package let answers: [(listener: String, counts: [AnswerCounters.Count])]
     /// Of operators.

@@ -33,6 +33,8 @@ import Testing
         "devices.jwt.destinations_claim": "to",
         "devices.hmac.window": "1m", "devices.hmac.nonces": "9",
         "devices.cors.origins": "\"https://app.example.com\"",
+        "devices.per_address.rate": "5/s", "devices.per_address.bytes": "5KiB/s",
+        "devices.per_address.addresses_max": "100",
         "devices.trusted_proxies": "10.0.0.0/8", "devices.proxy_protocol": "true",
         "devices.duplicates.window": "1h", "devices.duplicates.max": "1",
         "webhook.url": "\"https://hooks.example.com/\"", "webhook.authorization": "Basic",
@@ -118,6 +120,7 @@ import Testing
             "admin.tls.client_certificates": pair.merging(["admin.tls.client_ca": "/ca.pem"]) {
                 $1
             },
+            "devices.proxy_protocol": ["devices.trusted_proxies": "10.0.0.1"],
             "admin.client.key": ["admin.client.certificate": "/c.pem"],
         ]
     }()

@@ -1,5 +1,6 @@
 import HTTP
 import Net
+import System
 import Testing
 
 @testable import Gateway

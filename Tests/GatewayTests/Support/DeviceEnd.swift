@@ -67,13 +67,6 @@ final class DeviceEnd: Sendable {
         """
     }
 
-    /// Replaces who may send, as a reload does.
-    func use(_ keys: [DeviceKey]) {
-        var devices = DeviceSettings()
-        devices.keys = keys
-        shared.door.replace(devices)
-    }
-
     static let twoDestinations = """
         destinations:
           app:

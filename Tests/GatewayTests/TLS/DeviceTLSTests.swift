@@ -187,7 +187,7 @@ extension DeviceTLS {
 }
 
 extension TryOut {
-    fileprivate func secure(_ certificate: String? = nil) throws -> Client {
+    func secure(_ certificate: String? = nil) throws -> Client {
         var client = Client(address: try #require(gateway.secureDeviceAddress))
         client.tls = ClientTLS.Options(certificate: certificate)
         return client

@@ -6,6 +6,7 @@ package final class DeviceDoor: Sendable {
     let keys: Replaceable<DeviceKeys>
     /// For the listeners.
     let proxies: ProxyTrust
+    let addresses = AddressBook()
     private let bodyBytesMax: Int
     let nonces = NonceMemory()
     private let refused = CounterList(count: AccessProblem.allCases.count)

@@ -1,4 +1,5 @@
 import HTTP
+import Net
 import SLS
 import System
 import Tokens
@@ -9,6 +10,9 @@ struct DeviceKeys: Sendable {
     let senders: [DeviceSender]
     let keys: [DeviceKey]
     let origins: OriginRules
+    /// Nil where addresses may send what they like.
+    let addressLimits: AddressLimits?
+    let proxies: [AddressRange]
     /// By the mark of the key. How long a look here takes tells something of a mark at most, and nobody outside can
     /// know the mark of a guess: it hangs on what is drawn anew for each table.
     private let places: [[UInt8]: Int]
@@ -42,6 +46,8 @@ struct DeviceKeys: Sendable {
             common: settings.origins,
             own: settings.senders.map { $0.rules.origins }
         )
+        addressLimits = AddressLimits(settings.perAddress, bodyBytesMax: bodyBytesMax)
+        proxies = settings.proxies.ranges
         let salt = randomBytes(32)
         self.salt = salt
         var (places, accessKeys): ([[UInt8]: Int], [[UInt8]: Int]) = ([:], [:])

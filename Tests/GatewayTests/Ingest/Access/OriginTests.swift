@@ -52,7 +52,7 @@ import Testing
             ("https://*", "the whole first label"), ("https://a*.example.com", "first label"),
             ("https://a.*.com", "first label"), ("https://*.", "is not an origin"),
             ("https://a b", "is not an origin"), ("https://user@host", "is not an origin"),
-            ("://a", "is not an origin"), ("http://[127.0.0.1]", "is not an origin"),
+            ("://a", "is not an origin"), ("http://[127.0.0.1]", "v4 address in brackets"),
             ("http://[::ffff:1.2.3.4]", "v4 address in brackets"), ("Null", "is not an origin"),
         ]
     )
@@ -81,7 +81,8 @@ import Testing
 
     @Test("Without a list every origin may send, and read")
     func open() throws {
-        let answer = try DeviceEnd().client.post(
+        let end = try DeviceEnd()
+        let answer = try end.client.post(
             "/logs/x",
             Self.body,
             ["origin": "https://any.example.net"]

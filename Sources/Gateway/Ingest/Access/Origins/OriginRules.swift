@@ -52,12 +52,13 @@ enum CrossOrigin: Sendable, Equatable {
     case only(String)
     case nobody
 
-    var fields: [(name: String, value: String)] {
+    func add(to response: inout Response) {
         switch self {
-        case .any: [("access-control-allow-origin", "*")]
+        case .any: response.fields.append(("access-control-allow-origin", "*"))
         // Caches must not show to one page what was for another.
-        case .only(let origin): [("access-control-allow-origin", origin), ("vary", "Origin")]
-        case .nobody: [("vary", "Origin")]
+        case .only(let origin):
+            response.fields += [("access-control-allow-origin", origin), ("vary", "Origin")]
+        case .nobody: response.fields.append(("vary", "Origin"))
         }
     }
 }

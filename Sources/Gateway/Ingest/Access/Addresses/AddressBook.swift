@@ -1,0 +1,124 @@
+import Net
+import Synchronization
+import System
+
+/// What addresses have used of what each of them may.
+///
+/// An address is remembered until all that it may is there again, which is when nothing would change if it were
+/// forgotten. While there are as many that are not as there may be, newcomers share a budget with each other: those
+/// who are there keep theirs, and a crowd of new addresses gets no more in than a few.
+///
+/// The book has pages with a lock of their own, each with its share of the room and a budget for newcomers; which one
+/// an address is on, nobody outside can know, since hashes are seeded anew in each process.
+final class AddressBook: Sendable {
+    enum Part {
+        case rate, bytes
+    }
+
+    struct Counts: Equatable {
+        /// Addresses that are remembered.
+        var addresses = 0
+        var refusedRate = 0
+        var refusedBytes = 0
+        /// Times that newcomers shared a budget.
+        var shared = 0
+    }
+
+    /// As `Pace` has them: when all will be there again.
+    private struct Entry {
+        var rate: Int64 = 0
+        var bytes: Int64 = 0
+
+        subscript(part: Part) -> Int64 {
+            get { part == .rate ? rate : bytes }
+            set { if part == .rate { rate = newValue } else { bytes = newValue } }
+        }
+
+        var fullAt: Int64 { max(rate, bytes) }
+    }
+
+    private struct Page {
+        var entries: [Neighbourhood: Entry] = [:]
+        var newcomers = Entry()
+        /// To look for those that can be forgotten takes a look at all.
+        var nextLook = Moment(nanoseconds: 0)
+
+        mutating func hasRoom(_ most: Int, at now: Moment) -> Bool {
+            if entries.count < most { return true }
+            guard now >= nextLook else { return false }
+            nextLook = now + AddressBook.lookPause
+            entries = entries.filter { $0.value.fullAt > now.nanoseconds }
+            return entries.count < most
+        }
+    }
+
+    static let pagesCount = 64
+    /// All pages together then take a few percent of a core at most.
+    private static let lookPause = Duration.milliseconds(100)
+
+    private let pages = (0..<AddressBook.pagesCount).map { _ in Locked(Page()) }
+    private let refusals = CounterList(count: 2)
+    private let shared = Atomic<Int>(0)
+
+    /// All or nothing: how long until it fits, nil when it has.
+    func take(
+        _ units: Int,
+        of part: Part,
+        _ pace: Pace,
+        for address: Neighbourhood,
+        atMost most: Int,
+        at now: Moment
+    ) -> Duration? {
+        let judgement = withEntry(of: address, atMost: most, at: now) { entry in
+            let judgement = pace.judge(entry[part], taking: units, at: now)
+            if case .fits(let fullAt) = judgement { entry[part] = fullAt }
+            return judgement
+        }
+        guard case .wait(let time) = judgement else { return nil }
+        refusals.add(1, at: part == .rate ? 0 : 1)
+        return time
+    }
+
+    /// Takes what has come already; a negative count gives back.
+    func charge(
+        _ units: Int,
+        of part: Part,
+        _ pace: Pace,
+        for address: Neighbourhood,
+        atMost most: Int,
+        at now: Moment
+    ) {
+        withEntry(of: address, atMost: most, at: now) { entry in
+            entry[part] =
+                units < 0
+                ? entry[part] - pace.cost(of: -units)
+                : pace.fullAt(after: entry[part], taking: units, at: now)
+        }
+    }
+
+    private func withEntry<Result>(
+        of address: Neighbourhood,
+        atMost most: Int,
+        at now: Moment,
+        _ body: (inout Entry) -> Result
+    ) -> Result {
+        let page = pages[Int(UInt(bitPattern: address.hashValue) % UInt(Self.pagesCount))]
+        return page.withLock { page in
+            guard page.entries[address] != nil || page.hasRoom(most / Self.pagesCount, at: now)
+            else {
+                shared.add(1, ordering: .relaxed)
+                return body(&page.newcomers)
+            }
+            return body(&page.entries[address, default: Entry()])
+        }
+    }
+
+    var counts: Counts {
+        Counts(
+            addresses: pages.reduce(0) { $0 + $1.withLock(\.entries.count) },
+            refusedRate: refusals[0],
+            refusedBytes: refusals[1],
+            shared: shared.load(ordering: .relaxed)
+        )
+    }
+}

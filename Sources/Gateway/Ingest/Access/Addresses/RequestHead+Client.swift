@@ -1,0 +1,60 @@
+import HTTP
+import Net
+
+extension RequestHead {
+    /// Where a request comes from: the other end of its connection or, when that is a proxy which is trusted, the last
+    /// address in X-Forwarded-For that is not such a proxy's. Each proxy adds at the end whom it has seen, so what
+    /// stands before the first stranger is what that stranger says, and nobody's business. What cannot be read ends
+    /// the search at the proxy that has let it pass.
+    func clientAddress(behind proxies: [AddressRange]) -> IPAddress? {
+        guard var address = IPAddress(peer.host) else { return nil }
+        for value in isProxy(address, proxies) ? fieldRanges("x-forwarded-for").reversed() : [] {
+            var end = value.upperBound
+            while true {
+                let comma = bytes[value.lowerBound..<end].lastIndex(of: UInt8(ascii: ","))
+                let start = comma.map { $0 + 1 } ?? value.lowerBound
+                guard let next = IPAddress(forwarded: bytes[start..<end]) else { return address }
+                address = next
+                guard isProxy(next, proxies) else { return address }
+                guard let comma else { break }
+                end = comma
+            }
+        }
+        return address
+    }
+
+    private func isProxy(_ address: IPAddress, _ proxies: [AddressRange]) -> Bool {
+        proxies.contains { $0.contains(address) }
+    }
+}
+
+extension IPAddress {
+    /// With blanks around it, and a port that some proxies add: "192.0.2.1:4711", "[2001:db8::1]:4711".
+    init?(forwarded text: ArraySlice<UInt8>) {
+        var rest = text.drop(while: \.isBlank)
+        while rest.last?.isBlank == true { rest.removeLast() }
+        let colon = UInt8(ascii: ":")
+        var port = ArraySlice<UInt8>()
+        if rest.first == UInt8(ascii: "[") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            port = rest[(end + 1)...]
+            rest = rest[..<end].dropFirst()
+            guard rest.contains(colon) else { return nil }
+        } else if let first = rest.firstIndex(of: colon), rest.lastIndex(of: colon) == first {
+            port = rest[first...]
+            rest = rest[..<first]
+        }
+        guard port.isEmpty || port.first == colon && port.dropFirst().isPort else { return nil }
+        self.init(rest)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate var isPort: Bool {
+        (1...5).contains(count) && allSatisfy { (0x30...0x39).contains($0) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
+}
