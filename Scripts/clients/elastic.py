@@ -27,6 +27,8 @@ def write(arrivals):
 def document(arrivals, name, index, named=False, logstore="app"):
     seconds, part = int(time.time()) - 3600, 123456 + index
     moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).replace(microsecond=part)
+    if index % 2:
+        moment = moment.replace(tzinfo=None)  # written without a zone, which is UTC
     fields = {"id": name, "message": TEXT, "empty": ""}
     own = {"_id": f"é {index}"} if named else {}
     expected = {**fields, **own, "nested": '{"a":[1,null,"世"]}', "number": "1.5"}

@@ -6,6 +6,9 @@ package protocol BatchQueue: Sendable {
     /// The same for a batch of this outlet, whose destination may be full while others are not.
     func admission(for outlet: Outlet) -> QueueAdmission
 
+    /// The same for batches of a destination whose logstores are not known yet: whether there is room for bytes.
+    func admission(forDestination name: String) -> QueueAdmission
+
     /// Stores the batches, all or none, and calls back once they are on stable storage (or cannot be),
     /// on the queue's own thread: the callback must be quick and must not wait.
     ///

@@ -107,6 +107,10 @@ extension LogStore: BatchQueue {
 
     package func admission(for outlet: Outlet) -> QueueAdmission { door.admission(for: outlet) }
 
+    package func admission(forDestination name: String) -> QueueAdmission {
+        door.admission(forDestination: name)
+    }
+
     package func append(
         _ batches: [Batch],
         identity: BatchIdentity?,

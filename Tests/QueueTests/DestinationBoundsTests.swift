@@ -195,6 +195,8 @@ import Testing
         #expect(store.store(batch(0, other)) == .refused(.full))
         #expect(store.admission == .full)
         #expect(store.admission(for: .named("app-log", destination: "other")) == .full)
+        #expect(store.admission(forDestination: "other") == .full)
+        #expect(store.admission(forDestination: "app") == .open)
         #expect(store.admission(for: .named("app-log")) == .open)
         for number in 20..<60 { #expect(store.store(batch(number)) == .stored) }
         #expect(store.status.bytes <= 40_000)
@@ -218,6 +220,7 @@ import Testing
         #expect(store.store(batch(1, key("y"))) == .stored)
         #expect(store.store(batch(2, key("z"))) == .refused(.tooManyLogstores))
         #expect(store.admission(for: .named("z")) == .tooManyLogstores)
+        #expect(store.admission(forDestination: "app") == .open)
         #expect(store.admission(for: .named("x")) == .open)
         #expect(store.store(batch(3, key("x")), batch(4, key("y"))) == .stored)
 

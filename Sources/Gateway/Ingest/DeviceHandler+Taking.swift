@@ -30,6 +30,7 @@ extension DeviceHandler {
                 content: content,
                 target: target,
                 table: routes.value,
+                queue: shared.queue,
                 timing: timing(head),
                 limits: shared.limits,
                 repeatedBytesMax: reader.limit.repeating(for: body.count),
@@ -39,13 +40,18 @@ extension DeviceHandler {
             reader
         )
         // The client's own name for the request counts more than what is in it.
-        if let key { taken.identity = RequestIdentity.named(key, content: content, target) }
+        if let key {
+            let outcome = taken.outcome
+            taken.identity = RequestIdentity.named(key, content: content, target, outcome: outcome)
+        }
         // Logs may tell themselves where they belong.
         for part in taken.parts {
             try request.sender?.check(part.target.destination, dialect.label)
         }
         let doomed = taken.parts.reduce(0) { $0 + $1.logs.faulty.reduce(0) { $0 + $1.logs.count } }
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
+        let streamsMax = 2 * shared.limits.json.batches
+        guard taken.parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
         let origin = Origin(sender: request.sender, bodyBytes: content.count, start: start)
         try store(taken, of: dialect, origin, crossOrigin(head), responder)
     }

@@ -80,13 +80,24 @@ package final class DeviceHandler: RequestHandler {
         try enter(address, dialect.label)
         let request = try look(at: head, dialect, address)
         let target = request.target
-        let outlet = Outlet(destination: target.destination, logstore: target.logstore)
-        let admission = shared.queue.admission(for: outlet)
+        let admission = admission(for: target, dialect)
         guard admission == .open else { throw Refusal(admission) }
         // Last of all: what is refused for another reason costs nothing.
         try spend(request, head, dialect.label)
         admitted = request
         return .accept(bodyBytesMax: shared.limits.bodyBytes)
+    }
+
+    /// Logs may name logstores that have a place where the address's has none, so those are asked for when they
+    /// are known.
+    private func admission(
+        for target: RoutingTable.Target,
+        _ dialect: some LogDialect
+    ) -> QueueAdmission {
+        guard dialect.bodyNamesLogstores, target.tag != nil else {
+            return shared.queue.admission(for: target.outlet)
+        }
+        return shared.queue.admission(forDestination: target.destination)
     }
 
     package func handle(

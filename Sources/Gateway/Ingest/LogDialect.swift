@@ -1,5 +1,6 @@
 import HTTP
 import Logs
+import Queue
 
 /// How one kind of client talks about logs: where they belong, how they are read, and which answers it understands.
 /// A value for each request, with what the path told.
@@ -11,6 +12,9 @@ protocol LogDialect: Sendable {
 
     /// Where the logs belong, as far as the head tells. Asked before the body is read.
     func address(_ head: RequestHead) throws(Refusal) -> LogAddress
+
+    /// Whether logs of the body may name other logstores than the one that follows from the address's tag.
+    var bodyNamesLogstores: Bool { get }
 
     /// What bodies are compressed with where the head does not say it, or calls it by its name.
     func coding(_ head: RequestHead) -> ContentCoding?
@@ -28,6 +32,8 @@ protocol LogDialect: Sendable {
 }
 
 extension LogDialect {
+    var bodyNamesLogstores: Bool { false }
+
     func coding(_ head: RequestHead) -> ContentCoding? { nil }
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {}
@@ -49,6 +55,8 @@ struct LogRequest {
     let target: RoutingTable.Target
     /// For logs that belong elsewhere.
     let table: RoutingTable
+    /// Tells whether there is room for them.
+    let queue: any BatchQueue
     let timing: BatchTiming
     let limits: LimitSettings
     /// What its logs may become together where each repeats what they have in common, as what was sent allows.
@@ -72,6 +80,9 @@ struct TakenLogs {
     var parts: [TakenPart]
     /// What the request is recognised by when it comes again; nil when nothing in it tells.
     var identity: [UInt8]?
+    /// What came of each part, where some was refused and the rest was not: empty otherwise. It belongs to the
+    /// identity, since what was refused may be taken when the request comes again.
+    var outcome = ""
     /// Instead of the dialect's usual answer, where that depends on what was read.
     var accepted: (@Sendable (Acceptance) -> Response)?
 

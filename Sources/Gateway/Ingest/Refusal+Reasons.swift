@@ -70,6 +70,14 @@ extension Refusal {
         )
     }
 
+    static func tooManyStreams(most: Int) -> Refusal {
+        Refusal(
+            413,
+            "PostBodyTooLarge",
+            "the logs differ in topic, source or tags more than \(most) times; send smaller batches"
+        )
+    }
+
     static let unwantedBody = Refusal(
         400,
         "ParameterInvalid",

@@ -9,10 +9,12 @@ enum RequestIdentity {
     static func named(
         _ key: String,
         content: UnsafeRawBufferPointer,
-        _ target: RoutingTable.Target
+        _ target: RoutingTable.Target,
+        outcome: String = ""
     ) -> [UInt8] {
         let place = [target.destination, target.logstore, target.tag ?? "", key].map(\.utf8Bytes)
-        return digest("key", place + [Digest.sha256(content)])
+        let rest = outcome.isEmpty ? [] : [outcome.utf8Bytes]
+        return digest("key", place + [Digest.sha256(content)] + rest)
     }
 
     /// A packet of an SDK that carries its pack id. A retried packet is the same to the last byte, unless it
@@ -46,6 +48,17 @@ enum RequestIdentity {
     ) -> [UInt8] {
         let place = [target.destination, target.logstore, tenant].map(\.utf8Bytes)
         return digest("push", place + [Digest.sha256(content)])
+    }
+
+    /// A bulk of which some was refused: there are clients who send all of it again. What came of it belongs to it,
+    /// since what was refused may be taken the next time.
+    static func bulk(
+        _ outcome: String,
+        content: UnsafeRawBufferPointer,
+        _ target: RoutingTable.Target
+    ) -> [UInt8] {
+        let place = [target.destination, target.logstore, outcome].map(\.utf8Bytes)
+        return digest("bulk", place + [Digest.sha256(content)])
     }
 
     /// Each part behind its length, so that no two lists of parts look alike.

@@ -1,3 +1,4 @@
+import Queue
 import SLS
 
 /// Finds the destination of a request.
@@ -13,6 +14,8 @@ package struct RoutingTable: Sendable {
         let intake: Destination.Intake
         /// Of a request that has one instead of a logstore.
         var tag: String?
+
+        var outlet: Outlet { Outlet(destination: destination, logstore: logstore) }
     }
 
     private let projects: [String: [Destination]]

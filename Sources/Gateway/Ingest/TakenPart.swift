@@ -5,7 +5,7 @@ import Queue
 /// Logs of one request that go to one stream, as they are to be stored.
 struct TakenPart {
     let target: RoutingTable.Target
-    let logs: DecodedLogs
+    var logs: DecodedLogs
     let trailer: GroupTrailer
 
     /// What one request to SLS can carry, less its packet's id.
@@ -23,9 +23,11 @@ struct TakenPart {
         _ tracked: TrackedLogs,
         _ target: RoutingTable.Target,
         _ limits: LogLimits,
-        repeatedBytesMax: Int
+        repeatedBytesMax: Int,
+        foldsAll: Bool = false
     ) {
-        var tags = DeviceTags(tracked.tags, for: target, limits, folding: target.intake.foldTags)
+        let folding = foldsAll ? .all : target.intake.foldTags
+        var tags = DeviceTags(tracked.tags, for: target, limits, folding: folding)
         var logs = tags.added(to: tracked.logs, atMost: repeatedBytesMax)
         if logs == nil, !tags.folded.isEmpty {
             tags = DeviceTags(tracked.tags, for: target, limits, folding: .none)
@@ -37,6 +39,10 @@ struct TakenPart {
             target.labels.trailer(of: tracked, kept),
             target
         )
+    }
+
+    var stream: StreamKey {
+        StreamKey(destination: target.destination, logstore: target.logstore, trailer: trailer)
     }
 
     /// The batch for the queue. A log that no packet can carry is set aside whatever the policy.
@@ -52,11 +58,6 @@ struct TakenPart {
             let reason = DeathReason(code: faulty.fault.code, message: faulty.fault.message)
             return Batch.Dead(logs: faulty.logs, reason: reason)
         }
-        let stream = StreamKey(
-            destination: target.destination,
-            logstore: target.logstore,
-            trailer: trailer
-        )
         return Batch(stream: stream, logs: logs.sound, dead: dead, dropped: logs.dropped)
     }
 }

@@ -24,6 +24,8 @@ package struct BulkItems: Sendable, Equatable {
     }
 
     package private(set) var items: [Item] = []
+    /// Whether each log has a time of its own or an id, so that an equal one is the same.
+    package var areDistinct = true
     private var ids: [UInt8] = []
     private var faults: [LogDecodingError] = []
 

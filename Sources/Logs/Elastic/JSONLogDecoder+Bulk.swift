@@ -21,8 +21,10 @@ extension JSONLogDecoder {
         walk.writer.start(timing, rules)
         walk.lenientTimes = true
         walk.timeField = TimeField("@timestamp")
+        walk.takesShortTimes = true
         defer {
             walk.timeField = .none
+            walk.takesShortTimes = false
             shrink(after: body.count)
         }
         while let line = reading.next() {
@@ -46,6 +48,9 @@ extension JSONLogDecoder {
             do throws(JSONFault) {
                 guard try read(document) else { throw JSONFault(.logExpected, at: 0) }
                 try walk.bulkDocument(id: reading.action.id)
+                if !walk.writer.hasOwnTime, reading.action.id.isEmpty {
+                    reading.items.areDistinct = false
+                }
                 reading.parted.take(from: &walk.writer, at: place)
                 reading.items.append(reading.action, .taken, index: place)
             } catch {

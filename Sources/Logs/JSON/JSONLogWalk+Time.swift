@@ -8,7 +8,8 @@ extension JSONLogWalk {
     ) throws(JSONFault) -> Bool {
         let text = UnsafeBufferPointer(start: writer.memory.start + offset, count: count)
         let reading: TimeReading =
-            kind == .string || kind == .number ? TimeReading(text) : .unreadable
+            kind == .string || kind == .number
+            ? TimeReading(text, short: takesShortTimes) : .unreadable
         switch reading {
         case .time(let time): return writer.take(time)
         case .outOfRange where writer.believedTimes != nil: return writer.takeImpossibleTime()

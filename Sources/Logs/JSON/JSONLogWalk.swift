@@ -11,6 +11,8 @@ struct JSONLogWalk: ~Copyable {
     var takesTimeParts = false
     /// Whether `__time__` gives a log's time, and is not just a name that SLS keeps for itself.
     var takesTimes = true
+    /// Whether times may be shorter than RFC 3339 has them.
+    var takesShortTimes = false
     /// What else gives a log's time.
     var timeField = TimeField.none
 

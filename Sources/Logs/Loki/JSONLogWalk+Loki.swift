@@ -1,5 +1,3 @@
-import Glibc
-
 // The body of a push as JSON. Members come in any order, and unknown ones are ignored as Loki does. A stream's logs
 // do not repeat its labels, so it does not matter which of the two comes first.
 extension JSONLogWalk {
@@ -33,6 +31,7 @@ extension JSONLogWalk {
         writer.startPart()
         var hasMember = try enterObject()
         while hasMember {
+            let member = next
             switch try memberName() {
             case "stream":
                 guard labels == nil else { throw fault(.otlp(.memberRepeated)) }
@@ -45,10 +44,14 @@ extension JSONLogWalk {
                     try lokiEntry()
                     hasElement = try nextElement()
                 }
+            // Passed, their logs would be lost without a word.
+            case "labels", "entries":
+                throw JSONFault(.loki(.formerName), at: Int(tokens[member]))
             default: try skipValue()
             }
             hasMember = try nextMember()
         }
+        guard hasValues else { throw JSONFault(.loki(.valuesMissing), at: Int(tokens[start])) }
         guard streams.add(labels ?? GatheredTags(), writer.logs, limits) else {
             throw JSONFault(.loki(.tooManyStreams(limits.streams)), at: Int(tokens[start]))
         }
@@ -113,19 +116,15 @@ extension JSONLogWalk {
         if try takeNull() { return }
         var hasMember = try enterObject()
         while hasMember {
-            if isLineNameNext {
-                _ = try memberName()
+            let member = next
+            if LokiField.line ~= (try memberName()) {
                 try field(LokiField.taken)
             } else {
+                next = member
                 try field(depth: 6)
             }
             hasMember = try nextMember()
         }
-    }
-
-    private var isLineNameNext: Bool {
-        let quoted: StaticString = "\"content\""
-        return memcmp(text + Int(tokens[next]), quoted.utf8Start, quoted.utf8CodeUnitCount) == 0
     }
 
     /// The value that comes next as the field of this name.

@@ -4,6 +4,8 @@ struct LokiWalk: ~Copyable {
     var writer: LogWriter
     private var name: [UInt8] = []
     private var value: [UInt8] = []
+    /// Whether each entry of the stream that is read had a time.
+    private var areTimed = true
 
     init(limits: LogLimits) {
         self.limits = limits
@@ -19,7 +21,7 @@ struct LokiWalk: ~Copyable {
             switch field {
             case (1, .bytes(let range)):
                 let labels = try stream(bytes, range)
-                guard streams.add(labels, writer.logs, limits) else {
+                guard streams.add(labels, writer.logs, limits, areTimed: areTimed) else {
                     throw fields.fault(start, LokiMistake.tooManyStreams(limits.streams).sentence)
                 }
             case (1, _): throw fields.wrongType(1, of: "PushRequest", at: start)
@@ -35,6 +37,7 @@ struct LokiWalk: ~Copyable {
     ) throws(ProtobufError) -> GatheredTags {
         var labels = GatheredTags()
         writer.startPart()
+        areTimed = true
         var fields = ProtobufReader(bytes, in: range)
         while true {
             let start = fields.position
@@ -83,11 +86,14 @@ struct LokiWalk: ~Copyable {
         }
         var line = range.lowerBound..<range.lowerBound
         writer.startLog()
+        var isTimed = false
         while true {
             let start = fields.position
             guard let field = try fields.next() else { break }
             switch field {
-            case (1, .bytes(let time)): try self.time(bytes, time)
+            case (1, .bytes(let time)):
+                isTimed = true
+                try self.time(bytes, time)
             case (2, .bytes(let text)): line = text
             case (3, .bytes(let label)):
                 let pair = try TextPair(bytes, label, of: "LabelPair")
@@ -98,6 +104,7 @@ struct LokiWalk: ~Copyable {
         }
         writer.uncheckedField(name: LokiField.line, value: bytes.text(line))
         writer.endLog()
+        if !isTimed { areTimed = false }
     }
 
     private mutating func metadata(
@@ -142,7 +149,7 @@ struct LokiWalk: ~Copyable {
 
 extension DecodedLogs {
     /// Adds what another part of the same stream brought.
-    mutating func append(_ more: DecodedLogs) {
+    package mutating func append(_ more: DecodedLogs) {
         sound.bytes += more.sound.bytes
         sound.count += more.sound.count
         for faulty in more.faulty {

@@ -5,6 +5,8 @@ package struct TrackedLogs: Sendable {
     package var source: String?
     /// In the order of the request; of tags with the same name the last one.
     package var tags: [(key: String, value: String)]
+    /// False when one of them told no time, where the protocol says that each does.
+    package var areTimed = true
 
     package init(
         logs: DecodedLogs = DecodedLogs(),

@@ -51,7 +51,7 @@ extension JSONLogWalk {
         guard seen.contains(.event) else { throw JSONFault(.splunk(.eventMissing), at: start) }
         writer.endLog()
         guard gathering.take(from: &writer) else {
-            throw JSONFault(.splunk(.tooManyOrigins(limits.packages)), at: start)
+            throw JSONFault(.splunk(.tooManyOrigins(limits.streams)), at: start)
         }
     }
 

@@ -53,7 +53,7 @@ struct SplunkGathering {
     private var firsts: [Int] = []
 
     init(_ limits: LogLimits) {
-        parted = PartedLogs(atMost: limits.packages)
+        parted = PartedLogs(atMost: limits.streams)
     }
 
     /// The event that was written is complete. False when it is of one origin too many.

@@ -42,12 +42,27 @@ struct DigitReader {
         return fraction
     }
 
-    /// `Z` or `+08:00`, in seconds east of UTC.
-    mutating func zone() -> Int? {
+    /// `08:30:00.5`; if short, also `08:30` and `08`.
+    mutating func timeOfDay(_ short: Bool) -> (seconds: Int, nanoseconds: Int)? {
+        guard let hour = number(2), hour < 24 else { return nil }
+        guard take(":") else { return short ? (hour * 3600, 0) : nil }
+        guard let minute = number(2), minute < 60 else { return nil }
+        let start = hour * 3600 + minute * 60
+        guard take(":") else { return short ? (start, 0) : nil }
+        // A leap second, 60, counts as the second after it.
+        guard let second = number(2), second <= 60 else { return nil }
+        guard take(".") else { return (start + second, 0) }
+        return fraction().map { (start + second, $0) }
+    }
+
+    /// `Z` or `+08:00`, in seconds east of UTC; if short, also `+0800`, `+08` and nothing.
+    mutating func zone(_ short: Bool) -> Int? {
+        if short, isAtEnd { return 0 }
         if take("Z") || take("z") { return 0 }
         let isWest = take("-")
-        guard isWest || take("+"), let hours = number(2), take(":"), let minutes = number(2),
-            hours < 24, minutes < 60
+        guard isWest || take("+"), let hours = number(2), hours < 24 else { return nil }
+        let isHours = short && isAtEnd
+        guard isHours || take(":") || short, let minutes = isHours ? 0 : number(2), minutes < 60
         else { return nil }
         return (hours * 3600 + minutes * 60) * (isWest ? -1 : 1)
     }

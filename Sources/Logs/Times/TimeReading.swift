@@ -5,8 +5,10 @@ enum TimeReading: Equatable {
     /// Readable, but before 1970 or after 2106, where SLS's 32 bits end.
     case outOfRange
 
-    init(_ text: UnsafeBufferPointer<UInt8>) {
-        self = Self.wholeNumber(text) ?? Self.number(text) ?? Self.date(text)
+    /// `short`: also what else Elasticsearch reads (strict_date_optional_time): no zone, which is UTC, zones such as
+    /// `+0800` and `+08`, and no seconds, minutes or time of day.
+    init(_ text: UnsafeBufferPointer<UInt8>, short: Bool = false) {
+        self = Self.wholeNumber(text) ?? Self.number(text) ?? Self.date(text, short)
     }
 
     /// What nearly all clients send: digits and nothing else, as many as fit 64 bits.
@@ -59,28 +61,19 @@ enum TimeReading: Equatable {
     }
 
     /// RFC 3339, section 5.6: also lower-case letters, and a space for the T.
-    private static func date(_ text: UnsafeBufferPointer<UInt8>) -> TimeReading {
+    private static func date(_ text: UnsafeBufferPointer<UInt8>, _ short: Bool) -> TimeReading {
         var digits = DigitReader(text)
         guard let year = digits.number(4), digits.take("-"),
             let month = digits.number(2), digits.take("-"),
-            let day = digits.number(2), digits.take("T") || digits.take("t") || digits.take(" "),
-            let hour = digits.number(2), digits.take(":"),
-            let minute = digits.number(2), digits.take(":"),
-            let second = digits.number(2)
+            let day = digits.number(2), 1...12 ~= month, 1...daysIn(month, of: year) ~= day
         else { return .unreadable }
-        var nanoseconds = 0
-        if digits.take(".") {
-            guard let fraction = digits.fraction() else { return .unreadable }
-            nanoseconds = fraction
-        }
-        guard let offset = digits.zone(), digits.isAtEnd else { return .unreadable }
-        // A leap second, 60, counts as the second after it.
-        guard 1...12 ~= month, 1...daysIn(month, of: year) ~= day, hour < 24, minute < 60,
-            second <= 60
+        let midnight = daysSince1970(year, month, day) * 86_400
+        if short, digits.isAtEnd { return TimeReading(Int128(midnight) * 1_000_000_000) }
+        guard digits.take("T") || digits.take("t") || digits.take(" "),
+            let time = digits.timeOfDay(short), let offset = digits.zone(short), digits.isAtEnd
         else { return .unreadable }
-        let seconds =
-            daysSince1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
-        return TimeReading(Int128(seconds) * 1_000_000_000 + Int128(nanoseconds))
+        let seconds = midnight + time.seconds - offset
+        return TimeReading(Int128(seconds) * 1_000_000_000 + Int128(time.nanoseconds))
     }
 
     private static func daysIn(_ month: Int, of year: Int) -> Int {

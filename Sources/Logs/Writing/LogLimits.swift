@@ -11,8 +11,10 @@ package struct LogLimits: Sendable, Equatable {
     package var logs = 1 << 19
     /// Packages of one body, where a body has such.
     package var packages = 1024
-    /// Streams with different labels of one body, where a body has such.
-    package var streams = 1024
+    /// Streams with different labels, or events of different origins, of one body.
+    package var streams = 8192
+    /// Streams that logs of one body become with their tags. What is beyond has its tags as fields of its logs.
+    package var batches = 1024
     package var topicBytes = 128
     package var sourceBytes = 128
     /// Tags of a stream, and their bytes, since they are kept with each of its packets. What a request has

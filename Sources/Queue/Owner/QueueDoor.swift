@@ -50,6 +50,13 @@ final class QueueDoor: Sendable {
         return admission
     }
 
+    func admission(forDestination name: String) -> QueueAdmission {
+        let code = admissionCode.load(ordering: .relaxed)
+        let queue = QueueAdmission(code: code & ~Self.differs)
+        guard code & Self.differs != 0 else { return queue }
+        return admissions.withLock { $0.destinations[name] }?.bytes ?? queue
+    }
+
     /// A batch for one more logstore was refused.
     func crowded(_ destination: String) {
         crowdedOut.withLock { _ = $0.insert(destination) }

@@ -188,6 +188,16 @@ import Testing
         #expect(digests[0] == digests[1])
     }
 
+    @Test("Lines without a time may be alike, so a push with one is not recognised")
+    func untimed() throws {
+        let end = try DeviceEnd()
+        let entry = Self.field(2, Self.field(2, Array("alive".utf8)))
+        let push = Self.field(1, Self.field(1, Array(#"{app="shop"}"#.utf8)) + entry)
+        let block = [UInt8(push.count), UInt8(push.count - 1) << 2] + push
+        #expect(try end.client.post(Self.path, block, Self.protobuf).status == 204)
+        #expect(end.queue.stored.count == 1 && end.queue.identities == [nil])
+    }
+
     @Test("Agents ask whether it is ready")
     func ready() throws {
         let end = try DeviceEnd()

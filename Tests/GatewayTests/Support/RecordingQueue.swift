@@ -28,6 +28,8 @@ final class RecordingQueue: BatchQueue {
         closed.withLock { $0[outlet] } ?? admission
     }
 
+    func admission(forDestination name: String) -> QueueAdmission { admission }
+
     func append(
         _ batches: [Batch],
         identity: BatchIdentity?,

@@ -66,6 +66,39 @@ extension JSONLogDecoder {
         )
     }
 
+    @Test(
+        "Times may be as short as Elasticsearch takes them; without a zone they are UTC",
+        arguments: [
+            ("2025-01-14T08:30:00.5", 0, 500_000_000), ("2025-01-14T08:30:00", 0, 0),
+            ("2025-01-14T08:30", 0, 0), ("2025-01-14T08:30Z", 0, 0), ("2025-01-14T08", -1800, 0),
+            ("2025-01-14T16:30:00+0800", 0, 0), ("2025-01-14T16:30+08", 0, 0),
+            ("2025-01-14T00:30:00.25-0800", 0, 250_000_000), ("2025-01-14", -30_600, 0),
+        ] as [(String, Int, UInt32)]
+    )
+    func shortTimes(text: String, offset: Int, nanoseconds: UInt32) throws {
+        let body = "{\"index\":{}}\n{\"@timestamp\":\"\(text)\"}"
+        let read = try decoder.bulk(body, index: "i").parts[0].logs.sound.read()
+        let seconds = UInt32(Int(arrivalSeconds) + offset)
+        #expect(read == [Read([], seconds: seconds, nanoseconds: nanoseconds)])
+        // Other protocols say that there is a zone, and what is none stays.
+        #expect(TimeReading(text) == .unreadable)
+    }
+
+    @Test(
+        "What is no time is none however short",
+        arguments: [
+            "2025-01-14T", "2025-01-14Z", "2025-01", "2025-01-14T08:", "2025-01-14T08:30:",
+            "2025-01-14T08:30:00.", "2025-01-14T08:30:00+", "2025-01-14T08:30:00+8",
+            "2025-01-14T08:30:00+08:", "2025-01-14T08:30:00+080", "2025-02-30", "2025-01-14T24:00",
+            "2025-01-14T08:30:00+0860", "2025-01-14T08:30 ",
+        ]
+    )
+    func noTimes(text: String) throws {
+        let body = "{\"index\":{}}\n{\"@timestamp\":\"\(text)\"}"
+        let read = try decoder.bulk(body, index: "i").parts[0].logs.sound.read()
+        #expect(read == [Read([["__original_time__", text]])])
+    }
+
     @Test("Milliseconds are known by their size, and what is no time stays as a field")
     func otherTimes() throws {
         let logs = try decoder.bulk(

@@ -160,6 +160,46 @@ import Testing
         )
     }
 
+    @Test("The line's name is known however it is written")
+    func escapedName() throws {
+        let body =
+            #"{"streams":[{"values":[["1736843400000000000","line",{"\u0063ontent":"mine"}]]}]}"#
+        let stream = try #require(try decoders.read(json: body).first)
+        #expect(
+            try stream.logs.sound.read() == [
+                Read([["content", "line"], ["content_extracted", "mine"]])
+            ]
+        )
+    }
+
+    @Test("Labels that look alike are different when their bytes are")
+    func lookalikes() throws {
+        let values = ["\u{E9}", "e\u{301}", "\u{E9}"]
+        let push = SamplePush(values.map { .init(labels: [("f", $0)], entries: [.init(line: $0)]) })
+        let streams = try decoders.read(push.protobuf())
+        #expect(streams.map(\.logs.count) == [2, 1])
+        #expect(streams.map { Array($0.tags[0].value.utf8).count } == [2, 3])
+        #expect(try decoders.read(json: push.json()).map(\.logs.count) == [2, 1])
+    }
+
+    @Test("It is told where an entry had no time")
+    func untimed() throws {
+        func stream(_ label: String, _ entries: [UInt8]...) -> [UInt8] {
+            Wire.bytes(
+                1,
+                Wire.bytes(1, Array("{a=\"\(label)\"}".utf8))
+                    + entries.flatMap { Wire.bytes(2, $0) }
+            )
+        }
+        let timed = Wire.bytes(1, Wire.number(1, UInt64(arrivalSeconds)))
+        let body =
+            stream("x", timed) + stream("y", timed, []) + stream("z", timed) + stream("x", [])
+        #expect(try decoders.read(body).map(\.areTimed) == [false, false, true])
+        #expect(
+            try decoders.read(json: SamplePush([("a", "1")], "x").json()).map(\.areTimed) == [true]
+        )
+    }
+
     @Test("Nothing is fine")
     func nothing() throws {
         #expect(try decoders.read([]).isEmpty)

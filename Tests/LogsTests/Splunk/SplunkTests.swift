@@ -139,7 +139,7 @@ extension JSONLogDecoder {
     @Test("Logs, origins and what they are called are bounded")
     func limits() {
         var limits = LogLimits()
-        (limits.logs, limits.packages, limits.tagsBytes) = (3, 2, 8)
+        (limits.logs, limits.streams, limits.tagsBytes) = (3, 2, 8)
         let decoder = JSONLogDecoder(limits: limits)
         func fault(_ body: String) -> SplunkFault? {
             do throws(SplunkFault) {

@@ -23,7 +23,7 @@ struct BulkAnswer {
         return text.finish()
     }
 
-    private var hasErrors: Bool {
+    var hasErrors: Bool {
         items.items.contains { $0.outcome != .taken || indices[Int($0.index)].refusal != nil }
     }
 }

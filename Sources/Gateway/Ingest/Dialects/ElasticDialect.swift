@@ -1,5 +1,6 @@
 import HTTP
 import Logs
+import Queue
 
 /// Elasticsearch's `POST /_bulk` and `POST /{index}/_bulk`: documents to write, one a line, each behind a line that says
 /// so.
@@ -13,6 +14,7 @@ struct ElasticDialect: LogDialect {
 
     var label: DeviceLabel { .elastic }
     var methods: DeviceMethods { .bulk }
+    var bodyNamesLogstores: Bool { true }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
         var end = path.count
@@ -70,6 +72,9 @@ struct ElasticDialect: LogDialect {
             // An index that cannot be here costs its own documents only.
             do throws(Refusal) {
                 let target = try target(of: part.index, request)
+                guard request.queue.admission(for: target.outlet) != .tooManyLogstores else {
+                    throw .noPlace
+                }
                 groups.append((TrackedLogs(part, target), target))
                 indices.append(ElasticIndex(part.index, nil))
             } catch {
@@ -82,6 +87,15 @@ struct ElasticDialect: LogDialect {
             indices: indices,
             parts: BulkAnswer.Parts(filterPath: request.head.filterPath)
         )
+        if answer.hasErrors {
+            taken.outcome = zip(indices, logs.parts).map { index, part in
+                "\(index.refusal?.status ?? 201) \(part.logs.count)"
+            }.joined(separator: ",")
+            if request.recognizesContent, logs.items.areDistinct {
+                let (content, target) = (request.content, request.target)
+                taken.identity = RequestIdentity.bulk(taken.outcome, content: content, target)
+            }
+        }
         let response = media.response(200, answer.body)
         taken.accepted = { _ in response }
         return taken
@@ -116,6 +130,15 @@ extension TrackedLogs {
             topic: topic.isEmpty ? ElasticIndex.tag(of: part.index) : topic
         )
     }
+}
+
+extension Refusal {
+    /// Clients send items with this status again, and the others only once.
+    fileprivate static let noPlace = Refusal(
+        429,
+        "ServerBusy",
+        Refusal(QueueAdmission.tooManyLogstores).reason
+    )
 }
 
 extension RequestHead {

@@ -71,7 +71,7 @@ struct LokiDialect: LogDialect {
         }
         var taken = TakenLogs(streams, of: request)
         // Loki stores a line once that comes again with its time and its labels.
-        if request.recognizesContent, taken.identity == nil {
+        if request.recognizesContent, taken.identity == nil, streams.allSatisfy(\.areTimed) {
             taken.identity = RequestIdentity.push(
                 of: tenant.name ?? "",
                 content: request.content,

@@ -18,6 +18,7 @@ struct SplunkDialect: LogDialect {
 
     var label: DeviceLabel { .splunk }
     var methods: DeviceMethods { .post }
+    var bodyNamesLogstores: Bool { form == .events }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
         guard path.begins(with: "/services/collector") else { return nil }
@@ -55,10 +56,15 @@ struct SplunkDialect: LogDialect {
             throw Refusal(error)
         }
         var parts: [(TrackedLogs, RoutingTable.Target)] = []
+        let most = request.limits.json.batches
+        let isCrowd = groups.count > most && Set(groups.map(\.host)).count > most
         for group in groups {
             do throws(Refusal) {
                 let target = try target(try tag(of: group), request)
-                parts.append((TrackedLogs(group, topic(of: group), target), target))
+                // Tags can become fields where there are too many streams, and sources cannot.
+                let hidesHost = isCrowd && parts.count >= most
+                let logs = TrackedLogs(group, topic(of: group), target, hostIsTag: hidesHost)
+                parts.append((logs, target))
             } catch {
                 var refusal = error
                 refusal.item = group.first
@@ -141,8 +147,13 @@ struct SplunkDialect: LogDialect {
 
 extension TrackedLogs {
     /// The host is the source of SLS, where that has room for it. What else says where events come from are tags.
-    fileprivate init(_ events: SplunkEvents, _ topic: String, _ target: RoutingTable.Target) {
-        let isSource = events.host.utf8.count <= LogLimits().sourceBytes
+    fileprivate init(
+        _ events: SplunkEvents,
+        _ topic: String,
+        _ target: RoutingTable.Target,
+        hostIsTag: Bool = false
+    ) {
+        let isSource = !hostIsTag && events.host.utf8.count <= LogLimits().sourceBytes
         let tags = [
             ("host", isSource ? "" : events.host), ("index", events.index),
             ("source", events.source), ("sourcetype", events.sourcetype),
