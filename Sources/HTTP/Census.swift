@@ -46,6 +46,18 @@ final class Census: Sendable {
         }
     }
 
+    /// Counts one who has entered from nowhere where it comes from. False when there are as many as may be: then it
+    /// goes on counting only in total.
+    func settle(at neighbourhood: Neighbourhood) -> Bool {
+        guard common?.settle(at: neighbourhood) ?? true else { return false }
+        return state.withLock { state in
+            let neighbours = state.neighbourhoods[neighbourhood, default: 0]
+            guard neighbours < limitPerNeighbourhood else { return false }
+            state.neighbourhoods[neighbourhood] = neighbours + 1
+            return true
+        }
+    }
+
     func leave(from neighbourhood: Neighbourhood?) {
         state.withLock { state in
             if let neighbourhood {

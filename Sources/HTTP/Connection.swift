@@ -39,7 +39,7 @@ final class Connection {
     /// Whose share of the budget of bodies it takes; nil takes of the whole.
     private(set) var neighbourhood: Neighbourhood?
     /// Whose connections it is one of; nil for a proxy's.
-    let censusPlace: Neighbourhood?
+    private(set) var censusPlace: Neighbourhood?
     /// It is told that there is no room and is not counted anywhere.
     let isTurnedAway: Bool
 
@@ -94,17 +94,18 @@ final class Connection {
         self.isTurnedAway = isTurnedAway
     }
 
-    /// The client is who the proxy says; the proxy itself when it says nothing.
-    func beIntroduced(by header: ProxyHeader) {
+    /// The client is who the proxy says; the proxy itself when it says nothing. The census counts it at `place`.
+    func beIntroduced(by header: ProxyHeader, at place: Neighbourhood?) {
         phase = socket.isSecure ? .handshaking : .idle
-        guard let client = header.client else { return }
-        peer = PeerAddress(host: client.address.description, port: client.port)
-        neighbourhood = client.address.neighbourhood
+        censusPlace = place
+        neighbourhood = place
+        guard let client = header.client else { return peer.mayForward = false }
+        peer = PeerAddress(client.address, port: client.port)
     }
 
     /// The client is who its certificate says, until that ends.
     func beIdentified(by certificate: ClientCertificate) {
-        peer = PeerAddress(host: peer.host, port: peer.port, clientNames: certificate.names)
+        peer.clientNames = certificate.names
         nameExpires = certificate.expires
     }
 

@@ -144,7 +144,7 @@ extension EventLoop {
         let connection = Connection(
             socket,
             token: token,
-            peer: PeerAddress(host: address.host, port: address.port),
+            peer: PeerAddress(address.ip, port: address.port),
             neighbourhood: place,
             isIntroduced: isIntroduced,
             isTurnedAway: isTurnedAway

@@ -22,10 +22,11 @@ extension EventLoop {
             )
             tally.bytesIn.add(header.length)
             tally.proxyHeaders.add()
-            connection.beIntroduced(by: header)
+            guard introduce(connection, header) else { return .advanced }
         } catch {
             notices.refusedProxy(from: connection.peer.host, because: error.reason, at: now)
-            refuseIntroduction(connection, error)
+            tally.refusedProxyHeader.add()
+            refuseIntroduction(connection, error.reason)
             return .advanced
         }
         connection.mustRearm = true
@@ -33,6 +34,20 @@ extension EventLoop {
         // With the others that want one.
         goOnLater(connection)
         return .waits
+    }
+
+    /// Each client has its share of the connections, whatever proxy it comes through. Another proxy stands for many.
+    private func introduce(_ connection: Connection, _ header: ProxyHeader) -> Bool {
+        let client = header.client?.address
+        let place = client.flatMap { proxies?.rules.trusts($0) == true ? nil : $0.neighbourhood }
+        guard let place, !port.census.settle(at: place) else {
+            connection.beIntroduced(by: header, at: place)
+            return true
+        }
+        tally.refusedPerAddress.add()
+        notices.refusedPerAddress(from: client?.description ?? "", at: now)
+        refuseIntroduction(connection, "your address has as many connections as it may")
+        return false
     }
 
     /// What has come, left where it is; nil when that is nothing. Who ends here has said nothing yet: proxies look
@@ -53,10 +68,9 @@ extension EventLoop {
     }
 
     /// 503 has clients keep what they have until the operator has put it right. Over TLS nothing can be said yet.
-    private func refuseIntroduction(_ connection: Connection, _ error: ProxyHeaderError) {
-        tally.refusedProxyHeader.add()
+    private func refuseIntroduction(_ connection: Connection, _ reason: String) {
         guard !connection.socket.isSecure else { return leave(connection) }
         connection.phase = .idle
-        refuse(RequestProblem(status: 503, reason: error.reason), connection)
+        refuse(RequestProblem(status: 503, reason: reason), connection)
     }
 }

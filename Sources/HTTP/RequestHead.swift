@@ -1,3 +1,4 @@
+package import Net
 package import System
 
 /// The head of one request: method, target and fields, checked and kept as the bytes that came.
@@ -54,13 +55,26 @@ package struct RequestHead: Sendable {
 package struct PeerAddress: Hashable, Sendable {
     /// "192.0.2.1" or "2001:db8::1"; a v4 address seen through a v6 socket is written as v4.
     package let host: String
+    /// The same, for whoever counts by it.
+    package let address: IPAddress?
     package let port: UInt16
+    /// Whether what it says of others may be believed, if it is a proxy. One that passes on what clients say, and does
+    /// not tell who they are, has nothing to say.
+    package internal(set) var mayForward = true
     /// What the client's certificate says, where TLS asks for one, each with its kind:
     /// "dns:phone-7.example.com"; see `ClientCertificate`. The authority that signed it was checked.
-    package let clientNames: [String]
+    package internal(set) var clientNames: [String]
+
+    package init(_ address: IPAddress, port: UInt16) {
+        host = address.description
+        self.address = address
+        self.port = port
+        clientNames = []
+    }
 
     package init(host: String, port: UInt16, clientNames: [String] = []) {
         self.host = host
+        address = IPAddress(host)
         self.port = port
         self.clientNames = clientNames
     }

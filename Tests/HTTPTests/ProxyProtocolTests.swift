@@ -39,6 +39,47 @@ import Testing
         let client = try server.client()
         client.send(header + Array(Self.get.utf8))
         #expect(client.answer()?.text.hasPrefix("127.0.0.1 ") == true)
+        client.send("GET /word HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.answer()?.text == "not believed")
+        let other = try server.client()
+        other.send(Self.line + "GET /word HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(other.answer()?.text == "believed")
+    }
+
+    @Test("A client has its share of the connections, whatever proxy it comes through")
+    func share() throws {
+        let server = try TestServer(proxies: try trust("127.0.0.1", "192.0.2.9")) {
+            $0.connectionsPerAddress = 1
+        }
+        func client(_ header: String) throws -> (client: TestClient, answer: TestClient.Answer?) {
+            let client = try server.client()
+            client.send(header + Self.get)
+            return (client, client.answer())
+        }
+        var first = Optional(try client(Self.line))
+        #expect(first?.answer?.status == 200)
+        let second = try client(Self.line)
+        #expect(second.answer?.status == 503)
+        #expect(second.answer?.text.contains("your address has as many") == true)
+        #expect(second.client.isEnded())
+        #expect(server.server.counters.connectionsRefusedPerAddress == 1)
+        // Others, and those who stand for many.
+        var others: [TestClient] = []
+        for host in ["192.0.2.8", "192.0.2.9", "192.0.2.9"] {
+            let other = try client("PROXY TCP4 \(host) 127.0.0.1 1 2\r\n")
+            #expect(other.answer?.status == 200)
+            others.append(other.client)
+        }
+        for _ in 0..<2 {
+            let local = try client("PROXY UNKNOWN\r\n")
+            #expect(local.answer?.status == 200)
+            others.append(local.client)
+        }
+        first = nil
+        #expect(server.eventually { $0.connectionsOpen == others.count })
+        let third = try client(Self.line)
+        #expect(third.answer?.status == 200)
+        #expect(server.server.counters.connectionsOpen == others.count + 1)
     }
 
     @Test("A header may come in any parts, and TLS begins behind it", arguments: [false, true])

@@ -80,6 +80,9 @@ final class TestHandler: RequestHandler {
         } else if path == "/peer" {
             let peer = "\(head.peer.host) \(head.peer.port)"
             responder.send(Response(status: 200, body: Array(peer.utf8)))
+        } else if path == "/word" {
+            let word = head.peer.mayForward ? "believed" : "not believed"
+            responder.send(Response(status: 200, body: Array(word.utf8)))
         } else if path == "/empty" {
             responder.send(Response(status: 204))
         } else if path == "/unmodified" {

@@ -8,7 +8,13 @@ import Testing
 @Suite struct ForwardedForTests {
     private static let proxies = ["10.0.0.0/8", "2001:db8:aaaa::/48"]
 
-    private func head(_ peer: String, _ fields: [String]) -> RequestHead {
+    private func head(
+        _ peer: String,
+        _ fields: [String],
+        mayForward: Bool = true
+    ) -> RequestHead {
+        var peer = PeerAddress(host: peer, port: 1)
+        peer.mayForward = mayForward
         var bytes = Array("POST /logs/x HTTP/1.1\r\n".utf8)
         var places: [RequestHead.Field] = []
         func add(_ name: String, _ value: String) {
@@ -29,8 +35,15 @@ import Testing
             query: nil,
             fields: places,
             minorVersion: 1,
-            peer: PeerAddress(host: peer, port: 1)
+            peer: peer
         )
+    }
+
+    @Test("A proxy that passes on what clients say, and does not tell who they are, is the client")
+    func passedOn() throws {
+        let proxies = try Self.proxies.map(AddressRange.init(parsing:))
+        let head = head("10.0.0.1", ["203.0.113.5"], mayForward: false)
+        #expect(head.clientAddress(behind: proxies) == IPAddress("10.0.0.1"))
     }
 
     @Test(

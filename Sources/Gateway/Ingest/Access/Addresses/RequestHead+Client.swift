@@ -7,8 +7,9 @@ extension RequestHead {
     /// stands before the first stranger is what that stranger says, and nobody's business. What cannot be read ends
     /// the search at the proxy that has let it pass.
     func clientAddress(behind proxies: [AddressRange]) -> IPAddress? {
-        guard var address = IPAddress(peer.host) else { return nil }
-        for value in isProxy(address, proxies) ? fieldRanges("x-forwarded-for").reversed() : [] {
+        guard var address = peer.address else { return nil }
+        let isBelieved = peer.mayForward && isProxy(address, proxies)
+        for value in isBelieved ? fieldRanges("x-forwarded-for").reversed() : [] {
             var end = value.upperBound
             while true {
                 let comma = bytes[value.lowerBound..<end].lastIndex(of: UInt8(ascii: ","))
