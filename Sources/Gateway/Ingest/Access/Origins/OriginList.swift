@@ -8,6 +8,7 @@ package struct OriginList: Sendable, Equatable {
     private let exact: Set<String>
     /// What stands before and after the label that may be any.
     private let families: [Family]
+    package let isAny: Bool
 
     fileprivate struct Family: Sendable, Equatable {
         let start: String
@@ -16,7 +17,8 @@ package struct OriginList: Sendable, Equatable {
 
     /// Each has been read by `Kind.origin`.
     package init(_ origins: [String]) {
-        exact = Set(origins.filter { $0 == "*" || !$0.contains("*") })
+        isAny = origins.contains("*")
+        exact = Set(origins.filter { !$0.contains("*") })
         families = origins.filter { $0 != "*" }.compactMap { origin in
             origin.firstIndex(of: "*").map {
                 Family(
@@ -32,9 +34,8 @@ package struct OriginList: Sendable, Equatable {
     private init(exact: Set<String>, families: [Family]) {
         self.exact = exact
         self.families = families
+        isAny = false
     }
-
-    package var isAny: Bool { exact.contains("*") }
 
     package func allows(_ origin: String) -> Bool {
         isAny || exact.contains(origin) || families.contains { $0.has(origin) }
