@@ -42,9 +42,8 @@ struct BodyReader {
         }
     }
 
-    func isCoded(_ head: RequestHead, _ own: ContentCoding?) throws(Refusal) -> Bool {
-        try coding(head, own) != nil
-    }
+    /// Of all bodies so far, packages in them and what failed included.
+    var inflatedBytes: Int { inflater.producedBytes + putLogs.inflatedBytes }
 
     /// To be called when the content has been read: an idle handler does not keep a large body's memory.
     func forget() {

@@ -22,8 +22,12 @@ extension DeviceHandler {
         let isNamed = shared.recognizesRepeats && head.method == .post
         let key = isNamed ? try head.idempotencyKey : nil
         defer { reader.forget() }
+        try takeDeclared(request, head, dialect.label)
+        let before = reader.inflatedBytes
+        // Also of what turns out to be unreadable: to find out has cost the same.
+        defer { settle(max(body.count, reader.inflatedBytes - before), request, head) }
         try dialect.check(head, body)
-        let content = try content(of: body, head, request, dialect)
+        let content = try reader.content(of: body, head, dialect.coding(head))
         var taken = try dialect.read(
             LogRequest(
                 head: head,
@@ -52,7 +56,8 @@ extension DeviceHandler {
         guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
         let streamsMax = 2 * shared.limits.json.batches
         guard taken.parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
-        let origin = Origin(sender: request.sender, bodyBytes: content.count, start: start)
+        let bodyBytes = max(content.count, reader.inflatedBytes - before)
+        let origin = Origin(sender: request.sender, bodyBytes: bodyBytes, start: start)
         try store(taken, of: dialect, origin, crossOrigin(head), responder)
     }
 

@@ -82,7 +82,7 @@ package final class DeviceHandler: RequestHandler {
         let target = request.target
         let admission = admission(for: target, dialect)
         guard admission == .open else { throw Refusal(admission) }
-        // Last of all: what is refused for another reason costs nothing.
+        // Last of all: what is refused here for another reason costs nothing.
         try spend(request, head, dialect.label)
         admitted = request
         return .accept(bodyBytesMax: shared.limits.bodyBytes)

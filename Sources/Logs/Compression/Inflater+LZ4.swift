@@ -6,6 +6,8 @@ extension Inflater {
     ) throws(InflateError) -> Int {
         guard let rawBytes else { throw .sizeMissing }
         guard rawBytes >= 0 else { throw .sizeMismatch(declared: rawBytes, actual: nil) }
+        // How far it comes in a damaged block nobody knows.
+        producedBytes += rawBytes
         reserve(rawBytes, keeping: 0)
         let count = LZ4.decompress(body, to: memory.start, rawBytes: rawBytes)
         if count >= 0 { return count }

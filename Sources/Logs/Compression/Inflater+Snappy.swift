@@ -20,6 +20,7 @@ extension Inflater {
         guard size / Self.mostPerByte <= body.count else {
             throw .corrupt("a snappy block of \(body.count) bytes cannot hold \(size)")
         }
+        producedBytes += size
         reserve(size, keeping: 0)
         var written = size
         let place = UnsafeMutableRawPointer(memory.start).assumingMemoryBound(to: CChar.self)

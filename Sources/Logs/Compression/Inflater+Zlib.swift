@@ -21,7 +21,9 @@ extension Inflater {
             zlib.pointee.avail_out = UInt32(clamping: room)
             let offered = Int(zlib.pointee.avail_out)
             let code = CZlib.inflate(zlib, Z_NO_FLUSH)
-            produced += offered - Int(zlib.pointee.avail_out)
+            let step = offered - Int(zlib.pointee.avail_out)
+            produced += step
+            producedBytes += step
             guard produced <= allowance else { throw limit.exceeded(by: body.count) }
             switch code {
             case Z_OK: continue

@@ -26,6 +26,7 @@ extension Inflater {
             let room = room(after: produced, allowance: allowance)
             var output = ZSTD_outBuffer(dst: memory.start, size: produced + room, pos: produced)
             let result = ZSTD_decompressStream(decoder, &output, &input)
+            producedBytes += output.pos - produced
             produced = output.pos
             guard ZSTD_isError(result) == 0 else {
                 let reason = String(cString: ZSTD_getErrorName(result))

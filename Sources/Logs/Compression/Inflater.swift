@@ -11,6 +11,9 @@ package final class Inflater {
     /// Behind the content there are always so many readable bytes, for parsers that read in blocks.
     static let spareBytes = 64
 
+    /// Of all bodies so far, also of those that could not be inflated to their end.
+    package internal(set) var producedBytes = 0
+
     var memory = RawMemory(capacity: 64)
     /// zlib keeps a pointer back to its stream, so the stream stays where it is.
     let zlib: UnsafeMutablePointer<z_stream>

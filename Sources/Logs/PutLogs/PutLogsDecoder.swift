@@ -15,6 +15,9 @@ package final class PutLogsDecoder {
     private var walk: LogGroupWalk
     private let inflater = Inflater()
 
+    /// Of all packages so far, those that failed included.
+    package var inflatedBytes: Int { inflater.producedBytes }
+
     package init(limits: LogLimits = LogLimits()) {
         walk = LogGroupWalk(limits: limits)
     }

@@ -45,16 +45,37 @@ import Testing
         func takeBytes(_ count: Int) -> Bool {
             book.take(count, of: .bytes, bytes, for: address(1), atMost: 64, at: Self.start) == nil
         }
+        func ask(_ count: Int) -> Bool {
+            book.take(
+                count,
+                of: .bytes,
+                bytes,
+                for: address(1),
+                atMost: 64,
+                at: Self.start,
+                onlyAsking: true
+            ) == nil
+        }
+        for _ in 0..<3 { #expect(ask(10) && !ask(11)) }
         #expect(takeBytes(10))
-        #expect(!takeBytes(1))
-        book.charge(-4, of: .bytes, bytes, for: address(1), atMost: 64, at: Self.start)
-        #expect(takeBytes(4))
         #expect(!takeBytes(1))
         book.charge(100, of: .bytes, bytes, for: address(1), atMost: 64, at: Self.start)
         #expect(
             book.take(1, of: .bytes, bytes, for: address(1), atMost: 64, at: Self.start)
                 == .milliseconds(10_100)
         )
+    }
+
+    @Test("A reload that raises what addresses may send helps those that are waiting")
+    func raised() {
+        let book = AddressBook()
+        func wait(_ pace: Pace) -> Duration? {
+            book.take(1, of: .rate, pace, for: address(1), atMost: 64, at: Self.start)
+        }
+        let slow = Pace(Allowance(1, per: .hour))
+        #expect(wait(slow) == nil)
+        #expect(wait(slow) == .seconds(3600))
+        #expect(wait(Pace(Allowance(200))) == .milliseconds(5))
     }
 
     @Test("The book has its bound; newcomers share then, and those who are there keep theirs")

@@ -34,7 +34,9 @@ import Testing
         #expect(sls.status == 403)
         #expect(sls.text.hasPrefix(#"{"errorCode":"WriteQuotaExceed""#))
         #expect(sls["retry-after"] == nil)
+        // Only what brings logs counts.
         #expect(try end.client.get("/healthz").status == 200)
+        #expect(try end.client.get("/nope").status == 404)
         var other = end.client
         other.source = "127.0.0.2"
         #expect(try other.post("/logs/x", Self.body).status == 200)
@@ -63,7 +65,7 @@ import Testing
         #expect(try status("192.0.2.8", from: "127.0.0.9") == 429)
     }
 
-    @Test("Bytes are taken when they are known, and given back when a key's budget refuses them")
+    @Test("Bytes are taken when they are known, and cost nothing where a key's budget refuses them")
     func bytes() throws {
         let end = try end(
             "per_address: { bytes: 100/s }, keys: [{ name: phone, key: \(Self.key), rate: 2/s }]"
@@ -85,6 +87,20 @@ import Testing
         }
         clock.goOn(.milliseconds(400))
         #expect(try end.client.post("/logs/x", Self.body, shown).status == 200)
+    }
+
+    @Test("What an address only promises costs it nothing")
+    func promises() throws {
+        let end = try end("per_address: { bytes: 100/s }") { $0.bodyBytes = 1000 }
+        let promise = try end.client.opened(
+            saying: "POST /logs/x HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\n"
+                + "content-length: 1000\r\n\r\n"
+        )
+        #expect(promise.hears("100 Continue"))
+        let most = Array(repeating: UInt8(ascii: " "), count: 993) + Self.body
+        #expect(try end.client.post("/logs/x", most).status == 200)
+        promise.say(most)
+        #expect(promise.hears("this address sends more bytes than it may"))
     }
 
     @Test("What a body turns out to have is taken from its address too")

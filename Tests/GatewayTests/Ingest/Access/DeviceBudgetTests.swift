@@ -88,7 +88,7 @@ import Testing
         #expect(statuses == ["200", "429", "200"])
     }
 
-    @Test("Bytes are taken before they come, and what is refused costs nothing")
+    @Test("There must be room for bytes before they come, and what is refused costs nothing")
     func bytes() throws {
         let end = try end("bytes: 100/s, rate: 100/s") { $0.bodyBytes = 1000 }
         let most = Array(repeating: UInt8(ascii: " "), count: 993) + Self.body
@@ -132,6 +132,80 @@ import Testing
         #expect(try end.client.exchange(chunked).status == 429)
         clock.goOn(.milliseconds(10))
         #expect(try end.client.exchange(chunked).status == 200)
+    }
+
+    @Test("What is only promised costs nothing, and does not fit twice")
+    func promises() throws {
+        let end = try end("bytes: 100/s, rate: 100/s") { $0.bodyBytes = 1000 }
+        let promise =
+            "POST /logs/x HTTP/1.1\r\nhost: h\r\nx-sluice-key: \(Self.key)\r\n"
+            + "expect: 100-continue\r\ncontent-length: 1000\r\n\r\n"
+        let gone = try end.client.opened(saying: promise)
+        #expect(gone.hears("100 Continue"))
+        gone.close()
+        let late = try end.client.opened(saying: promise)
+        #expect(late.hears("100 Continue"))
+        let most = Array(repeating: UInt8(ascii: " "), count: 993) + Self.body
+        #expect(try end.client.post("/logs/x", most, Self.shown).status == 200)
+        late.say(most)
+        #expect(late.hears("this key sends more bytes than it may"))
+        #expect(refused(end) == ["bytes": 1])
+        clock.goOn(.seconds(10))
+        #expect(try end.client.post("/logs/x", most, Self.shown).status == 200)
+    }
+
+    @Test("Packages count as what they hold")
+    func packages() throws {
+        let end = try end("bytes: 100/s") { $0.bodyBytes = 1000 }
+        var logs = EncodedLogs()
+        let time = LogTime(seconds: UInt32(WallTime.now.seconds))
+        logs.append(time: time, fields: [("a", String(repeating: "x", count: 2900))])
+        let group = logs.bytes + GroupTrailer(topic: "t").bytes
+        let data = Zstd.compress(group)
+        let package = [0x0A, UInt8(data.count)] + data + [0x18, 3]
+        try #require(package.count < 128)
+        let answer = try end.client.post(
+            "/logstores/app-log/shards/lb",
+            [0x0A, UInt8(package.count)] + package,
+            ["x-sluice-key": Self.key, "x-log-mode": "batch_group"]
+        )
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(end.shared.door.counts[0].counts.bodyBytes == group.count)
+        let wait = (group.count + Self.body.count - 1000 + 99) / 100
+        #expect(try end.client.post("/logs/x", Self.body, Self.shown)["retry-after"] == "\(wait)")
+    }
+
+    @Test("To inflate what is damaged costs as much as it took")
+    func damaged() throws {
+        let end = try end("bytes: 100/s") { $0.bodyBytes = 1000 }
+        let long = Array(#"{"a":"\#(String(repeating: "x", count: 2992))"}"#.utf8)
+        let coded: KeyValuePairs = ["x-sluice-key": Self.key, "content-encoding": "deflate"]
+        let cut = Deflate.compress(long).dropLast(4)
+        #expect(try end.client.post("/logs/x", cut, coded).status == 400)
+        #expect(try end.client.post("/logs/x", Self.body, Self.shown)["retry-after"] == "21")
+    }
+
+    @Test("A log in a query costs the bytes of the query")
+    func queries() throws {
+        let end = try end("bytes: 100/s") { $0.bodyBytes = 1000 }
+        let path = Self.track + ".gif?a=" + String(repeating: "x", count: 498)
+        for status in [200, 200, 403] {
+            #expect(try end.client.get(path, Self.shown).status == status)
+        }
+        clock.goOn(.seconds(5))
+        #expect(try end.client.get(path, Self.shown).status == 200)
+    }
+
+    @Test("A reload that raises a budget helps at once")
+    func raised() throws {
+        let end = try end("rate: 1/h")
+        #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 200)
+        #expect(try end.client.post("/logs/x", Self.body, Self.shown)["retry-after"] == "3600")
+        let rules = SenderRules(rate: Allowance(100))
+        end.use([DeviceKey(name: "phone", secret: Secret(Self.key), rules)])
+        #expect(try end.client.post("/logs/x", Self.body, Self.shown)["retry-after"] == "1")
+        clock.goOn(.milliseconds(10))
+        #expect(try end.client.post("/logs/x", Self.body, Self.shown).status == 200)
     }
 
     @Test("A request that finds no room in the queue costs nothing")

@@ -39,16 +39,30 @@ import Testing
         #expect(meter.take(10_001, pace, at: Self.start + .seconds(1000)) == .milliseconds(1))
     }
 
-    @Test("All or nothing is taken, and what is given back is there again")
-    func givenBack() {
+    @Test("All or nothing is taken, and to ask takes nothing")
+    func asked() {
         let (meter, pace) = (Meter(), Pace(Allowance(10)))
         #expect(meter.take(8, pace, at: Self.start) == nil)
         #expect(meter.take(3, pace, at: Self.start) == .milliseconds(100))
-        #expect(meter.take(2, pace, at: Self.start) == nil)
-        meter.giveBack(2, pace)
+        for _ in 0..<3 { #expect(meter.wait(for: 2, pace, at: Self.start) == nil) }
+        #expect(meter.wait(for: 3, pace, at: Self.start) == .milliseconds(100))
         #expect(meter.take(2, pace, at: Self.start) == nil)
         #expect(meter.take(0, pace, at: Self.start) == nil)
-        #expect(meter.wait(pace, at: Self.start) == .milliseconds(100))
+        #expect(meter.wait(for: 1, pace, at: Self.start) == .milliseconds(100))
+    }
+
+    @Test("A wait does not outlast the pace that it was for, and a debt not the change of it")
+    func replaced() {
+        let (meter, slow, fast) = (Meter(), Pace(Allowance(100, per: .hour)), Pace(Allowance(200)))
+        meter.charge(1000, slow, at: Self.start)
+        #expect(meter.wait(for: 1, slow, at: Self.start) == .seconds(9 * 3600 + 36))
+        #expect(meter.take(1, fast, at: Self.start) == .milliseconds(5))
+        #expect(meter.take(1, fast, at: Self.start + .milliseconds(5)) == nil)
+        // What the same pace is owed stays.
+        meter.charge(2000, fast, at: Self.start)
+        #expect(meter.take(1, fast, at: Self.start)! > .seconds(10))
+        // All of the faster one is less than all of the slower one.
+        #expect(meter.take(1, slow, at: Self.start) == nil)
     }
 
     @Test("A debt is made good before anything else fits")

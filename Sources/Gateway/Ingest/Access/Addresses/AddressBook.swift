@@ -40,6 +40,8 @@ final class AddressBook: Sendable {
     private struct Page {
         var entries: [Neighbourhood: Entry] = [:]
         var newcomers = Entry()
+        /// Of the paces that they go by; 0 before there was one.
+        var bursts = Entry()
         /// To look for those that can be forgotten takes a look at all.
         var nextLook = Moment(nanoseconds: 0)
 
@@ -49,6 +51,21 @@ final class AddressBook: Sendable {
             nextLook = now + AddressBook.lookPause
             entries = entries.filter { $0.value.fullAt > now.nanoseconds }
             return entries.count < most
+        }
+
+        /// As `Meter` does.
+        mutating func adopt(_ pace: Pace, of part: Part, at now: Moment) {
+            guard bursts[part] != pace.burst else { return }
+            if bursts[part] != 0 {
+                let most = pace.allUsed(at: now)
+                newcomers[part] = min(newcomers[part], most)
+                entries = entries.mapValues { entry in
+                    var entry = entry
+                    entry[part] = min(entry[part], most)
+                    return entry
+                }
+            }
+            bursts[part] = pace.burst
         }
     }
 
@@ -60,18 +77,19 @@ final class AddressBook: Sendable {
     private let refusals = CounterList(count: 2)
     private let shared = Atomic<Int>(0)
 
-    /// All or nothing: how long until it fits, nil when it has.
+    /// All or nothing: how long until it fits, nil when it has. Who only asks takes nothing.
     func take(
         _ units: Int,
         of part: Part,
         _ pace: Pace,
         for address: Neighbourhood,
         atMost most: Int,
-        at now: Moment
+        at now: Moment,
+        onlyAsking: Bool = false
     ) -> Duration? {
-        let judgement = withEntry(of: address, atMost: most, at: now) { entry in
+        let judgement = withEntry(of: address, part, pace, atMost: most, at: now) { entry in
             let judgement = pace.judge(entry[part], taking: units, at: now)
-            if case .fits(let fullAt) = judgement { entry[part] = fullAt }
+            if case .fits(let fullAt) = judgement, !onlyAsking { entry[part] = fullAt }
             return judgement
         }
         guard case .wait(let time) = judgement else { return nil }
@@ -79,7 +97,7 @@ final class AddressBook: Sendable {
         return time
     }
 
-    /// Takes what has come already; a negative count gives back.
+    /// Takes what has come already.
     func charge(
         _ units: Int,
         of part: Part,
@@ -88,22 +106,22 @@ final class AddressBook: Sendable {
         atMost most: Int,
         at now: Moment
     ) {
-        withEntry(of: address, atMost: most, at: now) { entry in
-            entry[part] =
-                units < 0
-                ? entry[part] - pace.cost(of: -units)
-                : pace.fullAt(after: entry[part], taking: units, at: now)
+        withEntry(of: address, part, pace, atMost: most, at: now) { entry in
+            entry[part] = pace.fullAt(after: entry[part], taking: units, at: now)
         }
     }
 
     private func withEntry<Result>(
         of address: Neighbourhood,
+        _ part: Part,
+        _ pace: Pace,
         atMost most: Int,
         at now: Moment,
         _ body: (inout Entry) -> Result
     ) -> Result {
         let page = pages[Int(UInt(bitPattern: address.hashValue) % UInt(Self.pagesCount))]
         return page.withLock { page in
+            page.adopt(pace, of: part, at: now)
             guard page.entries[address] != nil || page.hasRoom(most / Self.pagesCount, at: now)
             else {
                 shared.add(1, ordering: .relaxed)

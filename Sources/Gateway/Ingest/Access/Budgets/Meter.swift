@@ -5,9 +5,12 @@ import System
 final class Meter: Sendable {
     /// As `Pace` has it, on the clock of `Moment`.
     private let fullAt = Atomic<Int64>(0)
+    /// Of the pace that it goes by; 0 before there was one.
+    private let burst = Atomic<Int64>(0)
 
     /// Takes all of it or nothing: how long until it fits, nil when it has.
     func take(_ units: Int, _ pace: Pace, at now: Moment) -> Duration? {
+        adopt(pace, at: now)
         var seen = fullAt.load(ordering: .relaxed)
         while true {
             switch pace.judge(seen, taking: units, at: now) {
@@ -24,13 +27,9 @@ final class Meter: Sendable {
         }
     }
 
-    /// Undoes a `take` that fitted.
-    func giveBack(_ units: Int, _ pace: Pace) {
-        fullAt.subtract(pace.cost(of: units), ordering: .relaxed)
-    }
-
     /// Takes what has come already, and so may leave less than nothing: others wait until that is made good.
     func charge(_ units: Int, _ pace: Pace, at now: Moment) {
+        adopt(pace, at: now)
         var seen = fullAt.load(ordering: .relaxed)
         while true {
             let (isDone, found) = fullAt.weakCompareExchange(
@@ -43,11 +42,20 @@ final class Meter: Sendable {
         }
     }
 
-    /// How long until anything at all fits; nil when something does.
-    func wait(_ pace: Pace, at now: Moment) -> Duration? {
-        switch pace.judge(fullAt.load(ordering: .relaxed), taking: 1, at: now) {
-        case .fits: nil
-        case .wait(let time): time
+    /// How long until so much fits, nil when it does. Nothing is taken.
+    func wait(for units: Int, _ pace: Pace, at now: Moment) -> Duration? {
+        adopt(pace, at: now)
+        switch pace.judge(fullAt.load(ordering: .relaxed), taking: units, at: now) {
+        case .fits: return nil
+        case .wait(let time): return time
         }
+    }
+
+    /// A reload may have changed the pace. Whoever had used up all at the old one has used up all at the new one, and
+    /// no more: a wait of an hour does not outlast the budget that it was for.
+    private func adopt(_ pace: Pace, at now: Moment) {
+        guard burst.load(ordering: .relaxed) != pace.burst else { return }
+        guard burst.exchange(pace.burst, ordering: .relaxed) != 0 else { return }
+        _ = fullAt.min(pace.allUsed(at: now), ordering: .relaxed)
     }
 }

@@ -16,7 +16,7 @@ package struct Pace: Sendable, Equatable {
     private let amount: UInt64
     private let period: UInt64
     /// What the largest burst takes to come back.
-    private var burst: Int64 = 0
+    private(set) var burst: Int64 = 0
 
     /// A burst has `burstMin` at least, for what cannot come in parts.
     package init(_ allowance: Allowance, burstMin: Int = 1) {
@@ -40,6 +40,9 @@ package struct Pace: Sendable, Equatable {
         let excess = after - now.nanoseconds - burst
         return excess <= 0 ? .fits(fullAt: after) : .wait(.nanoseconds(excess))
     }
+
+    /// Where it stands when nothing is left and nothing is owed.
+    func allUsed(at now: Moment) -> Int64 { now.nanoseconds + burst }
 
     /// Where taking leads, whether it fits or not.
     func fullAt(after seen: Int64, taking units: Int, at now: Moment) -> Int64 {

@@ -1,58 +1,45 @@
-import HTTP
 import System
 
 /// What a sender may bring in a time. A request costs 1 of its rate, and of its bytes as many as its body has when it is
 /// inflated.
 ///
-/// What a head declares is taken before the body is read, or the request is refused and costs nothing. What only the
-/// body tells, of one that is compressed or has no length, is taken when it is known, and may leave a debt: then nothing
-/// is inflated for this sender until that is made good, so it is one body for each loop at most. What was taken is
-/// not given back when the logs are refused for another reason: to read them has cost the same.
+/// A body is read only when there is room for what its head declares, which is taken when the body is there: a promise
+/// costs its client nothing, and would keep others of the same key out. What only the body tells, of one that is
+/// compressed or has no length, is taken when it is known, and may leave a debt: then nothing is inflated for this sender
+/// until that is made good, so it is one body for each loop at most. What was taken is not given back when the logs
+/// are refused for another reason: to read them has cost the same.
 struct SenderBudget: Sendable {
     private let counter: KeyCounter
     private let rate: Pace?
     private let bytes: Pace?
-    private let bodyBytesMax: Int
 
     init(_ rules: SenderRules, _ counter: KeyCounter, bodyBytesMax: Int) {
         self.counter = counter
-        self.bodyBytesMax = bodyBytesMax
         rate = rules.rate.map { Pace($0) }
         bytes = rules.bytes.map { Pace($0, burstMin: bodyBytesMax) }
     }
 
     var isUnlimited: Bool { rate == nil && bytes == nil }
 
-    func enter(_ head: RequestHead, _ label: DeviceLabel, at now: Moment) throws(Refusal) {
+    /// Takes a request, if there is room for so many bytes too.
+    func enter(_ declared: Int, _ label: DeviceLabel, at now: Moment) throws(Refusal) {
+        if let bytes, let time = counter.byteMeter.wait(for: declared, bytes, at: now) {
+            throw refusal(.bytes, label, time)
+        }
         if let rate, let time = counter.rateMeter.take(1, rate, at: now) {
             throw refusal(.rate, label, time)
         }
-        guard let bytes, let time = takeDeclared(head, bytes, at: now) else { return }
-        if let rate { counter.rateMeter.giveBack(1, rate) }
+    }
+
+    func take(_ count: Int, _ label: DeviceLabel, at now: Moment) throws(Refusal) {
+        guard let bytes, let time = counter.byteMeter.take(count, bytes, at: now) else { return }
         throw refusal(.bytes, label, time)
     }
 
-    private func takeDeclared(_ head: RequestHead, _ pace: Pace, at now: Moment) -> Duration? {
-        guard let declared = head.declaredBodyBytes else {
-            return counter.byteMeter.wait(pace, at: now)
-        }
-        // What is too large in any case is none of the budget's business.
-        guard declared <= bodyBytesMax else { return nil }
-        return counter.byteMeter.take(declared, pace, at: now)
-    }
-
-    /// To be asked before a body is inflated whose size nobody knows.
-    func checkDebt(_ label: DeviceLabel, at now: Moment) throws(Refusal) {
-        guard let bytes, let time = counter.byteMeter.wait(bytes, at: now) else { return }
-        throw refusal(.bytes, label, time)
-    }
-
-    /// Takes what the head did not tell.
-    func settle(_ contentBytes: Int, _ head: RequestHead, at now: Moment) {
+    /// Takes what has been read already.
+    func charge(_ count: Int, at now: Moment) {
         guard let bytes else { return }
-        let missing = contentBytes - (head.declaredBodyBytes ?? 0)
-        guard missing > 0 else { return }
-        counter.byteMeter.charge(missing, bytes, at: now)
+        counter.byteMeter.charge(count, bytes, at: now)
     }
 
     private func refusal(
