@@ -209,6 +209,31 @@ import Testing
         #expect(try end.client.get("/").status == 200)
     }
 
+    @Test("A key that could be an id and a secret in base64 is a key all the same")
+    func ambiguous() throws {
+        // `0006` at a multiple of four has a colon in what it decodes to.
+        let keys = ["abcd0006abcdef0123456789", "0006000600060006"]
+        let end = try DeviceEnd(
+            """
+            devices:
+              keys:
+                - { name: first, key: "\(keys[0])" }
+                - { name: second, key: "\(keys[1])" }
+            \(DeviceEnd.twoDestinations)
+            """
+        )
+        for (key, name) in zip(keys, ["first", "second"]) {
+            let pair = Digest.base64(Array("id:\(key)".utf8))
+            for value in ["ApiKey \(key)", "ApiKey \(pair)"] {
+                let fields = ["authorization": value] as KeyValuePairs
+                #expect(try end.client.post("/_bulk", Self.two.utf8, fields).status == 200)
+            }
+            #expect(end.shared.door.counts.first { $0.name == name }?.counts.requests == 2)
+        }
+        let unknown = ["authorization": "ApiKey abcd0006abcdef0123456780"] as KeyValuePairs
+        #expect(try end.client.post("/_bulk", Self.two.utf8, unknown).status == 401)
+    }
+
     private static let v8 = "application/vnd.elasticsearch+json; compatible-with=8"
 
     @Test("Clients find a node that they know, and nothing to set up")

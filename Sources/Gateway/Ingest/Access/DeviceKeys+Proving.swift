@@ -11,12 +11,14 @@ extension DeviceKeys {
         if let signature = head.fieldRange("x-sluice-signature") {
             return try proven(head, signature: head.bytes[signature])
         }
-        if let key = head.keyInFields { return try proven(showing: key, at: head.arrival) }
+        if let key = head.keyInFields(isKnown: isKnown) {
+            return try proven(showing: key, at: head.arrival)
+        }
         let claim = accessKeys.isEmpty ? nil : head.accessKeyClaim
         if let claim, let proven = try proven(head, claim) { return proven }
         // What else is called key in the query: the place of a shard, where SDKs choose one.
         let key = head.keyInQuery
-        if let key, place(of: key) != nil || isToken(key) {
+        if let key, isKnown(key) {
             return try proven(showing: key, at: head.arrival)
         }
         if let place = certificates.place(of: head.peer.clientNames) {
@@ -36,6 +38,8 @@ extension DeviceKeys {
         guard keys[place].accepts(.shown) else { throw .unacceptedWay }
         return ProvenSender(sender: senders[place])
     }
+
+    private func isKnown(_ key: [UInt8]) -> Bool { place(of: key) != nil || isToken(key) }
 
     /// Whether it looks like one, where they are taken. A key may have dots, too, and is looked for before.
     private func isToken(_ key: [UInt8]) -> Bool {

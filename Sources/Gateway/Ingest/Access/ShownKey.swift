@@ -5,9 +5,9 @@ extension RequestHead {
     static let keyParameter: StaticString = "key"
 
     /// The key that a header shows. Signed requests of SDKs may have it beside the signature.
-    var keyInFields: [UInt8]? {
+    func keyInFields(isKnown: ([UInt8]) -> Bool) -> [UInt8]? {
         if let own = fieldRange("x-sluice-key") { return Array(bytes[own]) }
-        return fieldRange("authorization").flatMap { key(in: bytes[$0]) }
+        return fieldRange("authorization").flatMap { key(in: bytes[$0], isKnown) }
     }
 
     var accessKeyClaim: AccessKeyClaim? {
@@ -15,14 +15,21 @@ extension RequestHead {
     }
 
     /// RFC 9110 section 11.4: a scheme, whatever its case, and what belongs to it.
-    private func key(in authorization: ArraySlice<UInt8>) -> [UInt8]? {
+    private func key(
+        in authorization: ArraySlice<UInt8>,
+        _ isKnown: ([UInt8]) -> Bool
+    ) -> [UInt8]? {
         guard let space = authorization.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         let rest = authorization[space...].drop { $0 == UInt8(ascii: " ") }
         switch String(decoding: authorization[..<space], as: UTF8.self).lowercased() {
         case "bearer", "splunk": return Array(rest)
         case "basic": return basicPassword(rest)
-        // Elasticsearch's: an id and a secret, or what the operator calls the key.
-        case "apikey": return rest.isEmpty ? nil : basicPassword(rest) ?? Array(rest)
+        // Elasticsearch's: an id and a secret, or what the operator calls the key. Every fourth key of hexadecimal
+        // digits can be read as the first, too.
+        case "apikey":
+            let whole = Array(rest)
+            guard !whole.isEmpty, !isKnown(whole) else { return whole.isEmpty ? nil : whole }
+            return basicPassword(rest) ?? whole
         default: return nil
         }
     }
