@@ -60,7 +60,8 @@ struct DeviceAnswers: Sendable {
                         + "x-acs-security-token, x-log-apiversion, x-log-bodyrawsize, "
                         + "x-log-client-time, x-log-compresstype, x-log-content-sha256, "
                         + "x-log-date, x-log-logstore, x-log-mode, x-log-project, "
-                        + "x-log-signaturemethod, x-scope-orgid, x-sluice-key, x-splunk-request-channel"
+                        + "x-log-signaturemethod, x-scope-orgid, x-sluice-key, "
+                        + "x-sluice-signature, x-splunk-request-channel"
                 ),
                 ("access-control-max-age", "86400"),
             ]

@@ -199,7 +199,8 @@ import Testing
         let allowed = answer["access-control-allow-headers"]?.split(separator: ", ") ?? []
         #expect(
             Set(allowed).isSuperset(of: [
-                "x-log-bodyrawsize", "x-log-client-time", "idempotency-key",
+                "x-log-bodyrawsize", "x-log-client-time", "idempotency-key", "x-sluice-key",
+                "x-sluice-signature",
             ])
         )
     }

@@ -80,8 +80,13 @@ extension DeviceKeys {
         }
         guard keys[place].accepts(.hmac) else { throw .unacceptedWay }
         try signature.check(head, secret, window: hmac.window)
-        let nonce = OwnNonce(signature, hmac, nonces)
-        guard !nonce.isUsed else { throw .replayed }
+        let nonce = OwnNonce(
+            signature,
+            window: hmac.window,
+            NonceRoom(hmac, isShared: hmacKeyCount > 1),
+            nonces
+        )
+        try nonce.check(now: head.arrival)
         return ProvenSender(
             sender: senders[place],
             body: .sha256(signature.bodyDigest),

@@ -25,6 +25,8 @@ struct DeviceKeys: Sendable {
     let tokens: TokenMemory?
     let hmac: DeviceSettings.HMAC
     let nonces: NonceMemory
+    /// So many keys share them.
+    let hmacKeyCount: Int
 
     /// Keys go on counting, and their budgets go on, where those of the same name `before` were.
     init(
@@ -66,6 +68,7 @@ struct DeviceKeys: Sendable {
         tokens = settings.tokens.map { TokenMemory($0.rules) }
         hmac = settings.hmac
         self.nonces = nonces
+        hmacKeyCount = keys.count { $0.secret != nil && $0.accepts(.hmac) }
     }
 
     var isOpen: Bool { senders.isEmpty }

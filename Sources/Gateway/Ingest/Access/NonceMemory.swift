@@ -10,13 +10,19 @@ final class NonceMemory: Sendable {
         case full
     }
 
-    /// 128 bits of a digest over the name of the key and the nonce.
+    /// Of the name of the key 64 bits of a digest, of name and nonce 128.
     struct Mark: Hashable {
-        private let halves: SIMD2<UInt64>
+        fileprivate let sender: UInt64
+        private let first: UInt64
+        private let second: UInt64
 
         init(_ name: [UInt8], _ nonce: [UInt8]) {
-            halves = Digest.sha256(name + [0] + nonce).withUnsafeBytes {
-                $0.loadUnaligned(as: SIMD2<UInt64>.self)
+            sender = Digest.sha256(name).withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+            (first, second) = Digest.sha256(name + [0] + nonce).withUnsafeBytes {
+                (
+                    $0.loadUnaligned(as: UInt64.self),
+                    $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+                )
             }
         }
     }
@@ -27,19 +33,32 @@ final class NonceMemory: Sendable {
 
     private struct State {
         var used: Set<Mark> = []
+        /// How many each sender has, of those that have any.
+        var shares: [UInt64: Int] = [:]
         /// By the second in which they last count, of which there are as many as the window has.
         var ends: [Int64: [Mark]] = [:]
         /// What ended before it is forgotten.
         var now: Int64 = 0
 
-        mutating func forget(_ now: Int64) {
-            if self.now - now > secondsBackMax { self.now = now }
+        mutating func goOn(to now: Int64) {
             guard now > self.now else { return }
             self.now = now
             for (end, marks) in ends where end < now {
-                for mark in marks { used.remove(mark) }
+                for mark in marks { forget(mark) }
                 ends[end] = nil
             }
+        }
+
+        private mutating func forget(_ mark: Mark) {
+            used.remove(mark)
+            let left = shares[mark.sender, default: 1] - 1
+            shares[mark.sender] = left > 0 ? left : nil
+        }
+
+        func look(_ mark: Mark, _ room: NonceRoom) -> Outcome {
+            guard !used.contains(mark) else { return .used }
+            let own = shares[mark.sender] ?? 0
+            return room.hasPlace(own: own, all: used.count) ? .new : .full
         }
     }
 
@@ -47,16 +66,24 @@ final class NonceMemory: Sendable {
 
     var count: Int { state.withLock { $0.used.count } }
 
-    func isUsed(_ mark: Mark) -> Bool { state.withLock { $0.used.contains(mark) } }
+    /// Whether it is used or there is no room for it. Uses nothing up; `now` may be a while ago.
+    func look(_ mark: Mark, now: Int64, _ room: NonceRoom) -> Outcome {
+        state.withLock { state in
+            state.goOn(to: now)
+            return state.look(mark, room)
+        }
+    }
 
     /// `end` is the second in which it last counts.
-    func use(_ mark: Mark, until end: Int64, now: Int64, max: Int) -> Outcome {
+    func use(_ mark: Mark, until end: Int64, now: Int64, _ room: NonceRoom) -> Outcome {
         state.withLock { state in
-            state.forget(now)
+            if state.now - now > Self.secondsBackMax { state.now = now }
+            state.goOn(to: now)
             guard end >= state.now else { return .past }
-            guard !state.used.contains(mark) else { return .used }
-            guard state.used.count < max else { return .full }
+            let outcome = state.look(mark, room)
+            guard outcome == .new else { return outcome }
             state.used.insert(mark)
+            state.shares[mark.sender, default: 0] += 1
             state.ends[end, default: []].append(mark)
             return .new
         }

@@ -4,20 +4,32 @@ import System
 struct OwnNonce: Sendable {
     private let mark: NonceMemory.Mark
     private let end: Int64
-    private let max: Int
+    private let room: NonceRoom
     private let memory: NonceMemory
 
-    init(_ signature: RequestSignature, _ settings: DeviceSettings.HMAC, _ memory: NonceMemory) {
+    init(
+        _ signature: RequestSignature,
+        window: Duration,
+        _ room: NonceRoom,
+        _ memory: NonceMemory
+    ) {
         mark = NonceMemory.Mark(signature.name, signature.nonce)
-        end = signature.seconds + settings.window.components.seconds
-        max = settings.noncesMax
+        end = signature.seconds + window.components.seconds
+        self.room = room
         self.memory = memory
     }
 
-    var isUsed: Bool { memory.isUsed(mark) }
+    /// To be asked before the body comes, as often as one likes.
+    func check(now: WallTime) throws(AccessProblem) {
+        try Self.pass(memory.look(mark, now: now.seconds, room))
+    }
 
     func use(now: WallTime) throws(AccessProblem) {
-        switch memory.use(mark, until: end, now: now.seconds, max: max) {
+        try Self.pass(memory.use(mark, until: end, now: now.seconds, room))
+    }
+
+    private static func pass(_ outcome: NonceMemory.Outcome) throws(AccessProblem) {
+        switch outcome {
         case .new: break
         case .used: throw .replayed
         case .past: throw .expired

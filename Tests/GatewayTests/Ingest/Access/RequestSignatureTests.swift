@@ -107,13 +107,16 @@ import Testing
         func use(_ text: String, _ end: Int64, _ now: Int64, _ name: String = "a")
             -> NonceMemory.Outcome
         {
-            memory.use(mark(text, name), until: end, now: now, max: 3)
+            memory.use(mark(text, name), until: end, now: now, room)
         }
+        let room = NonceRoom(max: 3, isShared: false)
         #expect(use("1", 1300, 1000) == .new)
         #expect(use("1", 1301, 1000) == .used)
         #expect(use("1", 1300, 1000, "b") == .new)
         #expect(use("2", 1200, 1100) == .new)
         #expect(use("3", 1200, 1100) == .full)
+        #expect(memory.look(mark("3"), now: 1100, room) == .full)
+        #expect(memory.look(mark("1"), now: 1100, room) == .used)
         #expect(use("2", 1400, 1200) == .used)
         #expect(use("3", 1500, 1201) == .new)
         #expect(memory.count == 3)
@@ -129,14 +132,43 @@ import Testing
         #expect(memory.count == 1)
     }
 
-    private func end(_ more: String = "") throws -> DeviceEnd {
+    @Test("A key leaves room to the others, however many of them are greedy")
+    func shares() {
+        let memory = NonceMemory()
+        let room = NonceRoom(max: 100, isShared: true)
+        func fill(_ name: String, at now: Int64 = 1000) -> Int {
+            var count = 0
+            while true {
+                let mark = NonceMemory.Mark(Array(name.utf8), Array("\(now) \(count)".utf8))
+                let look = memory.look(mark, now: now, room)
+                let outcome = memory.use(mark, until: now + 300, now: now, room)
+                #expect(look == outcome)
+                guard outcome == .new else { return count }
+                count += 1
+            }
+        }
+        let filled = ["a", "b", "c", "a"].map { fill($0) }
+        #expect(filled == [50, 25, 13, 0])
+        // Each has its own back with the time.
+        #expect(fill("a", at: 1301) == 50)
+        #expect(memory.count == 50)
+    }
+
+    private func end(
+        _ more: String = "",
+        budget: String = "",
+        clock: HandClock? = nil
+    ) throws -> DeviceEnd {
         try DeviceEnd(
             """
             devices:
-              keys: [ { name: phone, key: \(Self.secret), accept: hmac } ]
+              keys:
+                - { name: phone, key: \(Self.secret), accept: hmac\(budget) }
+                \(more)
               hmac: { nonces: 2 }
             \(DeviceEnd.twoDestinations)
-            """
+            """,
+            clock: clock
         )
     }
 
@@ -144,6 +176,7 @@ import Testing
         _ path: String,
         nonce: String,
         _ body: [UInt8] = Self.body,
+        name: String = "phone",
         secret: String = Self.secret
     ) -> KeyValuePairs<String, String> {
         let start = "time=\(WallTime.now.seconds),nonce=\(nonce),body=\(Digest.sha256Hex(body))"
@@ -153,7 +186,58 @@ import Testing
                 separator: "\n"
             )
         let mac = hex(Digest.hmacSHA256(key: Array(secret.utf8), text))
-        return ["x-sluice-signature": "v1,key=phone,\(start),mac=\(mac)"]
+        return ["x-sluice-signature": "v1,key=\(name),\(start),mac=\(mac)"]
+    }
+
+    @Test("A key that has used its share up is refused before its body comes, and another is taken")
+    func crowded() throws {
+        let other = "another-0123456789abcdef"
+        let end = try end("- { name: watch, key: \(other) }")
+        let path = "/logs/hello"
+        let first = signature(path, nonce: Self.nonce)
+        #expect(try end.client.post(path, Self.body, first).status == 200)
+        let signed = signature(path, nonce: Self.nonce + "2")[0].value
+        let early: KeyValuePairs = ["x-sluice-signature": signed, "content-length": "1000"]
+        let refused = try end.client.post(path, "".utf8, early)
+        #expect(refused.status == 503 && refused.text.contains("devices.hmac.nonces"))
+        let others = signature(path, nonce: Self.nonce, name: "watch", secret: other)
+        #expect(try end.client.post(path, Self.body, others).status == 200)
+        #expect(end.shared.door.nonces.count == 2)
+    }
+
+    /// The loop keeps what it found out about one head only, and looks at the other one again.
+    @Test("Of two heads that come before their bodies each is proven, and charged once")
+    func interleaved() throws {
+        let clock = HandClock()
+        let end = try end(budget: ", rate: 2/m", clock: clock)
+        let path = "/logs/hello"
+        let bodies = [Self.body, Array(#"{"level":"warn","msg":"other"}"#.utf8)]
+        let connections = try bodies.enumerated().map { number, body in
+            var head = "POST \(path) HTTP/1.1\r\nhost: a\r\nconnection: close\r\n"
+            head += "expect: 100-continue\r\ncontent-length: \(body.count)\r\n"
+            for (name, value) in signature(path, nonce: "\(Self.nonce)\(number)", body) {
+                head += "\(name): \(value)\r\n"
+            }
+            let connection = try end.client.opened(saying: head + "\r\n")
+            // Then it was let in.
+            #expect(connection.hears("100 Continue"))
+            return connection
+        }
+        #expect(end.shared.door.nonces.count == 0)
+        for (connection, body) in zip(connections, bodies) {
+            connection.say(body)
+            #expect(connection.hears("HTTP/1.1 200 "), "\(connection.heardText)")
+        }
+        #expect(end.queue.stored.count == 2)
+        #expect(end.shared.door.nonces.count == 2)
+        #expect(end.shared.door.strangers.allSatisfy { $0.count == 0 })
+        let counts = end.shared.door.counts[0].counts
+        #expect(counts.requests == 2 && counts.refused.values.allSatisfy { $0 == 0 })
+        // Both are charged: half a minute later there is room for one.
+        clock.goOn(.seconds(30))
+        let budget = try #require(end.shared.door.keys.value.senders.first?.budget)
+        #expect(throws: Never.self) { try budget.enter(0, .logs, at: clock.now) }
+        #expect(throws: Refusal.self) { try budget.enter(0, .logs, at: clock.now) }
     }
 
     @Test("A request is taken once; others have a nonce of their own, as long as there is room")
