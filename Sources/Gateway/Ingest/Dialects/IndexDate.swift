@@ -1,0 +1,58 @@
+/// A form in which clients put dates at the end of an index.
+struct IndexDate {
+    /// The longest first.
+    static let all = [
+        // What Elasticsearch itself counts, where it rolls over.
+        IndexDate("-dddd.dd.dd-dddddd", .any, .month, .day, .any),
+        IndexDate("-dddd.dd-dddddd", .any, .week, .any),
+        IndexDate("-dddd.dd.dd.dd", .any, .month, .day, .hour),
+        IndexDate("-dddd.dd.dd", .any, .month, .day),
+        // Of a month, or of a week.
+        IndexDate("-dddd.dd", .any, .week),
+    ]
+
+    private enum Number {
+        case any, month, week, day, hour
+
+        func contains(_ number: Int) -> Bool {
+            switch self {
+            case .any: true
+            case .month: 1...12 ~= number
+            case .week: 1...53 ~= number
+            case .day: 1...31 ~= number
+            case .hour: 0...23 ~= number
+            }
+        }
+    }
+
+    /// A `d` is a digit, all else what separates.
+    private let pattern: [UInt8]
+    private let numbers: [Number]
+
+    private init(_ pattern: String, _ numbers: Number...) {
+        (self.pattern, self.numbers) = (Array(pattern.utf8), numbers)
+    }
+
+    /// Where the date begins, behind something that is a name without it.
+    func start(in name: [UInt8]) -> Int? {
+        let start = name.count - pattern.count
+        guard start > 0 else { return nil }
+        var (place, number) = (-1, 0)
+        for (byte, kind) in zip(name[start...], pattern) {
+            if kind == UInt8(ascii: "d") {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                number = number * 10 + Int(byte & 15)
+            } else {
+                guard Self.separates(byte, kind) else { return nil }
+                guard place < 0 || numbers[place].contains(number) else { return nil }
+                (place, number) = (place + 1, 0)
+            }
+        }
+        return numbers[place].contains(number) ? start : nil
+    }
+
+    private static func separates(_ byte: UInt8, _ kind: UInt8) -> Bool {
+        byte == kind || byte == UInt8(ascii: "-")
+            || kind == UInt8(ascii: "-") && (byte == UInt8(ascii: "_") || byte == UInt8(ascii: "."))
+    }
+}
