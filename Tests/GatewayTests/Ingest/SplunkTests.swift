@@ -148,6 +148,21 @@ import Testing
         #expect(end.queue.stored.isEmpty)
     }
 
+    @Test(
+        "An index of lines that is none is refused also where a header says where they go",
+        arguments: ["a%0Ab", String(repeating: "a", count: 129)]
+    )
+    func named(index: String) throws {
+        let end = try DeviceEnd()
+        let fields = ["x-log-logstore": "app-log"] as KeyValuePairs
+        let path = "/services/collector/raw?index="
+        let answer = try end.client.post(path + index, "a".utf8, fields)
+        #expect(answer.status == 400 && answer.text.contains(#""code":7,"#), "\(answer.text)")
+        #expect(end.queue.stored.isEmpty)
+        #expect(try end.client.post(path + "Upper", "a".utf8, fields).status == 200)
+        #expect(end.queue.stored.first?.stream.trailer.topic == "Upper")
+    }
+
     @Test("A place that is not here is an incorrect index")
     func nowhere() throws {
         let end = try DeviceEnd()

@@ -37,10 +37,12 @@ struct SplunkDialect: LogDialect {
 
     func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
         guard form != .acknowledgements else { throw .noAcknowledgements }
+        // The index of lines is their topic, wherever they go.
+        let tag = form == .lines ? try tag(of: try origin(head)) : Self.tag
         if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
             return .logstore(logstore)
         }
-        return .tag(form == .lines ? try tag(of: try origin(head)) : Self.tag)
+        return .tag(tag)
     }
 
     func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
