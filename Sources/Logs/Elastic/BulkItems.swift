@@ -8,6 +8,8 @@ package struct BulkItems: Sendable, Equatable {
     package enum Outcome: Sendable, Equatable {
         /// A log.
         case taken
+        /// Its index is one more than there may be.
+        case crowded
         /// Logs are written once, and stay as they are.
         case unsupported
         /// The document is none; where its fault is among them.
@@ -17,10 +19,13 @@ package struct BulkItems: Sendable, Equatable {
     package struct Item: Sendable, Equatable {
         package let operation: Operation
         package let outcome: Outcome
-        /// The place of its index among the parts.
-        package let index: Int32
+        /// The place of its index among the parts; nil where there was none left.
+        package var place: Int? { index < 0 ? nil : Int(index) }
+        fileprivate let index: Int32
         fileprivate let idStart: UInt32
-        fileprivate let idCount: UInt32
+        /// Names have 512 bytes at most.
+        fileprivate let idCount: UInt16
+        fileprivate let nameCount: UInt16
     }
 
     package private(set) var items: [Item] = []
@@ -38,21 +43,29 @@ package struct BulkItems: Sendable, Equatable {
 
     package func fault(_ number: Int32) -> LogDecodingError { faults[Int(number)] }
 
-    mutating func append(_ action: BulkAction, _ outcome: Outcome, index: Int) {
+    /// The name of an index that has no place.
+    package func name(of item: Item) -> ArraySlice<UInt8> {
+        let start = Int(item.idStart) + Int(item.idCount)
+        return ids[start..<start + Int(item.nameCount)]
+    }
+
+    mutating func append(_ action: BulkAction, _ outcome: Outcome, at place: Int?) {
         items.append(
             Item(
                 operation: action.operation,
                 outcome: outcome,
-                index: Int32(index),
+                index: place.map { Int32($0) } ?? -1,
                 idStart: UInt32(ids.count),
-                idCount: UInt32(action.id.count)
+                idCount: UInt16(action.id.count),
+                nameCount: place == nil ? UInt16(action.index.count) : 0
             )
         )
         ids += action.id
+        if place == nil { ids += action.index }
     }
 
-    mutating func append(_ action: BulkAction, _ fault: LogDecodingError, index: Int) {
-        append(action, .unreadable(Int32(faults.count)), index: index)
+    mutating func append(_ action: BulkAction, _ fault: LogDecodingError, at place: Int?) {
+        append(action, .unreadable(Int32(faults.count)), at: place)
         faults.append(fault)
     }
 }

@@ -19,14 +19,12 @@ struct BulkReading {
     private var position = 0
     private var line = 0
     private let index: [UInt8]
-    private let indicesMax: Int
     private let logsMax: Int
 
     init(_ body: UnsafeBufferPointer<UInt8>, _ index: String?, _ limits: LogLimits) {
         self.body = body
         self.index = index.map { Array($0.utf8) } ?? []
         parted = PartedLogs(atMost: limits.packages)
-        indicesMax = limits.packages
         logsMax = limits.logs
     }
 
@@ -40,8 +38,8 @@ struct BulkReading {
         return BulkLine(text: start + first, count: end - first, start: first, number: line)
     }
 
-    /// The place of the action's index.
-    mutating func place(at line: BulkLine) throws(BulkFault) -> Int {
+    /// The place of the action's index; nil when there is none left for it.
+    mutating func place(at line: BulkLine) throws(BulkFault) -> Int? {
         if action.index.isEmpty { action.index += index }
         guard !action.index.isEmpty else {
             throw fault(line, "the action on line \(line.number) names no index")
@@ -50,14 +48,7 @@ struct BulkReading {
             let most = JSONLogDecoder.bulkItemsMax
             throw fault(line, "the body has more than \(most) actions; send smaller batches", true)
         }
-        guard let place = parted.place(of: BulkIndex(bytes: action.index)) else {
-            throw fault(
-                line,
-                "the body names more than \(indicesMax) indices; send smaller batches",
-                true
-            )
-        }
-        return place
+        return parted.place(of: BulkIndex(bytes: action.index))
     }
 
     func malformed(_ line: BulkLine, _ error: JSONFault) -> BulkFault {

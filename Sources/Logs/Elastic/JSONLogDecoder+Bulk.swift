@@ -5,8 +5,9 @@ extension JSONLogDecoder {
     /// Reads a body of Elasticsearch's `_bulk`: lines of JSON, of which one says what to do and the next is the document.
     /// Each document is a log. `index` is the one for those that name none.
     ///
-    /// Each line is looked at by itself, so that a document which is no JSON costs none of the others. `@timestamp` gives
-    /// a log's time, `_id` is a field of it. The body must have 64 readable bytes after its end.
+    /// Each line is looked at by itself, so that a document which is no JSON costs none of the others, and neither does
+    /// one of an index too many. `@timestamp` gives a log's time, `_id` is a field of it. The body must have 64 readable
+    /// bytes after its end.
     package func decodeBulk(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
@@ -36,12 +37,16 @@ extension JSONLogDecoder {
             }
             let place = try reading.place(at: line)
             if reading.action.operation == .delete {
-                reading.items.append(reading.action, .unsupported, index: place)
+                reading.items.append(reading.action, .unsupported, at: place)
                 continue
             }
             guard let document = reading.next() else { throw reading.missingDocument(line) }
             if reading.action.operation == .update {
-                reading.items.append(reading.action, .unsupported, index: place)
+                reading.items.append(reading.action, .unsupported, at: place)
+                continue
+            }
+            guard let place else {
+                reading.items.append(reading.action, .crowded, at: nil)
                 continue
             }
             guard !walk.writer.isFull else { throw reading.tooManyLogs(document) }
@@ -52,13 +57,13 @@ extension JSONLogDecoder {
                     reading.items.areDistinct = false
                 }
                 reading.parted.take(from: &walk.writer, at: place)
-                reading.items.append(reading.action, .taken, index: place)
+                reading.items.append(reading.action, .taken, at: place)
             } catch {
                 walk.writer.discard()
                 reading.items.append(
                     reading.action,
                     error.moved(by: document.start),
-                    index: place
+                    at: place
                 )
             }
         }

@@ -234,6 +234,21 @@ import Testing
         #expect(try end.client.post("/_bulk", Self.two.utf8, unknown).status == 401)
     }
 
+    @Test("Documents of an index too many are told to come again, and the others are stored")
+    func crowded() throws {
+        let end = try DeviceEnd()
+        var body = (0..<1024).map { "{\"index\":{\"_index\":\"i\($0)\"}}\n{}\n" }.joined()
+        body += "{\"create\":{\"_index\":\"o\\\"ne\",\"_id\":\"7\"}}\n{\"x\":\n"
+        body += "{\"index\":{\"_index\":\"i7\"}}\n{}\n"
+        let answer = try end.client.post("/_bulk", body.utf8)
+        #expect(answer.status == 200 && answer.text.contains(#""errors":true"#))
+        let item =
+            #"{"create":{"_index":"o\"ne","_id":"7","status":429,"error":{"type":"es_rejected_execution_exception","#
+        #expect(answer.text.ranges(of: item).count == 1, "\(answer.text.suffix(600))")
+        #expect(answer.text.ranges(of: #""status":201"#).count == 1025)
+        #expect(end.queue.stored.reduce(0) { $0 + $1.logs.count } == 1025)
+    }
+
     private static let v8 = "application/vnd.elasticsearch+json; compatible-with=8"
 
     @Test("Clients find a node that they know, and nothing to set up")

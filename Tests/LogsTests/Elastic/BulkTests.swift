@@ -43,7 +43,7 @@ extension JSONLogDecoder {
         )
         #expect(logs.items.items.map(\.operation) == [.index, .create, .index])
         #expect(logs.items.items.map(\.outcome) == [.taken, .taken, .taken])
-        #expect(logs.items.items.map(\.index) == [0, 1, 0])
+        #expect(logs.items.items.map(\.place) == [0, 1, 0])
         let ids = logs.items.items.map { String(decoding: logs.items.id(of: $0), as: UTF8.self) }
         #expect(ids == ["a\"1", "", "7"])
     }
@@ -186,7 +186,33 @@ extension JSONLogDecoder {
         #expect(fault?.isTooMuch == false && fault?.cause.position == position, "\(body)")
     }
 
-    @Test("Indices, logs, actions and names are bounded")
+    @Test("One index too many costs its own documents only")
+    func crowded() throws {
+        var limits = LogLimits()
+        limits.packages = 2
+        let logs = try JSONLogDecoder(limits: limits).bulk(
+            """
+            {"index":{"_index":"a"}}
+            {}
+            {"index":{"_index":"b"}}
+            {}
+            {"create":{"_index":"c","_id":"7"}}
+            no JSON
+            {"delete":{"_index":"d"}}
+            {"index":{"_index":"a"}}
+            {"x":"y"}
+            """
+        )
+        let items = logs.items
+        #expect(items.items.map(\.place) == [0, 1, nil, nil, 0])
+        #expect(items.items.map(\.outcome) == [.taken, .taken, .crowded, .unsupported, .taken])
+        let names = items.items.map { String(decoding: items.name(of: $0), as: UTF8.self) }
+        #expect(names == ["", "", "c", "d", ""])
+        #expect(String(decoding: items.id(of: items.items[2]), as: UTF8.self) == "7")
+        #expect(logs.parts.map(\.logs.count) == [2, 1])
+    }
+
+    @Test("Logs, actions and names are bounded")
     func limits() {
         var limits = LogLimits()
         (limits.logs, limits.packages) = (3, 2)
@@ -203,7 +229,6 @@ extension JSONLogDecoder {
             names.map { "{\"index\":{\"_index\":\"\($0)\"}}\n{}\n" }.joined()
         }
         #expect(isTooMuch(actions("a", "b", "a")) == nil)
-        #expect(isTooMuch(actions("a", "b", "c")) == true)
         #expect(isTooMuch(actions("a", "a", "a", "a")) == true)
         #expect(isTooMuch(actions(String(repeating: "a", count: 512))) == nil)
         #expect(isTooMuch(actions(String(repeating: "a", count: 513))) == false)

@@ -24,6 +24,8 @@ struct BulkAnswer {
     }
 
     var hasErrors: Bool {
-        items.items.contains { $0.outcome != .taken || indices[Int($0.index)].refusal != nil }
+        items.items.contains { item in
+            item.outcome != .taken || item.place.map { indices[$0].refusal != nil } != false
+        }
     }
 }

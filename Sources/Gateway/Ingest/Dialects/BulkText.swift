@@ -27,8 +27,7 @@ struct BulkText {
         member("items", "[")
         let (first, minted) = (bytes.count, hex(randomBytes(8)))
         for (number, item) in items.items.enumerated() {
-            let place = Int(item.index)
-            let refusal = refusal(of: item, items) ?? indices[place].refusal
+            let refusal = refusal(of: item, items) ?? item.place.flatMap { indices[$0].refusal }
             guard refusal != nil || parts.intersection(.items) != .error else { continue }
             if bytes.count > first { put(",") }
             put("{\"")
@@ -37,7 +36,11 @@ struct BulkText {
             let inner = bytes.count
             if parts.contains(.index) {
                 put("\"_index\":")
-                bytes += names[place]
+                if let place = item.place {
+                    bytes += names[place]
+                } else {
+                    bytes += jsonQuoted(String(decoding: items.name(of: item), as: UTF8.self)).utf8
+                }
             }
             if parts.contains(.id) { id(of: item, items, inner) { "\(minted)-\(number)" } }
             if let refusal {
@@ -102,6 +105,7 @@ struct BulkText {
     private func refusal(of item: BulkItems.Item, _ items: BulkItems) -> Refusal? {
         switch item.outcome {
         case .taken: nil
+        case .crowded: .tooManyIndices
         case .unsupported: .writtenOnce
         case .unreadable(let number):
             Refusal(400, "PostBodyInvalid", items.fault(number).description)
@@ -134,6 +138,13 @@ extension BulkItems.Operation {
 }
 
 extension Refusal {
+    /// Clients send again what is 429, and that alone.
+    fileprivate static let tooManyIndices = Refusal(
+        429,
+        "TooManyIndices",
+        "the body names more than \(LogLimits().packages) indices; send these again by themselves"
+    )
+
     fileprivate static let writtenOnce = Refusal(
         400,
         "ActionUnsupported",
