@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` need nothing done before them.
-.PHONY: run build test check-admin-api check-clients check-edge check-tls bench bench-outage lint format clean setup
+.PHONY: run build test check-admin-api check-clients check-edge check-tls check-manifests bench bench-outage lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -37,6 +37,12 @@ check-tls: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-tls
+
+# What Docker/ has for compose, Kubernetes and systemd, against schemas and the program.
+check-manifests: setup
+	@Scripts/setup-tests
+	@swift build --product sluice
+	@Scripts/check-manifests
 
 bench: setup
 	@$(RELEASE) --product sluice

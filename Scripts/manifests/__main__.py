@@ -1,0 +1,17 @@
+"""Whether what others run (Docker/) fits its schemas, its own parts, and the program."""
+
+import sys
+
+import compose
+import kubernetes
+import samples
+from problems import problems
+
+samples.check()
+if not problems:
+    # These rely on configurations that are right.
+    kubernetes.check()
+    compose.check()
+for problem in problems:
+    print(f"check-manifests: {problem}", file=sys.stderr)
+sys.exit(1 if problems else 0)

@@ -1,0 +1,150 @@
+"""Docker/kubernetes: each resource against its schema, and what resources say of each other."""
+
+import pathlib
+import re
+
+import kubernetes_validate
+import yaml
+from problems import expect, problems
+
+FOLDER = pathlib.Path("Docker/kubernetes")
+# The oldest that is supported, and the newest that there are schemas of.
+VERSIONS = ["1.29", kubernetes_validate.latest_version()]
+# No resources of Kubernetes.
+OTHERS = {"kustomization.yaml", "sluice.yaml", "adapter.yaml"}
+
+
+def check():
+    resources = {}
+    for path in sorted(FOLDER.rglob("*.yaml")):
+        if path.name not in OTHERS:
+            for resource in yaml.safe_load_all(path.read_text()):
+                resources[resource["kind"], resource["metadata"]["name"]] = resource
+                fits(resource, path)
+    for folder in [FOLDER, FOLDER / "monitoring", FOLDER / "rrsa"]:
+        kustomization(folder)
+    pods(resources)
+    services(resources)
+    scaling(resources)
+
+
+def fits(resource, path):
+    for version in VERSIONS:
+        try:
+            kubernetes_validate.validate(resource, version, strict=True)
+        except kubernetes_validate.ValidationError as error:
+            where = "/".join(str(part) for part in error.path)
+            problems.append(f"{path}: {resource['kind']} {where}: {error.message} (Kubernetes {version})")
+        except kubernetes_validate.SchemaNotFoundError:
+            # Those of operators have their schemas elsewhere.
+            expect(resource["kind"] == "ServiceMonitor", f"{path}: nobody knows a {resource['kind']}")
+
+
+def kustomization(folder):
+    """Every file is used, and every file that is used is there."""
+    text = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    used = set(text["resources"])
+    for generator in text.get("configMapGenerator", []):
+        used |= set(generator["files"])
+    for name in used:
+        expect((folder / name).exists(), f"{folder}/kustomization.yaml names {name}, which is not there")
+    there = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml", "adapter.yaml", "secret.example.yaml"}
+    for name in there - used:
+        problems.append(f"{folder}/{name} is in no kustomization")
+
+
+def pods(resources):
+    stateful = resources["StatefulSet", "sluice"]["spec"]
+    pod = stateful["template"]["spec"]
+    (container,) = pod["containers"]
+    rights = pod["securityContext"]
+    expect(rights["runAsNonRoot"] and rights["runAsUser"] == 65532, "the pod is not the image's user")
+    expect(rights["seccompProfile"]["type"] == "RuntimeDefault", "the pod has no filter of system calls")
+    rights = container["securityContext"]
+    expect(
+        rights["readOnlyRootFilesystem"] and not rights["allowPrivilegeEscalation"]
+        and rights["capabilities"] == {"drop": ["ALL"]},
+        "the container may more than it needs",
+    )
+    expect(("ServiceAccount", pod["serviceAccountName"]) in resources, "the pod's service account is not there")
+    expect(not pod["automountServiceAccountToken"], "the pod gets a token of Kubernetes")
+    expect(("Service", stateful["serviceName"]) in resources, "the StatefulSet's service is not there")
+    volumes = {volume["name"] for volume in pod["volumes"]}
+    volumes |= {claim["metadata"]["name"] for claim in stateful["volumeClaimTemplates"]}
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    expect(set(mounts) == volumes, f"volumes {sorted(volumes)} are mounted as {sorted(mounts)}")
+
+    settings = yaml.safe_load((FOLDER / "sluice.yaml").read_text())
+    expect(settings["data_dir"] == mounts["queue"], "the queue is not on its volume")
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    for name, address in [("devices", settings["listen"]), ("admin", settings["admin"]["listen"])]:
+        expect(str(ports[name]) == address.split(":")[-1], f"the port {name} is not the one of sluice.yaml")
+    for probe in ["startupProbe", "livenessProbe", "readinessProbe"]:
+        request = container[probe]["httpGet"]
+        expect(request["port"] in ports and request["path"] == "/healthz", f"the {probe} asks nobody")
+    for_queue = stateful["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"]
+    expect(number(for_queue) > number(settings["queue"]["max_bytes"]), "the volume is not larger than queue.max_bytes")
+    stop = container["lifecycle"]["preStop"]["exec"]["command"]
+    expect(stop[:3] == ["sluice", "drain", "--timeout"], f"preStop is {stop}")
+    time = int(stop[3]) + number(settings["drain_timeout"])
+    expect(pod["terminationGracePeriodSeconds"] > time, f"draining and stopping may take {time} s")
+    secrets(resources, mounts["secrets"])
+
+
+def secrets(resources, place):
+    """Each file that a configuration names is in the secret."""
+    known = resources["Secret", "sluice"]["stringData"]
+    for path in FOLDER.rglob("sluice.yaml"):
+        for name in re.findall(re.escape(place) + r"/([\w.-]+)", path.read_text()):
+            expect(name in known, f"{path} wants {name}, which the secret does not have")
+
+
+def services(resources):
+    labels = resources["StatefulSet", "sluice"]["spec"]["template"]["metadata"]["labels"]
+    (container,) = resources["StatefulSet", "sluice"]["spec"]["template"]["spec"]["containers"]
+    ports = {port["name"] for port in container["ports"]}
+    for (kind, name), resource in resources.items():
+        spec = resource.get("spec", {})
+        if kind == "Service":
+            expect(spec["selector"].items() <= labels.items(), f"the service {name} chooses no pod")
+            for port in spec["ports"]:
+                expect(port["targetPort"] in ports, f"the service {name} leads to no port")
+        if kind in ("PodDisruptionBudget", "NetworkPolicy", "StatefulSet"):
+            chosen = spec.get("selector", spec.get("podSelector"))["matchLabels"]
+            expect(chosen.items() <= labels.items(), f"the {kind} chooses no pod")
+    policy = resources["NetworkPolicy", "sluice"]["spec"]["ingress"]
+    for rule in policy:
+        is_admin = any(port["port"] == "admin" for port in rule["ports"])
+        expect(not is_admin or rule.get("from"), "the NetworkPolicy lets everybody to the admin listener")
+
+
+def scaling(resources):
+    known = set(re.findall(r"^\| `([a-z_]+)` \|", pathlib.Path("docs/metrics.md").read_text(), re.M))
+    scaler = resources["HorizontalPodAutoscaler", "sluice"]["spec"]
+    target = scaler["scaleTargetRef"]
+    expect((target["kind"], target["name"]) in resources, "the autoscaler scales nothing")
+    adapter = (FOLDER / "monitoring/adapter.yaml").read_text()
+    wanted = {metric["pods"]["metric"]["name"] for metric in scaler["metrics"]}
+    for name in wanted | set(re.findall(r"\bsluice_[a-z_]+", adapter)):
+        expect(name in known, f"there is no metric {name}")
+    for name in wanted:
+        expect(f"seriesQuery: '{name}{{" in adapter, f"the adapter does not give {name}")
+    monitor = resources["ServiceMonitor", "sluice"]["spec"]
+    watched = [
+        service for (kind, _), service in resources.items()
+        if kind == "Service"
+        and monitor["selector"]["matchLabels"].items() <= service["metadata"].get("labels", {}).items()
+    ]
+    for endpoint in monitor["endpoints"]:
+        expect(
+            len(watched) == 1 and endpoint["port"] in {port["name"] for port in watched[0]["spec"]["ports"]},
+            "the ServiceMonitor finds no port, or several services",
+        )
+        key = endpoint["authorization"]["credentials"]
+        expect(key["key"] in resources["Secret", key["name"]]["stringData"], "the ServiceMonitor's token is not there")
+
+
+def number(text):
+    """Of bytes (20Gi, 16GiB) or seconds (20s)."""
+    digits, unit = re.fullmatch(r"(\d+)(\w*)", text).groups()
+    return int(digits) * {"": 1, "s": 1, "m": 60, "Mi": 1 << 20, "MiB": 1 << 20, "Gi": 1 << 30, "GiB": 1 << 30}[unit]

@@ -1,0 +1,9 @@
+"""What is wrong, all of it at once."""
+
+problems = []
+
+
+def expect(is_fine, problem):
+    if not is_fine:
+        problems.append(problem)
+    return is_fine

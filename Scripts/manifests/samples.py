@@ -1,0 +1,69 @@
+"""Sample configurations, versions and queries: what the program and promtool say of them."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import yaml
+from problems import expect, problems
+
+SAMPLES = ["Docker/sluice.yaml", "Docker/kubernetes/sluice.yaml", "Docker/kubernetes/rrsa/sluice.yaml"]
+SETTINGS = {
+    "ALIBABA_CLOUD_ROLE_ARN": "acs:ram::1234567890123456:role/sluice",
+    "ALIBABA_CLOUD_OIDC_PROVIDER_ARN": "acs:ram::1234567890123456:oidc-provider/ack",
+    "ALIBABA_CLOUD_OIDC_TOKEN_FILE": "/nonexistent",
+}
+
+
+def check():
+    for sample in SAMPLES:
+        configuration(sample)
+    variables()
+    version()
+    query()
+
+
+def configuration(sample):
+    text = pathlib.Path(sample).read_text()
+    with tempfile.TemporaryDirectory() as directory:
+        # Secrets are made up, each its own.
+        for place, name in re.findall(r"(/run/secrets(?:/sluice)?)/([\w.-]+)", text):
+            is_json = name.endswith(".json")
+            content = json.dumps({"AccessKeyId": "LTAIexample", "AccessKeySecret": "example"}) if is_json else name + "x" * 32
+            pathlib.Path(directory, name).write_text(content)
+            text = text.replace(f"{place}/{name}", f"{directory}/{name}")
+        file = pathlib.Path(directory, "sluice.yaml")
+        file.write_text(text)
+        run = subprocess.run(
+            [os.environ["SLUICE"], "check", "--config", str(file)], capture_output=True, text=True, env=SETTINGS
+        )
+    expect(run.returncode == 0, f"{sample}: {run.stdout}{run.stderr}")
+
+
+def variables():
+    """Each variable that is set for the gateway is one that it knows."""
+    page = pathlib.Path("docs/configuration.md").read_text() + pathlib.Path("docs/credentials.md").read_text()
+    for path in [*pathlib.Path("Docker").rglob("*.yaml"), *pathlib.Path("Docker").glob("systemd/*"), pathlib.Path("Docker/Dockerfile")]:
+        for name in set(re.findall(r"\b(?:SLUICE|ALIBABA_CLOUD)_[A-Z_]+", path.read_text())):
+            expect(name in page, f"{path}: no variable {name} in docs/configuration.md")
+
+
+def version():
+    current = re.search(r'current = "([^"]+)"', pathlib.Path("Sources/Gateway/Version.swift").read_text()).group(1)
+    (image,) = yaml.safe_load(pathlib.Path("Docker/kubernetes/kustomization.yaml").read_text())["images"]
+    expect(image["newTag"] == current, f"kustomization.yaml: the image is {image['newTag']}, this is {current}")
+
+
+def query():
+    """What the adapter asks Prometheus for is a query."""
+    (rule,) = yaml.safe_load(pathlib.Path("Docker/kubernetes/monitoring/adapter.yaml").read_text())["rules"]
+    text = rule["metricsQuery"].replace("<<.GroupBy>>", "pod").replace("<<.LabelMatchers>>", 'namespace="sluice"')
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump({"groups": [{"name": "adapter", "rules": [{"record": "adapter:query", "expr": text}]}]}, file)
+        file.flush()
+        run = subprocess.run(["promtool", "check", "rules", file.name], capture_output=True, text=True)
+    if run.returncode != 0:
+        problems.append(f"adapter.yaml: {run.stdout}{run.stderr}")
