@@ -121,12 +121,15 @@ def services(resources):
 def scaling(resources):
     known = set(re.findall(r"^\| `([a-z_]+)` \|", pathlib.Path("docs/metrics.md").read_text(), re.M))
     scaler = resources["HorizontalPodAutoscaler", "sluice"]["spec"]
-    target = scaler["scaleTargetRef"]
-    expect((target["kind"], target["name"]) in resources, "the autoscaler scales nothing")
+    scaled = scaler["scaleTargetRef"]
+    expect((scaled["kind"], scaled["name"]) in resources, "the autoscaler scales nothing")
     adapter = (FOLDER / "monitoring/adapter.yaml").read_text()
     wanted = {metric["pods"]["metric"]["name"] for metric in scaler["metrics"]}
     for name in wanted | set(re.findall(r"\bsluice_[a-z_]+", adapter)):
         expect(name in known, f"there is no metric {name}")
+    for metric in scaler["metrics"]:
+        target = metric["pods"]["target"]["averageValue"]
+        expect(f" {target} * sluice_delivery_failing" in adapter, f"the adapter's neutral age is not the target, {target}")
     for name in wanted:
         expect(f"seriesQuery: '{name}{{" in adapter, f"the adapter does not give {name}")
     monitor = resources["ServiceMonitor", "sluice"]["spec"]
