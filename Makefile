@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` need nothing done before them.
-.PHONY: run build test check-admin-api check-clients check-edge check-tls check-manifests bench bench-outage lint format clean setup
+.PHONY: run build test check-admin-api check-clients check-edge check-tls check-manifests test-image bench bench-outage lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -43,6 +43,10 @@ check-manifests: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-manifests
+
+# The image, from this release, tried as it will run; needs docker, or podman with buildah as root.
+test-image: build
+	@PREBUILT=.build/release/sluice Docker/test-image
 
 bench: setup
 	@$(RELEASE) --product sluice

@@ -10,7 +10,7 @@ import tempfile
 import yaml
 from problems import expect, problems
 
-SAMPLES = ["Docker/sluice.yaml", "Docker/kubernetes/sluice.yaml", "Docker/kubernetes/rrsa/sluice.yaml"]
+SAMPLES = ["Docker/sluice.yaml", "Docker/kubernetes/base/sluice.yaml", "Docker/kubernetes/rrsa/sluice.yaml"]
 SETTINGS = {
     "ALIBABA_CLOUD_ROLE_ARN": "acs:ram::1234567890123456:role/sluice",
     "ALIBABA_CLOUD_OIDC_PROVIDER_ARN": "acs:ram::1234567890123456:oidc-provider/ack",
@@ -53,7 +53,7 @@ def variables():
 
 def version():
     current = re.search(r'current = "([^"]+)"', pathlib.Path("Sources/Gateway/Version.swift").read_text()).group(1)
-    (image,) = yaml.safe_load(pathlib.Path("Docker/kubernetes/kustomization.yaml").read_text())["images"]
+    (image,) = yaml.safe_load(pathlib.Path("Docker/kubernetes/base/kustomization.yaml").read_text())["images"]
     expect(image["newTag"] == current, f"kustomization.yaml: the image is {image['newTag']}, this is {current}")
 
 
