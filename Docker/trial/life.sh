@@ -41,7 +41,6 @@ post 50
 all_arrived "at first"
 engine exec --env "SLUICE_ADMIN_LISTEN=127.0.0.1:$admin" "$name-first" /usr/bin/sluice status >/dev/null ||
     fail "it does not say that it is well, which the health check asks it"
-of_image '{{json .Config.Healthcheck}}' | grep -q '"/usr/bin/sluice","status"' || fail "the image has another health check"
 
 fault '{"reset":true}'
 post 50
