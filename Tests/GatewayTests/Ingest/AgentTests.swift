@@ -150,7 +150,8 @@ import Testing
         #expect(batch.logs.count == request.logs)
         #expect(batch.stream.trailer.topic == "app")
         for log in try batch.entries() {
-            #expect(abs(Int64(log.time.seconds) - Self.now) < 120)
+            // The requests were made when the suite began, and some have no time but their arrival.
+            #expect(Self.now...WallTime.now.seconds ~= Int64(log.time.seconds))
             #expect(!log.fields.contains { $0.key.contains("original") }, "\(log.fields)")
         }
     }
