@@ -102,6 +102,17 @@ import Testing
         #expect(try (digest(end, body) != nil) == isKnown)
     }
 
+    @Test("The same documents for another index of the path are another request")
+    func paths() throws {
+        let end = try DeviceEnd()
+        let body = "{\"index\":{}}\n{\"@timestamp\":\(Self.now)}\n{\"delete\":{\"_id\":\"1\"}}\n"
+        for index in ["orders", "audit", "orders"] {
+            #expect(try end.client.post("/\(index)/_bulk", body.utf8).status == 200)
+        }
+        let digests = end.queue.identities.compactMap(\.?.digest)
+        #expect(digests.count == 3 && digests[0] != digests[1] && digests[0] == digests[2])
+    }
+
     @Test("What was refused is not taken for stored when its request has a name either")
     func keyed() throws {
         let end = try end(without: "typo")

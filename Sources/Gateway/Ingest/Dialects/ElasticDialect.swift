@@ -88,8 +88,9 @@ struct ElasticDialect: LogDialect {
             parts: BulkAnswer.Parts(filterPath: request.head.filterPath)
         )
         if answer.hasErrors {
+            // The index may be that of the path, of which the content says nothing.
             taken.outcome = zip(indices, logs.parts).map { index, part in
-                "\(index.refusal?.status ?? 201) \(part.logs.count)"
+                "\(ElasticIndex.tag(of: part.index)) \(index.refusal?.status ?? 201) \(part.logs.count)"
             }.joined(separator: ",")
             if request.recognizesContent, logs.items.areDistinct {
                 let (content, target) = (request.content, request.target)
