@@ -27,7 +27,11 @@ struct ElasticMedia: Sendable {
     func response(_ status: Int, _ body: [UInt8]) -> Response {
         Response(
             status: status,
-            fields: [("content-type", contentType), ("x-elastic-product", "Elasticsearch")],
+            fields: [
+                ("content-type", contentType), ("x-elastic-product", "Elasticsearch"),
+                // It is what a browser finds at the root, and no page.
+                ("x-content-type-options", "nosniff"),
+            ],
             body: body
         )
     }
