@@ -12,6 +12,7 @@ struct DeviceAnswers: Sendable {
     ) -> Response {
         var response = route.refused(refusal)
         counters.countRefused(route.label, refusal, as: response.status)
+        sayWhenToRetry(refusal, route.label, &response)
         // Also where the head could not be read: nothing in a refusal is secret, and a page can show it.
         readers.add(to: &response)
         if refusal.status == 405 { response.fields.append(("allow", route.methods.names)) }
@@ -19,18 +20,27 @@ struct DeviceAnswers: Sendable {
         if response.status == 401, !route.label.isSLS {
             response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
         }
-        // RFC 9110 section 10.2.3, in place of what its dialect says to all.
-        if let seconds = refusal.retryAfter, !route.label.isSLS {
-            response.fields.removeAll { $0.name == "retry-after" }
-            response.fields.append(("retry-after", "\(seconds)"))
-            // Else pages do not see it.
-            response.fields.append(("access-control-expose-headers", "retry-after"))
-        }
         if refusal.code == "InvalidCompressType" {
             response.fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
         }
         response.label = route.label.rawValue
         return response
+    }
+
+    /// RFC 9110 section 10.2.3. SLS's SDKs ask nothing of it.
+    private func sayWhenToRetry(
+        _ refusal: Refusal,
+        _ label: DeviceLabel,
+        _ response: inout Response
+    ) {
+        guard DeviceLabel.ofLogs.contains(label), !label.isSLS,
+            response.status == 429 || response.status == 503
+        else { return }
+        response.fields.removeAll { $0.name == "retry-after" }
+        response.fields.append(("retry-after", "\(refusal.retryAfter ?? 1)"))
+        // Else pages do not see what is more than the usual.
+        guard refusal.retryAfter != nil else { return }
+        response.fields.append(("access-control-expose-headers", "retry-after"))
     }
 
     /// `response` as the dialect gave it, with what every client gets.

@@ -48,11 +48,7 @@ struct ElasticMedia: Sendable {
             }
             json.member("status", refusal.status)
         }
-        var response = response(refusal.status, Array(json.text.utf8))
-        if refusal.status == 429 || refusal.status == 503 {
-            response.fields.append(("retry-after", "1"))
-        }
-        return response
+        return response(refusal.status, Array(json.text.utf8))
     }
 }
 

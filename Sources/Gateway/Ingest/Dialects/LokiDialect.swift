@@ -112,12 +112,9 @@ struct LokiDialect: LogDialect {
 
     /// Agents log the first line of an error, and go by the status.
     func refused(_ refusal: Refusal) -> Response {
-        var fields: [(name: String, value: String)] = []
-        if refusal.status == 429 || refusal.status == 503 { fields.append(("retry-after", "1")) }
-        return Response(
+        Response(
             status: refusal.status,
             contentType: "text/plain; charset=utf-8",
-            fields: fields,
             text: "\(refusal.code): \(refusal.reason)\n"
         )
     }

@@ -51,7 +51,7 @@ enum OTLPEncoding: Sendable {
     }
 
     /// `google.rpc.Status`. Clients decide by the status of HTTP whether they send again: for 429 and 503
-    /// they do, after the time that we say.
+    /// they do, after the time that `Retry-After` says.
     func status(_ refusal: Refusal) -> Response {
         let code = Self.code(of: refusal.status)
         let message = "\(refusal.code): \(refusal.reason)"
@@ -69,9 +69,6 @@ enum OTLPEncoding: Sendable {
                 json.member("message", message)
             }
             answer = response(refusal.status, Array(json.text.utf8))
-        }
-        if refusal.status == 429 || refusal.status == 503 {
-            answer.fields.append(("retry-after", "1"))
         }
         if refusal.code == "ContentTypeInvalid" {
             answer.fields.append(("accept", "application/x-protobuf, application/json"))

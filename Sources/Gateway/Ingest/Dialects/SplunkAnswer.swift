@@ -47,8 +47,6 @@ struct SplunkAnswer {
             if let event { json.member("invalid-event-number", event) }
             if let reason { json.member("reason", reason) }
         }
-        var response = Response(status: status, contentType: "application/json", text: json.text)
-        if status == 429 || status == 503 { response.fields.append(("retry-after", "1")) }
-        return response
+        return Response(status: status, contentType: "application/json", text: json.text)
     }
 }
