@@ -15,7 +15,7 @@ struct GatheredTags {
 
     mutating func add(_ name: String, _ value: String, _ limits: LogLimits) {
         let key = FieldName.storable(name, bytesMax: limits.keyBytes)
-        let kept = value.utf8.count > limits.valueBytes ? value.cut(to: limits.valueBytes) : value
+        let kept = value.cut(to: limits.valueBytes)
         let isCut = name.utf8.count > limits.keyBytes || value.utf8.count > limits.valueBytes
         if let place = place(of: key) {
             gathered[place] = (key, kept, isCut)
@@ -44,18 +44,5 @@ struct GatheredTags {
         var names = leftOut
         for tag in gathered where tag.isCut { names.add(tag.key) }
         return names.marking(gathered.map { ($0.key, $0.value) })
-    }
-}
-
-extension String {
-    /// The beginning of it, in at most so many bytes and whole characters.
-    fileprivate func cut(to bytesMax: Int) -> String {
-        var text = self
-        return text.withUTF8 { text in
-            guard let start = text.baseAddress, text.count > bytesMax else {
-                return String(decoding: text, as: UTF8.self)
-            }
-            return String(decoding: text[..<utf8Boundary(start, atMost: bytesMax)], as: UTF8.self)
-        }
     }
 }

@@ -1,3 +1,4 @@
+import Logs
 import System
 
 /// The tables of settings that were decided and of the audit log, in verbs.
@@ -103,17 +104,5 @@ final class DecisionTable {
             )
         }
         return found
-    }
-}
-
-extension String {
-    /// As many whole characters as fit.
-    fileprivate func cut(to bytes: Int) -> String {
-        guard utf8.count > bytes else { return self }
-        var rest = self[...]
-        while rest.utf8.count > bytes {
-            rest = rest.dropLast(max(1, (rest.utf8.count - bytes) / 4))
-        }
-        return String(rest)
     }
 }

@@ -119,13 +119,3 @@ struct LokiDialect: LogDialect {
         )
     }
 }
-
-extension String {
-    /// At most so many bytes, whole characters.
-    fileprivate func cut(to bytesMax: Int) -> String {
-        guard utf8.count > bytesMax else { return self }
-        var end = utf8.index(startIndex, offsetBy: bytesMax)
-        while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
-        return String(self[..<end])
-    }
-}
