@@ -36,8 +36,7 @@ enum RequestIdentity {
         content: UnsafeRawBufferPointer,
         _ target: RoutingTable.Target
     ) -> [UInt8] {
-        let place = [target.destination, target.logstore, sequence].map(\.utf8Bytes)
-        return digest("number", place + [Digest.sha256(content)])
+        digest("number", sequence, content, target)
     }
 
     /// A push of a tenant's: each line has its time, so what is the same to the last byte came before.
@@ -46,8 +45,7 @@ enum RequestIdentity {
         content: UnsafeRawBufferPointer,
         _ target: RoutingTable.Target
     ) -> [UInt8] {
-        let place = [target.destination, target.logstore, tenant].map(\.utf8Bytes)
-        return digest("push", place + [Digest.sha256(content)])
+        digest("push", tenant, content, target)
     }
 
     /// A bulk of which some was refused: there are clients who send all of it again. What came of it belongs to it,
@@ -57,8 +55,18 @@ enum RequestIdentity {
         content: UnsafeRawBufferPointer,
         _ target: RoutingTable.Target
     ) -> [UInt8] {
-        let place = [target.destination, target.logstore, outcome].map(\.utf8Bytes)
-        return digest("bulk", place + [Digest.sha256(content)])
+        digest("bulk", outcome, content, target)
+    }
+
+    /// What tells content of a kind at a logstore from equal content.
+    private static func digest(
+        _ kind: String,
+        _ mark: String,
+        _ content: UnsafeRawBufferPointer,
+        _ target: RoutingTable.Target
+    ) -> [UInt8] {
+        let place = [target.destination, target.logstore, mark].map(\.utf8Bytes)
+        return digest(kind, place + [Digest.sha256(content)])
     }
 
     /// Each part behind its length, so that no two lists of parts look alike.
