@@ -31,7 +31,7 @@ package struct TokenRules: Sendable, Equatable {
             omittingEmptySubsequences: false
         )
         guard parts.count == 3, let header = object(parts[0]),
-            let signature = base64URLDecoded(parts[2])
+            let signature = base64Decoded(parts[2], .url)
         else { throw .unreadable }
         let place = try place(of: header)
         let message = token[parts[0].startIndex..<parts[1].endIndex]
@@ -41,7 +41,7 @@ package struct TokenRules: Sendable, Equatable {
     }
 
     private func object(_ part: ArraySlice<UInt8>) -> TokenObject? {
-        base64URLDecoded(part).flatMap { TokenObject($0) }
+        base64Decoded(part, .url).flatMap { TokenObject($0) }
     }
 
     private func place(of header: TokenObject) throws(TokenProblem) -> Int {

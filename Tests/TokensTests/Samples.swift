@@ -26,11 +26,12 @@ enum Samples {
         + "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
 
     /// The secret of the first example is bytes, not text.
-    static let secretBytes = base64URLDecoded(
+    static let secretBytes = base64Decoded(
         Array(
             "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"
                 .utf8
-        )[...]
+        )[...],
+        .url
     )
     static let rsaPEM = """
         -----BEGIN PUBLIC KEY-----

@@ -179,15 +179,4 @@ import Testing
         #expect(rules.problem(Samples.token(#"{"exp":1300819380,"x":"\#(text)"}"#)) == .unreadable)
         #expect(rules.problem(text) == .unreadable)
     }
-
-    @Test("Texts of base64url are one for each content")
-    func base64() {
-        func decoded(_ text: String) -> [UInt8]? { base64URLDecoded(Array(text.utf8)[...]) }
-        #expect(decoded("") == [])
-        #expect(decoded("AQ") == [1])
-        #expect(decoded("_-8") == [0xFF, 0xEF])
-        for wrong in ["A", "AR", "AQ==", "AQ=", "+/8", "_-9", "A Q", "AAAAA"] {
-            #expect(decoded(wrong) == nil, "\(wrong)")
-        }
-    }
 }

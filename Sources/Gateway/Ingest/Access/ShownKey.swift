@@ -1,4 +1,5 @@
 import HTTP
+import System
 
 extension RequestHead {
     /// The name that a key has in the query, for beacons and pictures, which cannot have fields of their own.
@@ -51,38 +52,8 @@ extension RequestHead {
 
 /// What stands behind the colon (RFC 7617 section 2); nil when it is no such text.
 private func basicPassword(_ credentials: ArraySlice<UInt8>) -> [UInt8]? {
-    guard let text = base64Decoded(credentials),
+    guard let text = base64Decoded(credentials, .standard),
         let colon = text.firstIndex(of: UInt8(ascii: ":"))
     else { return nil }
     return Array(text[(colon + 1)...])
-}
-
-/// RFC 4648 section 4, with padding or without.
-private func base64Decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-    var digits = text
-    while digits.last == UInt8(ascii: "="), text.count - digits.count < 2 { digits.removeLast() }
-    guard digits.count % 4 != 1 else { return nil }
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(digits.count * 3 / 4)
-    var (bits, count): (UInt32, Int) = (0, 0)
-    for digit in digits {
-        guard let value = base64Value(digit) else { return nil }
-        bits = bits << 6 | UInt32(value)
-        count += 6
-        guard count >= 8 else { continue }
-        count -= 8
-        decoded.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-    }
-    return decoded
-}
-
-private func base64Value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0") + 52
-    case UInt8(ascii: "+"): 62
-    case UInt8(ascii: "/"): 63
-    default: nil
-    }
 }
