@@ -1,4 +1,5 @@
 import SLS
+import System
 
 extension Proxy {
     /// SOCKS has no room for longer ones.
@@ -65,17 +66,13 @@ extension Proxy {
                 bytes.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(digit),
-                let low = rest.popFirst().flatMap(digit)
+            guard let high = rest.popFirst().flatMap(hexValue),
+                let low = rest.popFirst().flatMap(hexValue)
             else { return nil }
             bytes.append(high << 4 | low)
         }
         guard bytes.count <= nameBytesMax, !bytes.contains(where: { $0 < 0x20 || $0 == 0x7f })
         else { return nil }
         return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
     }
 }

@@ -1,3 +1,5 @@
+import System
+
 /// Reads a small JSON text token by token (RFC 8259). For error bodies and credentials of at most some
 /// kilobytes; logs go through simdjson.
 package struct JSONReader {
@@ -160,7 +162,7 @@ package struct JSONReader {
         guard position + 4 <= bytes.count else { return nil }
         var unit: UInt32 = 0
         for byte in bytes[position..<position + 4] {
-            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
+            guard let digit = hexValue(byte) else { return nil }
             unit = unit << 4 | UInt32(digit)
         }
         position += 4

@@ -1,5 +1,6 @@
 import COpenSSL
 package import SLS
+import System
 
 /// What stored credentials are sealed with, from what an operator wrote.
 package struct SealingKey: Sendable {
@@ -58,11 +59,9 @@ package struct SealingKey: Sendable {
         key.reserveCapacity(32)
         defer { wipe(&key) }
         for index in stride(from: 0, to: 64, by: 2) {
-            let digits = bytes[index..<index + 2].map { byte in
-                Character(Unicode.Scalar(byte)).hexDigitValue
-            }
-            guard let high = digits[0], let low = digits[1] else { return nil }
-            key.append(UInt8(high << 4 | low))
+            guard let high = hexValue(bytes[index]), let low = hexValue(bytes[index + 1])
+            else { return nil }
+            key.append(high << 4 | low)
         }
         return key.withUnsafeBytes { Secret(copying: $0) }
     }

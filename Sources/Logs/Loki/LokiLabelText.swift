@@ -1,3 +1,5 @@
+import System
+
 /// Takes a stream's labels apart as Loki writes them in protobuf: `{app="shop", env="prod"}`. Names are identifiers, or
 /// quoted; values are quoted with `"` or `'` and have Go's escapes, or stand between backquotes as they are.
 struct LokiLabelText {
@@ -129,21 +131,12 @@ struct LokiLabelText {
     private mutating func number(digits: Int, base: UInt32) throws(Mistake) -> UInt32 {
         var number: UInt32 = 0
         for _ in 0..<digits {
-            guard position < text.count, let digit = Self.digit(text[position]), digit < base
+            guard position < text.count, let digit = hexValue(text[position]), digit < base
             else { throw Self.badEscape }
-            number = number &* base &+ digit
+            number = number &* base &+ UInt32(digit)
             position += 1
         }
         return number
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt32? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
-        default: nil
-        }
     }
 
     private static let badEscape = Mistake(

@@ -1,3 +1,5 @@
+import System
+
 /// Walks the pairs of a form (URL Standard, section 5.1).
 struct FormPairs {
     private let form: UnsafeRawBufferPointer
@@ -37,8 +39,8 @@ struct FormPairs {
             switch byte {
             case UInt8(ascii: "+"): decoded.append(0x20)
             case UInt8(ascii: "%"):
-                if text.endIndex - index >= 2, let high = digit(text[index]),
-                    let low = digit(text[index + 1])
+                if text.endIndex - index >= 2, let high = hexValue(text[index]),
+                    let low = hexValue(text[index + 1])
                 {
                     decoded.append(high << 4 | low)
                     index += 2
@@ -47,15 +49,6 @@ struct FormPairs {
                 }
             default: decoded.append(byte)
             }
-        }
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        default: nil
         }
     }
 }

@@ -1,4 +1,5 @@
 import HTTP
+import System
 
 // The texts under the signatures of SLS's SDKs, put together from what came. All of it is bounded by the head.
 
@@ -102,15 +103,6 @@ private func formDecoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         }
     }
     return decoded
-}
-
-func hexValue(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
 }
 
 extension [UInt8] {
