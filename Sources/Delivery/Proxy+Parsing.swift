@@ -1,5 +1,4 @@
 import SLS
-import System
 
 extension Proxy {
     /// SOCKS has no room for longer ones.
@@ -59,18 +58,7 @@ extension Proxy {
 
     /// Nil for a broken escape, a control character, or too much.
     private static func decoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(hexValue),
-                let low = rest.popFirst().flatMap(hexValue)
-            else { return nil }
-            bytes.append(high << 4 | low)
-        }
+        guard let bytes = percentDecoded(Array(text.utf8)[...]) else { return nil }
         guard bytes.count <= nameBytesMax, !bytes.contains(where: { $0 < 0x20 || $0 == 0x7f })
         else { return nil }
         return String(validating: bytes, as: UTF8.self)

@@ -40,7 +40,9 @@ enum AdminRoute: Equatable {
             self = .destinations
             return
         }
-        guard let name = percentDecoded(Array(first.utf8)[...]), !name.isEmpty else { return nil }
+        guard let name = percentDecodedText(Array(first.utf8)[...]), !name.isEmpty else {
+            return nil
+        }
         switch rest.dropFirst() {
         case []: self = .destination(name)
         case ["pause"]: self = .destinationPause(name)
@@ -55,7 +57,9 @@ enum AdminRoute: Equatable {
             self = .credentials
             return
         }
-        guard let name = percentDecoded(Array(first.utf8)[...]), !name.isEmpty else { return nil }
+        guard let name = percentDecodedText(Array(first.utf8)[...]), !name.isEmpty else {
+            return nil
+        }
         switch rest.dropFirst() {
         case []: self = .credential(name)
         case ["verify"]: self = .credentialVerify(name)

@@ -32,8 +32,8 @@ extension RequestHead {
                 maxSplits: 1,
                 omittingEmptySubsequences: false
             )
-            guard let name = percentDecoded(sides[0]),
-                let value = sides.count == 2 ? percentDecoded(sides[1]) : ""
+            guard let name = percentDecodedText(sides[0]),
+                let value = sides.count == 2 ? percentDecodedText(sides[1]) : ""
             else { return nil }
             pairs.append((name, value))
         }

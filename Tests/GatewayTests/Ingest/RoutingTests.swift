@@ -73,6 +73,6 @@ import Testing
         ]
     )
     func escapes(written: String, text: String?) {
-        #expect(percentDecoded(Array(written.utf8)[...]) == text)
+        #expect(percentDecodedText(Array(written.utf8)[...]) == text)
     }
 }

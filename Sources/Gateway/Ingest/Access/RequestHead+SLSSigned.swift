@@ -1,5 +1,5 @@
 import HTTP
-import System
+import SLS
 
 // The texts under the signatures of SLS's SDKs, put together from what came. All of it is bounded by the head.
 
@@ -40,7 +40,7 @@ extension RequestHead {
             text += pair.name
             guard !pair.value.isEmpty else { continue }
             text.append(UInt8(ascii: "="))
-            text.append(percentEncoding: pair.value)
+            text += percentEncoded(pair.value)
         }
         text.append(UInt8(ascii: "\n"))
         let fields = signedFields { name in
@@ -77,32 +77,14 @@ extension RequestHead {
         var pairs: [(name: [UInt8], value: [UInt8])] = []
         for piece in bytes[query].split(separator: UInt8(ascii: "&")) {
             let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
-            guard let name = formDecoded(piece[..<equals]),
-                let value = formDecoded(piece[equals...].dropFirst())
+            // Libraries write a space as `%20` or as a plus; a plus itself is always `%2B`.
+            guard let name = percentDecoded(piece[..<equals], isForm: true),
+                let value = percentDecoded(piece[equals...].dropFirst(), isForm: true)
             else { return nil }
             pairs.append((name, value))
         }
         return pairs.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     }
-}
-
-/// Libraries write a space as `%20` or, as in a form, as a plus; a plus itself is always `%2B`.
-private func formDecoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(text.count)
-    var rest = text
-    while let byte = rest.popFirst() {
-        switch byte {
-        case UInt8(ascii: "+"): decoded.append(UInt8(ascii: " "))
-        case UInt8(ascii: "%"):
-            guard let high = rest.popFirst().flatMap(hexValue),
-                let low = rest.popFirst().flatMap(hexValue)
-            else { return nil }
-            decoded.append(high << 4 | low)
-        default: decoded.append(byte)
-        }
-    }
-    return decoded
 }
 
 extension [UInt8] {
@@ -120,24 +102,4 @@ extension [UInt8] {
         append(mark)
         append(line: value)
     }
-
-    /// All but RFC 3986's unreserved characters.
-    fileprivate mutating func append(percentEncoding text: [UInt8]) {
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-                UInt8(ascii: "."), UInt8(ascii: "~"):
-                append(byte)
-            default:
-                append(UInt8(ascii: "%"))
-                append(upperHexDigit(byte >> 4))
-                append(upperHexDigit(byte & 15))
-            }
-        }
-    }
-}
-
-private func upperHexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
 }

@@ -44,7 +44,7 @@ extension RequestHead {
             guard start < pair.endIndex, pair[start] == UInt8(ascii: "="),
                 name.withUTF8Buffer({ pair.starts(with: $0) })
             else { continue }
-            return percentDecoded(pair[(start + 1)...]).map { Array($0.utf8) } ?? []
+            return percentDecodedText(pair[(start + 1)...]).map { Array($0.utf8) } ?? []
         }
         return nil
     }

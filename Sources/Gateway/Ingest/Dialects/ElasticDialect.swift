@@ -43,7 +43,7 @@ struct ElasticDialect: LogDialect {
 
     private func indexName(_ head: RequestHead) throws(Refusal) -> String? {
         guard let index else { return nil }
-        guard let name = percentDecoded(head.bytes[index]), TagText.isSound(name) else {
+        guard let name = percentDecodedText(head.bytes[index]), TagText.isSound(name) else {
             throw .badIndex
         }
         return name

@@ -19,7 +19,7 @@ struct PlainDialect: LogDialect {
     }
 
     func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        guard let tag = percentDecoded(head.bytes[tag]), (1...128).contains(tag.utf8.count),
+        guard let tag = percentDecodedText(head.bytes[tag]), (1...128).contains(tag.utf8.count),
             tag.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f })
         else {
             throw Refusal(

@@ -74,7 +74,7 @@ struct PlainQuery {
 
     private static func text(_ part: ArraySlice<UInt8>) throws(Refusal) -> String {
         let spaced = part.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
-        guard let text = percentDecoded(spaced[...]) else {
+        guard let text = percentDecodedText(spaced[...]) else {
             throw wrong("it has a % that is no escape, or text that is not UTF-8")
         }
         return text
