@@ -21,29 +21,11 @@ extension RequestHead {
         }.map { String(decoding: bytes[$0.value], as: UTF8.self) }
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
-
-    /// The query's pairs, decoded; nil when it cannot be read.
-    var queryPairs: [(name: String, value: String)]? {
-        guard let query, !query.isEmpty else { return [] }
-        var pairs: [(name: String, value: String)] = []
-        for part in bytes[query].split(separator: UInt8(ascii: "&")) {
-            let sides = part.split(
-                separator: UInt8(ascii: "="),
-                maxSplits: 1,
-                omittingEmptySubsequences: false
-            )
-            guard let name = percentDecodedText(sides[0]),
-                let value = sides.count == 2 ? percentDecodedText(sides[1]) : ""
-            else { return nil }
-            pairs.append((name, value))
-        }
-        return pairs
-    }
 }
 
 extension PeerAddress {
     /// The address itself, or the /64 of a v6 one, whose last half a host chooses as it likes.
     var neighbourhood: Neighbourhood {
-        (SocketAddress(host: host, port: 0) ?? SocketAddress()).neighbourhood
+        (address ?? IPAddress(v6: 0, 0)).neighbourhood
     }
 }
