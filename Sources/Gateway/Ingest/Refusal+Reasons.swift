@@ -57,8 +57,8 @@ extension Refusal {
     static let unknownPath = Refusal(
         404,
         "PathNotExist",
-        "no such path; logs go to POST /logs/{tag}, POST /logstores/{logstore}/track, "
-            + "POST /logstores/{logstore}/shards/lb or POST /v1/logs"
+        "no such path; logs are posted to /logs/{tag}, /logstores/{logstore}/track, "
+            + "/logstores/{logstore}/shards/lb, /v1/logs, /_bulk, /loki/api/v1/push or /services/collector"
     )
 
     static func tooManyDoomed(_ count: Int, most: Int) -> Refusal {

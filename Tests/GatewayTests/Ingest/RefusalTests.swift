@@ -25,6 +25,20 @@ import Testing
         if request.status == 405 { #expect(answer["allow"] != nil) }
     }
 
+    @Test("Who asks for a path that is none is told all that take logs, whole in SLS's words too")
+    func unknownPath() throws {
+        let end = try DeviceEnd()
+        for path in ["/nowhere", "/logstores/app-log/shards"] {
+            let answer = try end.client.post(path, "{}".utf8)
+            for known in [
+                "/logs/{tag}", "/logstores/{logstore}/track", "/logstores/{logstore}/shards/lb",
+                "/v1/logs", "/_bulk", "/loki/api/v1/push", "/services/collector",
+            ] {
+                #expect(answer.text.contains(known), "\(answer.text)")
+            }
+        }
+    }
+
     @Test("A position is told where one is known")
     func position() throws {
         let end = try DeviceEnd()
