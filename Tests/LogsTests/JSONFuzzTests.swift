@@ -90,6 +90,10 @@ import Testing
             return Array(text.utf8)
         }
 
+        mutating func mostlyBroken(_ text: String) -> [UInt8] {
+            chance(80) ? mutated(Array(text.utf8)) : Array(text.utf8)
+        }
+
         mutating func mutated(_ body: [UInt8]) -> [UInt8] {
             var body = body
             let tempting =

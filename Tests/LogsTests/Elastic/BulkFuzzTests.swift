@@ -42,15 +42,12 @@ import Testing
                         + "\(writer.log())\n"
                 }.joined()
             }
-            let body = writer.chance(80) ? writer.mutated(Array(text.utf8)) : Array(text.utf8)
+            let body = writer.mostlyBroken(text)
             do throws(BulkFault) {
                 let logs = try decoder.bulk(body, rules, index: "i")
                 let taken = logs.items.items.count { $0.outcome == .taken }
                 #expect(logs.parts.reduce(0) { $0 + $1.logs.count } == taken)
-                for part in logs.parts {
-                    #expect((try? part.logs.sound.read()) != nil)
-                    for faulty in part.logs.faulty { #expect((try? faulty.logs.read()) != nil) }
-                }
+                for part in logs.parts { expectReadable(part.logs) }
                 for item in logs.items.items {
                     guard case .unreadable(let number) = item.outcome else { continue }
                     #expect(0...body.count ~= logs.items.fault(number).position)

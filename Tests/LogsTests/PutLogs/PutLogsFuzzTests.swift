@@ -69,23 +69,10 @@ import Testing
         }
 
         mutating func mutated(_ body: [UInt8]) -> [UInt8] {
-            var body = body
             let tempting: [UInt8] = [
                 0, 1, 2, 4, 5, 8, 0x0A, 0x12, 0x1A, 0x22, 0x25, 0x32, 0x7F, 0x80, 0xC3, 0xFF,
             ]
-            for _ in 0..<Int.random(in: 1...3, using: &random) where !body.isEmpty {
-                let place = Int.random(in: 0..<body.count, using: &random)
-                let byte = tempting.randomElement(using: &random)!
-                switch Int.random(in: 0..<6, using: &random) {
-                case 0: body.remove(at: place)
-                case 1: body.insert(byte, at: place)
-                case 2: body.removeLast(body.count - place)
-                case 3: body[place] &+= chance(50) ? 1 : 0xFF
-                case 4: body[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-                default: body[place] = byte
-                }
-            }
-            return body
+            return random.mutated(body, tempting)
         }
     }
 
