@@ -10,26 +10,13 @@ extension JSONLogDecoder {
         _ rules: LogRules = LogRules(),
         atMost bytesMax: Int = .max
     ) throws(LogDecodingError) -> [TrackedLogs] {
-        do throws(LogDecodingError) {
-            return try decodeOTLP(body, timing, rules, .whole, bytesMax)
-        } catch {
-            guard error.kind == .tooLarge else { throw error }
-            return try decodeOTLP(body, timing, rules, .lean, bytesMax)
-        }
-    }
-
-    private func decodeOTLP(
-        _ body: UnsafeRawBufferPointer,
-        _ timing: BatchTiming,
-        _ rules: LogRules,
-        _ form: OTLPForm,
-        _ bytesMax: Int
-    ) throws(LogDecodingError) -> [TrackedLogs] {
-        try decode(body, timing, rules, lenientTimes: true) { walk throws(JSONFault) in
-            var texts = OTLPTexts()
-            texts.startRequest(form, atMost: bytesMax)
-            try walk.otlpRequest(&texts)
-            return texts.finish(&walk.writer)
+        try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
+            try decode(body, timing, rules, lenientTimes: true) { walk throws(JSONFault) in
+                var texts = OTLPTexts()
+                texts.startRequest(form, atMost: bytesMax)
+                try walk.otlpRequest(&texts)
+                return texts.finish(&walk.writer)
+            }
         }
     }
 }

@@ -29,11 +29,8 @@ package final class OTLPDecoder {
             walk.writer.shrink(to: Self.keptBytes)
             walk.texts.shrink(to: Self.keptBytes)
         }
-        do throws(LogDecodingError) {
-            return try read(body, timing, rules, .whole, bytesMax)
-        } catch {
-            guard error.kind == .tooLarge else { throw error }
-            return try read(body, timing, rules, .lean, bytesMax)
+        return try OTLPForm.wholeElseLean { form throws(LogDecodingError) in
+            try read(body, timing, rules, form, bytesMax)
         }
     }
 

@@ -6,6 +6,18 @@ enum OTLPForm {
     /// For requests that would become too large so. What many records would repeat are tags of theirs, and
     /// what a record does not say is left out.
     case lean
+
+    /// Reads a request whole, and again if that would be too large.
+    static func wholeElseLean(
+        _ read: (OTLPForm) throws(LogDecodingError) -> [TrackedLogs]
+    ) throws(LogDecodingError) -> [TrackedLogs] {
+        do throws(LogDecodingError) {
+            return try read(.whole)
+        } catch {
+            guard error.kind == .tooLarge else { throw error }
+            return try read(.lean)
+        }
+    }
 }
 
 /// A text of a resource or a scope.
