@@ -131,7 +131,7 @@ import Testing
         #expect(outcome.errors.split(separator: "\n").count == 1)
     }
 
-    /// Looks again and again, up to 20 seconds.
+    /// Looks again and again, up to 20 seconds: a command tells how things are, and not when they become so.
     private func waited(_ condition: () throws -> Bool) rethrows -> Bool {
         let end = Date.now + 20
         while Date.now < end {

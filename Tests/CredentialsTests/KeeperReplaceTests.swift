@@ -102,22 +102,22 @@ import Testing
     func hanging() throws {
         let server = try StandIn { _, _ in .json(200, Samples.stsAnswer()) }
         defer { server.stop() }
-        let gate = try Signpost((hasCome: false, isOpen: false))
+        let (hasCome, isOpen) = (try Signpost(false), try Signpost(false))
         var surroundings = Samples.surroundings([:], time, sts: server.url)
         // It stands for a file on a server that is away.
         surroundings.random = {
-            gate.change { $0.hasCome = true }
-            while !gate.now.isOpen { usleep(1000) }
+            hasCome.change { $0 = true }
+            isOpen.wait(.seconds(60)) { $0 }
             return 0.5
         }
         let keeper = try CredentialKeeper(surroundings)
         try keeper.replace(["a": role("one")])
-        #expect(gate.wait { $0.hasCome })
+        #expect(hasCome.wait { $0 })
         let start = Moment.now
         try keeper.replace(["a": .fixed(Samples.key)])
         #expect(Moment.now - start < .seconds(10))
         #expect(keeper.credential(named: "a") == Samples.key)
-        gate.change { $0.isOpen = true }
+        isOpen.change { $0 = true }
         keeper.stop()
         #expect(keeper.credential(named: "a") == Samples.key)
         #expect(keeper.status[0].failures == 0 && server.requests.now.isEmpty)

@@ -47,6 +47,7 @@ import Testing
         let forwarder = try TestSandbox.forwarder(source, [old])
         source.offer(1)
         let end = Moment.now + .seconds(20)
+        // The sandbox tells what it has, and not when it comes.
         while try !old.has(packet: 1), Moment.now < end { usleep(5000) }
         var settings = try Samples.destination(port: new.port)
         settings.concurrency = 3
@@ -186,6 +187,7 @@ import Testing
         settings.certificateAuthorities = "\(directory.path)/authorities.pem"
         try rig.forwarder.reconfigure([settings])
         #expect(stored(3))
+        // curl counts the ages of connections in whole seconds, and takes its own clock for it.
         usleep(2_100_000)
         for number in 4...9 as ClosedRange<Int64> { #expect(stored(number)) }
         rig.stop()

@@ -146,6 +146,7 @@ import Testing
     func slowUplink() throws {
         let source = try MemorySource()
         let server = try ScriptedServer { _, number in
+            // Longer than `sendTimeout`: the uplink's slowness itself is what is tried out.
             if number == 0 { usleep(1_500_000) }
             return .stored
         }

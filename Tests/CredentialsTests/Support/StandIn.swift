@@ -127,6 +127,7 @@ final class StandIn: Sendable {
         case .endless:
             guard send("HTTP/1.1 200 X\r\n\r\n", descriptor) else { return }
             while !isEnding.withLock({ $0 }), send(String(repeating: "x", count: 100), descriptor) {
+                // As a server that trickles: else it would end by its size alone.
                 usleep(1000)
             }
         case .silence:
