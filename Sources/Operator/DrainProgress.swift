@@ -1,3 +1,4 @@
+import Gateway
 import SLS
 
 /// How far a gateway is that takes no more logs and sends what it has: `/admin/drain` read.
@@ -52,9 +53,9 @@ struct DrainProgress: Equatable {
         if gone > 0 {
             parts.append("\(gone) of \(first.queued) gone (\(gone * 100 / first.queued)%)")
         }
-        if arriving > 0 { parts.append("\(arriving) requests being stored") }
+        if arriving > 0 { parts.append("\(counted(arriving, "request")) being stored") }
         if held > 0 { parts.append("\(held) of paused destinations") }
-        if dead > 0 { parts.append("\(dead) dead letter\(dead == 1 ? "" : "s")") }
+        if dead > 0 { parts.append(counted(dead, "dead letter")) }
         return "draining: " + parts.joined(separator: ", ")
     }
 

@@ -1,3 +1,4 @@
+import Gateway
 import Glibc
 
 /// A terminal's window, drawn anew without being blank in between.
@@ -24,7 +25,7 @@ struct Screen: Equatable {
             let needed = max(1, (line.count + columns - 1) / columns)
             let rest = lines.count - index
             guard needed < left || needed == left && rest == 1 else {
-                shown += "… \(rest) more lines: sluice status" + Self.restOfLine
+                shown += "… \(counted(rest, "more line")): sluice status" + Self.restOfLine
                 break
             }
             left -= needed

@@ -33,6 +33,8 @@ import Testing
         let busy = try #require(read(#"{"draining":true,"queued":0,"arriving":2}"#))
         #expect(!busy.isDone)
         #expect(busy.line(since: busy) == "draining: 0 queued, 2 requests being stored")
+        let last = try #require(read(#"{"draining":true,"queued":0,"arriving":1}"#))
+        #expect(last.line(since: last) == "draining: 0 queued, 1 request being stored")
         #expect(try #require(read(#"{"draining":true,"queued":0,"arriving":0}"#)).isDone)
     }
 

@@ -14,8 +14,8 @@ extension GatewayReport {
         guard !wantsText else {
             let state = isDraining ? "draining, no more logs are taken" : "logs are taken"
             let held = heldLogs > 0 ? ", \(heldLogs) of them of paused destinations" : ""
-            let dead = queue.ledger.dead > 0 ? ", \(queue.ledger.dead) dead letters" : ""
-            let arriving = arriving > 0 ? ", \(arriving) requests being stored" : ""
+            let dead = queue.ledger.dead > 0 ? ", " + counted(queue.ledger.dead, "dead letter") : ""
+            let arriving = arriving > 0 ? ", \(counted(arriving, "request")) being stored" : ""
             return Response(
                 text: "\(state): \(queue.ledger.queued) queued\(arriving)\(held)\(dead)\n"
             )

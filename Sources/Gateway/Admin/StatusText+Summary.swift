@@ -46,7 +46,7 @@ extension GatewayReport {
         let size = "\(roughSize(queue.bytes)) of \(roughSize(queue.bytesMax))"
         guard logs > 0 else { return "nothing waits, \(size)" }
         let oldest = queue.oldest.map { ", the oldest for \(age(of: $0))" } ?? ""
-        return "\(logs) logs wait, \(size)\(oldest)"
+        return "\(counted(logs, "log")) \(logs == 1 ? "waits" : "wait"), \(size)\(oldest)"
     }
 
     /// Those that are not well and, of the others, the one that ends first.

@@ -99,6 +99,11 @@ func spanText(_ span: Duration) -> String {
     return parts.prefix(2).joined(separator: " ")
 }
 
+/// "1 log", "2 logs".
+package func counted(_ count: some BinaryInteger, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+}
+
 /// "12.3MiB": one decimal, for people.
 func roughSize(_ bytes: Int) -> String {
     for (name, scale) in [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]

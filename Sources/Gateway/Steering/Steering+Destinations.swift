@@ -125,10 +125,12 @@ extension Steering {
     /// Why nothing can be done to a destination that does not run.
     func absent(_ name: String, isChange: Bool = true) -> Refusal {
         guard let left = store.status.destinations[name] else { return .noDestination(name) }
+        let logs = left.ledger.queued
         return Refusal(
             isChange ? 409 : 404,
             "DestinationNotExist",
-            "destination \(clipped(name)) is not in the configuration, and \(left.ledger.queued) logs wait for it; "
+            "destination \(clipped(name)) is not in the configuration, and "
+                + "\(counted(logs, "log")) \(logs == 1 ? "waits" : "wait") for it; "
                 + "describe it again and restart the gateway to deliver them"
         )
     }

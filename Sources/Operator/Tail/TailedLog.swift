@@ -81,7 +81,7 @@ struct TailedLog: Equatable {
         var columns = [shownTime, place]
         if !topic.isEmpty { columns.append(TerminalText.shown(topic)) }
         var pairs = fields.map { "\(TerminalText.shown($0.name))=\(TerminalText.shown($0.value))" }
-        if fieldsLeft > 0 { pairs.append("… \(fieldsLeft) more fields") }
+        if fieldsLeft > 0 { pairs.append("… \(counted(fieldsLeft, "more field"))") }
         return (columns + [pairs.joined(separator: " ")]).joined(separator: "  ")
     }
 

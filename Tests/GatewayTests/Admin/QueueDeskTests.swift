@@ -52,6 +52,7 @@ import Testing
         let table = try text(trial)
         #expect(table.contains("app-log topic=night source=10.0.0.7 tags: env=prod\n"), "\(table)")
         #expect(table.hasPrefix("queue        3 logs wait"), "\(table)")
+        #expect(table.contains(", 2 streams\n"), "\(table)")
     }
 
     @Test(

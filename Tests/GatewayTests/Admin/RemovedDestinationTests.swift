@@ -147,7 +147,7 @@ import Testing
         ] {
             let answer = try ask(gateway, method, path, method == "PATCH" ? "{}" : "")
             #expect(answer.status == status, "\(method) \(path): \(answer.text)")
-            #expect(answer.text.contains("1 logs wait for it"), "\(answer.text)")
+            #expect(answer.text.contains("1 log waits for it"), "\(answer.text)")
         }
         #expect(try ask(gateway, "DELETE").text.contains(#"{"name":"web"}"#))
         #expect(try ask(gateway, "POST", Self.path + "/resume").status == 200)

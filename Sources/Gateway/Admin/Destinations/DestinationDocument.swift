@@ -70,7 +70,7 @@ extension Steering {
         let notice = destination.notice.map { "\n  \($0)" } ?? ""
         let beaten = decided.map { "\n  decided at run time: \($0.json)" } ?? ""
         return
-            "\(destination.name): \(state), \(destination.queue.ledger.queued) logs queued, sends to "
+            "\(destination.name): \(state), \(counted(destination.queue.ledger.queued, "log")) queued, sends to "
             + "\(destination.project)/\(destination.logstore) at \(destination.endpoint)\(notice)\(beaten)\n"
     }
 

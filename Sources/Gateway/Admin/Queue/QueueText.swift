@@ -7,7 +7,8 @@ extension QueueView {
         let queue = report.queue
         var lines = [
             "queue        \(waiting(queue.ledger.queued, queue.oldest)), "
-                + "\(roughSize(queue.bytes)) of \(roughSize(queue.bytesMax)), \(queue.streams) streams"
+                + "\(roughSize(queue.bytes)) of \(roughSize(queue.bytesMax)), "
+                + counted(queue.streams, "stream")
         ]
         if let problem = queue.problem { lines.append("             \(problem)") }
         for destination in destinations {
@@ -34,7 +35,7 @@ extension QueueView {
                 "\(entry.packets)", StreamNames(entry.stream).line,
             ]
         }
-        let more = streams.more > 0 ? ["  and \(streams.more) more streams"] : []
+        let more = streams.more > 0 ? ["  and \(counted(streams.more, "more stream"))"] : []
         return Self.aligned([["OLDEST", "LOGS", "BYTES", "PACKETS", "STREAM"]] + rows) + more
     }
 
@@ -53,7 +54,7 @@ extension QueueView {
     private func waiting(_ logs: Int64, _ oldest: WallTime?) -> String {
         guard logs > 0 else { return "nothing waits" }
         let since = oldest.map { ", the oldest for \(age(of: $0))" } ?? ""
-        return "\(logs) log\(logs == 1 ? " waits" : "s wait")\(since)"
+        return "\(counted(logs, "log")) \(logs == 1 ? "waits" : "wait")\(since)"
     }
 
     private func age(of time: WallTime) -> String {
