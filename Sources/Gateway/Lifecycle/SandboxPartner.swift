@@ -64,6 +64,11 @@ final class SandboxPartner: Sendable {
             case .any: "hello"
             }
         let token = gateway.tokenFile.map { "$(cat \($0))" } ?? "$SLUICE_ADMIN_TOKEN"
+        let admin = gateway.adminAddress.reachable
+        // Its own certificate is all that curl has to trust.
+        let trust = configuration.admin.tls?.certificates.first?.chainFile
+        let status =
+            trust.map { "--cacert \($0) https://\(admin)" } ?? "http://\(admin)"
         return """
 
             Sluice \(Version.current) with a sandbox in place of SLS: nothing leaves this machine.
@@ -71,7 +76,7 @@ final class SandboxPartner: Sendable {
               Send a log        curl -d '{"level":"info","msg":"hello"}' http://\(devices)/logs/hello
               See it arrive     curl 'http://\(address)/logs?logstore=\(logstore)'
               or in a browser   http://\(address)/
-              How it is doing   curl -H "Authorization: Bearer \(token)" http://\(gateway.adminAddress.reachable)/admin/status
+              How it is doing   curl -H "Authorization: Bearer \(token)" \(status)/admin/status
 
               Other ways in     POST http://\(devices)/logs/{tag}                     JSON: one log, an array, or a log a line
                                 POST http://\(devices)/logstores/{logstore}/track     SLS web tracking

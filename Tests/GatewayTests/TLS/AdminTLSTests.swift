@@ -34,6 +34,16 @@ import Testing
         #expect(trial.gateway.report.listeners.last?.counters.tlsFailures == 2)
     }
 
+    @Test("A sandbox tells how to ask over TLS")
+    func welcome() throws {
+        let trial = try SecureTrial()
+        let (file, address) = (
+            "\(trial.directory.path)/current/tls.crt", trial.gateway.adminAddress
+        )
+        let told = trial.welcome
+        #expect(told.contains(" --cacert \(file) https://\(address)/admin/status\n"), "\(told)")
+    }
+
     @Test("The audit log has the certificate's name beside the token's")
     func audited() throws {
         let trial = try SecureTrial(clients: .optional(authorities: Self.authority))

@@ -41,6 +41,7 @@ final class SecureTrial {
         sandbox.stop()
     }
 
+    var welcome: String { sandbox.welcome(gateway) }
     var watch: CertificateWatch { gateway.steering.certificates[0] }
 
     func admin(_ certificate: String? = nil, for name: String? = nil) -> Client {
