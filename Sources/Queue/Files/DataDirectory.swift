@@ -34,15 +34,22 @@ struct DataDirectory {
     func problem(_ what: String, _ code: CInt) -> QueueError {
         let remedy =
             switch code {
-            case EROFS: "mount it writable or set data_dir to another place"
+            case EROFS: "mount it writable or set data_dir (--data-dir) to another place"
             case EACCES, EPERM: "give it to the user that runs sluice or set data_dir elsewhere"
             case ENOSPC, EDQUOT: "free some space"
             default: "set data_dir to a directory that this user can write"
             }
         return QueueError(
             .directory,
-            "\(path) \(what): \(String(cString: strerror(code))); \(remedy)."
+            "\(path)\(start) \(what): \(String(cString: strerror(code))); \(remedy)."
         )
+    }
+
+    /// Where a path begins that does not say it: nobody knows by heart where a service was started.
+    private var start: String {
+        guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return "" }
+        defer { free(here) }
+        return " (in \(String(cString: here)))"
     }
 
     /// Creates the database's file before SQLite would, so that it and its log, which takes its
