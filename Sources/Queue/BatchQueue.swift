@@ -9,6 +9,10 @@ package protocol BatchQueue: Sendable {
     /// The same for batches of a destination whose logstores are not known yet: whether there is room for bytes.
     func admission(forDestination name: String) -> QueueAdmission
 
+    /// Of the outlets that one request names, in its order, those without a place for their logstores beside the ones
+    /// before them. Stored together, the others have theirs, unless someone else was faster.
+    func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet>
+
     /// Stores the batches, all or none, and calls back once they are on stable storage (or cannot be),
     /// on the queue's own thread: the callback must be quick and must not wait.
     ///

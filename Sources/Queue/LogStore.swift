@@ -111,6 +111,8 @@ extension LogStore: BatchQueue {
         door.admission(forDestination: name)
     }
 
+    package func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet> { door.crowdedOut(outlets) }
+
     package func append(
         _ batches: [Batch],
         identity: BatchIdentity?,

@@ -57,6 +57,24 @@ import Testing
         queue.close()
     }
 
+    @Test("Of the logstores that one request names, those that come last have no place")
+    func together() throws {
+        let queue = try open(6)
+        defer { queue.close() }
+        for name in ["a", "b", "c", "d"] { prove(name, in: queue) }
+        func crowdedOut(_ names: String...) -> Set<String> {
+            Set(queue.crowdedOut(names.map { .named($0) }).map(\.logstore))
+        }
+        // Three places are for those that never took a packet, as in the test before.
+        #expect(crowdedOut("x", "y", "z", "x", "w", "a", "w", "b", "c", "d") == ["w", "d"])
+        #expect(crowdedOut("a", "b", "c", "d", "x", "y", "z") == ["z"])
+        #expect(store("x", in: queue) == .stored)
+        #expect(crowdedOut("y", "z", "w", "x") == ["w"])
+        // What was asked for is not taken before it is stored.
+        for name in ["y", "z", "a", "b", "c"] { #expect(store(name, in: queue) == .stored) }
+        #expect(crowdedOut("x", "a", "w", "d") == ["w", "d"])
+    }
+
     @Test("Where none is known to exist all places are for whoever comes")
     func noneProven() throws {
         let queue = try open(4)

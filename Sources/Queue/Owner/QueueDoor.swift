@@ -57,6 +57,16 @@ final class QueueDoor: Sendable {
         return admissions.withLock { $0.destinations[name] }?.bytes ?? queue
     }
 
+    func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet> {
+        var known = admissions.withLock(\.destinations)
+        let crowdedOut = outlets.filter { outlet in
+            guard known[outlet.destination]?.bytes == .open else { return false }
+            return known[outlet.destination]?.places?.take(outlet.logstore) == false
+        }
+        for name in Set(crowdedOut.map(\.destination)) { crowded(name) }
+        return Set(crowdedOut)
+    }
+
     /// A batch for one more logstore was refused.
     func crowded(_ destination: String) {
         crowdedOut.withLock { _ = $0.insert(destination) }
@@ -87,9 +97,8 @@ final class QueueDoor: Sendable {
     }
 
     func setAdmissions(_ new: Admissions) {
-        let differs = !new.destinations.isEmpty
-        if differs { admissions.withLock { $0 = new } }
-        admissionCode.store(new.queue.code | (differs ? Self.differs : 0), ordering: .relaxed)
+        admissions.withLock { $0 = new }
+        admissionCode.store(new.queue.code | (new.differ ? Self.differs : 0), ordering: .relaxed)
     }
 
     func post(_ message: Message) {

@@ -5,10 +5,13 @@ extension QueueOwner {
         guard let store, admissions.queue == .open || admissions.queue == .full else {
             return admissions
         }
-        let same = DestinationAdmission(bytes: admissions.queue)
         for (name, destination) in store.destinations {
-            let own = store.admission(of: destination)
-            if own != same { admissions.destinations[name] = own }
+            admissions.destinations[name] = store.admission(of: destination)
+        }
+        // Of these nothing has come yet.
+        for (name, rules) in configuration.destinations where store.destinations[name] == nil {
+            let places = LogstorePlaces(busy: [], proven: [], most: rules.logstoresMax)
+            admissions.destinations[name] = .init(bytes: admissions.queue, places: places)
         }
         return admissions
     }
@@ -23,7 +26,7 @@ extension QueueOwner {
     /// Says in the journal what has changed.
     func announce(_ admissions: Admissions) {
         announce(admissions.queue)
-        guard let store, !admissions.destinations.isEmpty || !announcedFull.isEmpty else { return }
+        guard let store, admissions.differ || !announcedFull.isEmpty else { return }
         for (name, destination) in store.destinations {
             announce(name, admissions.of(name), destination)
         }

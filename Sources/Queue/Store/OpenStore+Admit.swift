@@ -97,7 +97,7 @@ extension OpenStore {
     func admission(of destination: QueuedDestination) -> DestinationAdmission {
         DestinationAdmission(
             bytes: refusal(destination, more: 0, margins: true) ?? .open,
-            onlyLogstores: destination.onlyLogstores
+            places: destination.hasAmplePlaces ? nil : destination.places
         )
     }
 }

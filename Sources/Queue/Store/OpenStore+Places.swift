@@ -1,33 +1,25 @@
-// Devices name the logstores of a destination that takes any, so they can invent some. What is for a logstore that
-// does not exist stays until it is too old, and would keep the place of one that does.
+import Logs
+
 extension QueuedDestination {
-    /// Whether logs for these logstores, which have none in the queue, may come.
+    /// Whether logs for these logstores may come.
     func hasPlaces(for new: Set<String>) -> Bool {
-        guard busyLogstores.count + new.count <= rules.logstoresMax else { return false }
-        let unproven = new.subtracting(provenLogstores).count
-        return unproven == 0 || unprovenCount + unproven <= unprovenMax
+        var places = places
+        return new.allSatisfy { places.take($0) }
     }
 
-    /// The only logstores that logs may come for now; nil where any may.
-    var onlyLogstores: Set<String>? {
-        if let known = knownOnlyLogstores { return known }
-        let found = findOnlyLogstores()
-        knownOnlyLogstores = .some(found)
-        return found
+    /// Computed when it is asked for after a logstore came or went.
+    var places: LogstorePlaces {
+        if let knownPlaces { return knownPlaces }
+        let (busy, proven) = (busyLogstores, provenLogstores)
+        let places = LogstorePlaces(busy: busy, proven: proven, most: rules.logstoresMax)
+        knownPlaces = places
+        return places
     }
 
-    private func findOnlyLogstores() -> Set<String>? {
-        if busyLogstores.count >= rules.logstoresMax { return busyLogstores }
-        guard busyLogstores.count >= unprovenMax, unprovenCount >= unprovenMax else { return nil }
-        return busyLogstores.union(provenLogstores)
+    /// Whether there are more than a request can name, whatever it names.
+    var hasAmplePlaces: Bool {
+        rules.logstoresMax / 2 - busyLogstores.count >= LogLimits().packages
     }
-
-    /// Up to half of the places are kept for logstores that are known to exist, as many as there are.
-    private var unprovenMax: Int {
-        rules.logstoresMax - min(rules.logstoresMax / 2, provenLogstores.count)
-    }
-
-    private var unprovenCount: Int { busyLogstores.count { !provenLogstores.contains($0) } }
 }
 
 extension OpenStore {

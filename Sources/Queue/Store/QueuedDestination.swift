@@ -1,7 +1,7 @@
 /// A destination's part of the queue: its ledger, its rules and its outlets.
 final class QueuedDestination {
     let name: String
-    var rules: DestinationRules { didSet { knownOnlyLogstores = nil } }
+    var rules: DestinationRules { didSet { knownPlaces = nil } }
     var ledger: Ledger
     /// The ledger's row on disk is behind.
     var isLedgerStale = false
@@ -26,11 +26,11 @@ final class QueuedDestination {
     var oldestFirst: OldestFirst?
     var hasDropped = false
     /// Logstores that have logs in the queue.
-    var busyLogstores: Set<String> = [] { didSet { knownOnlyLogstores = nil } }
+    var busyLogstores: Set<String> = [] { didSet { knownPlaces = nil } }
     /// Logstores that have taken a packet once, so they exist.
-    var provenLogstores: Set<String> = [] { didSet { knownOnlyLogstores = nil } }
-    /// See `onlyLogstores`, which each commit asks for.
-    var knownOnlyLogstores: Set<String>??
+    var provenLogstores: Set<String> = [] { didSet { knownPlaces = nil } }
+    /// See `places`, which each commit asks for.
+    var knownPlaces: LogstorePlaces?
 
     init(name: String, rules: DestinationRules, ledger: Ledger) {
         self.name = name

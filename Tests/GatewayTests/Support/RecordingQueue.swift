@@ -28,6 +28,10 @@ final class RecordingQueue: BatchQueue {
         closed.withLock { $0[outlet] } ?? admission
     }
 
+    func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet> {
+        Set(outlets.filter { admission(for: $0) == .tooManyLogstores })
+    }
+
     func admission(forDestination name: String) -> QueueAdmission { admission }
 
     func append(

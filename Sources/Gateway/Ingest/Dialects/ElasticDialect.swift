@@ -66,13 +66,20 @@ struct ElasticDialect: LogDialect {
                 position: error.cause.position
             )
         }
+        let targets = logs.parts.map { part in
+            Result { () throws(Refusal) in try target(of: part.index, request) }
+        }
+        // Who brings no log takes no place.
+        let wanted = zip(logs.parts, targets).filter { $0.0.logs.sound.count > 0 }
+            .compactMap { try? $0.1.get().outlet }
+        let crowdedOut = request.queue.crowdedOut(wanted)
         var groups: [(TrackedLogs, RoutingTable.Target)] = []
         var indices: [ElasticIndex] = []
-        for part in logs.parts {
+        for (part, target) in zip(logs.parts, targets) {
             // An index that cannot be here costs its own documents only.
             do throws(Refusal) {
-                let target = try target(of: part.index, request)
-                guard request.queue.admission(for: target.outlet) != .tooManyLogstores else {
+                let target = try target.get()
+                guard part.logs.sound.count == 0 || !crowdedOut.contains(target.outlet) else {
                     throw .noPlace
                 }
                 groups.append((TrackedLogs(part, target), target))
