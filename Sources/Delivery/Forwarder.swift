@@ -98,11 +98,7 @@ package final class Forwarder: Sendable {
 
     /// Starts no more requests, gives those in flight so long to end, and ends the thread.
     package func stop(within patience: Duration) {
-        let worker = worker.withLock { worker in
-            defer { worker = nil }
-            return worker
-        }
-        guard let worker else { return }
+        guard let worker = worker.withLock({ $0.take() }) else { return }
         mailbox.post(.stop(.now + patience))
         worker.join()
     }

@@ -175,11 +175,10 @@ final class AdminHandler: RequestHandler {
         }
         let isOn = head.method == .post
         let entry = steering.audit.entry(holder, head, isOn ? "drain" : "end drain", "gateway")
-        let isTaken = steering.helm.post {
+        steering.helm.post(answering: responder) {
             steering.drain(isOn, entry)
             responder.send(steering.reporter.report.drainAnswer(wantsText))
         }
-        if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
     }
 
     private var forbidden: Response {

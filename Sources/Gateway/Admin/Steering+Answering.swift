@@ -27,3 +27,20 @@ extension Steering {
         )
     }
 }
+
+extension Helm {
+    /// Does the work after what waits there; answers with the reason when that cannot be, or when the work says so.
+    func post(
+        answering responder: Responder,
+        _ work: @escaping @Sendable () throws(Refusal) -> Void
+    ) {
+        let isTaken = post {
+            do throws(Refusal) {
+                try work()
+            } catch {
+                responder.send(ErrorShape.plain.response(error))
+            }
+        }
+        if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
+    }
+}

@@ -62,11 +62,7 @@ package final class Helm: Sendable {
     func stop() {
         isStopping.store(true, ordering: .releasing)
         wake.signal()
-        let worker = worker.withLock { worker in
-            defer { worker = nil }
-            return worker
-        }
-        worker?.join()
+        worker.withLock { $0.take() }?.join()
         _ = inbox.takeAll()
     }
 }

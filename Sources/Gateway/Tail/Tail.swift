@@ -34,11 +34,7 @@ final class Tail: Sendable {
     func stop() {
         isStopping.store(true, ordering: .releasing)
         wake.signal()
-        let worker = worker.withLock { worker in
-            defer { worker = nil }
-            return worker
-        }
-        worker?.join()
+        worker.withLock { $0.take() }?.join()
         watchers.withLock { $0 = [] }
     }
 

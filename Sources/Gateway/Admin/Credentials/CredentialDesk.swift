@@ -33,7 +33,7 @@ struct CredentialDesk: Sendable {
             case (.credential(let name), _):
                 responder.send(try CredentialDocument.answer(name, steering, wantsText))
             case (.credentialVerify(let name), _):
-                post(to: steering.vaultHelm, responder) { steering throws(Refusal) in
+                steering.vaultHelm.post(answering: responder) { [steering] () throws(Refusal) in
                     let proofs = try steering.verify(name)
                     responder.send(CredentialDocument.answer(name, proofs: proofs, wantsText))
                 }
@@ -75,7 +75,7 @@ struct CredentialDesk: Sendable {
         }
         // Forced, it asks nobody, and must not wait for others' proofs.
         guard !isForced else { return exchange(Steering.Proofs()) }
-        post(to: steering.vaultHelm, responder) { steering throws(Refusal) in
+        steering.vaultHelm.post(answering: responder) { [steering] () throws(Refusal) in
             exchange(try steering.proofs(of: pushed, for: name, if: condition))
             // What is proved next is meant to come after this one.
             steering.helm.waitUntilHere()
@@ -102,24 +102,8 @@ struct CredentialDesk: Sendable {
         _ responder: Responder,
         _ change: @escaping @Sendable (Steering) throws(Refusal) -> Response
     ) {
-        post(to: steering.helm, responder) { steering throws(Refusal) in
+        steering.helm.post(answering: responder) { [steering] () throws(Refusal) in
             responder.send(try change(steering))
         }
-    }
-
-    private func post(
-        to helm: Helm,
-        _ responder: Responder,
-        _ work: @escaping @Sendable (Steering) throws(Refusal) -> Void
-    ) {
-        let steering = steering
-        let isTaken = helm.post {
-            do throws(Refusal) {
-                try work(steering)
-            } catch {
-                responder.send(ErrorShape.plain.response(error))
-            }
-        }
-        if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
     }
 }

@@ -72,14 +72,9 @@ struct DestinationDesk {
     ) {
         let steering = steering
         let wantsText = head.wantsText
-        let isTaken = steering.helm.post {
-            do throws(Refusal) {
-                try change(steering)
-                responder.send(try steering.answer(afterChangeOf: name, wantsText))
-            } catch {
-                responder.send(ErrorShape.plain.response(error))
-            }
+        steering.helm.post(answering: responder) { () throws(Refusal) in
+            try change(steering)
+            responder.send(try steering.answer(afterChangeOf: name, wantsText))
         }
-        if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
     }
 }
