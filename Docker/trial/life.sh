@@ -39,7 +39,7 @@ if [ "$(cat "/proc/$process/comm" 2>/dev/null)" = sluice ]; then
 fi
 post 50
 all_arrived "at first"
-engine exec --env "SLUICE_ADMIN_LISTEN=127.0.0.1:$admin" "$name-first" /usr/bin/sluice status >/dev/null ||
+engine exec --env "SLUICE_ADMIN_LISTEN=127.0.0.1:$admin" "$name-first" /usr/bin/sluice health >/dev/null ||
     fail "it does not say that it is well, which the health check asks it"
 
 fault '{"reset":true}'

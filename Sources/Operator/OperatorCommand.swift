@@ -3,9 +3,11 @@ package import Gateway
 /// A command that talks to a running gateway: one request, or several of a listing, and what they answer.
 package struct OperatorCommand: Sendable {
     private let inputs: ConfigurationInputs
+    private let patience: Duration
 
-    package init(_ inputs: ConfigurationInputs) {
+    package init(_ inputs: ConfigurationInputs, patience: Duration = .seconds(120)) {
         self.inputs = inputs
+        self.patience = patience
     }
 
     /// Prints the answer; the exit code tells whether it was good.
@@ -38,7 +40,7 @@ package struct OperatorCommand: Sendable {
         return DrainCommand(access, patience: patience, accept: accept).run()
     }
 
-    private func client() -> AdminClient? { access().map { AdminClient($0) } }
+    private func client() -> AdminClient? { access().map { AdminClient($0, patience: patience) } }
 
     private func access() -> AdminAccess? {
         do throws(ConfigurationProblems) {

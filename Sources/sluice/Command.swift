@@ -3,7 +3,7 @@ import Operator
 
 /// What `sluice` can be told to do.
 enum Command: String, CaseIterable {
-    case serve, check, sandbox, status, destinations, pause, resume, flush, drain
+    case serve, check, sandbox, health, status, destinations, pause, resume, flush, drain
     case credentials, rotate, tail, queue
     case deadLetters = "dead-letters"
 
@@ -27,6 +27,7 @@ enum Command: String, CaseIterable {
         ]
         return switch self {
         case .serve, .check: configuration
+        case .health: HealthArguments.options
         case .status: StatusArguments.options
         case .destinations, .credentials: reach
         case .pause, .resume, .flush: DestinationArguments.all
@@ -46,7 +47,7 @@ enum Command: String, CaseIterable {
         case .destinations: DestinationArguments.wordsMax
         case .pause, .resume, .flush, .rotate: 1
         case .credentials: 2
-        case .serve, .check, .sandbox, .status, .drain, .tail, .queue: 0
+        case .serve, .check, .sandbox, .health, .status, .drain, .tail, .queue: 0
         }
     }
 
@@ -54,6 +55,9 @@ enum Command: String, CaseIterable {
         switch self {
         case .serve: return Service(arguments.inputs).run()
         case .check: return Check(arguments.inputs).run()
+        case .health:
+            return OperatorCommand(arguments.inputs, patience: HealthArguments.patience)
+                .run(HealthArguments.request(arguments))
         case .status:
             let request = StatusArguments.request(arguments)
             guard let pause = try StatusArguments.pause(arguments) else {

@@ -20,6 +20,7 @@ enum Help {
 
         Talking to a running gateway:
 
+          health        whether it answers, for what watches over processes
           status        how it is doing, and the ledger
           rotate        give it a new AccessKey or STS token
           credentials   list, show, verify, forget
@@ -39,6 +40,7 @@ enum Help {
         case .serve: serve
         case .check: check
         case .sandbox: sandbox
+        case .health: health
         case .status: status
         case .rotate: rotate
         case .credentials: credentials
@@ -122,6 +124,18 @@ enum Help {
     static let token = """
         The token is that of SLUICE_ADMIN_TOKEN, of SLUICE_ADMIN_TOKEN_FILE, of the configuration, or the
         one that the gateway keeps in its data directory.
+        """
+
+    private static let health = """
+        Usage: sluice health [OPTIONS]
+
+        Says within four seconds whether a gateway runs here and answers, as the health check of a container.
+        It needs no token.
+
+          --ready                 whether it takes logs and they arrive, and otherwise why not
+        \(reach)
+
+        Exit code: 0 yes, 1 no, 2 wrong usage or configuration.
         """
 
     private static let status = """

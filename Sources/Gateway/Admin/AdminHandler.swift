@@ -81,7 +81,11 @@ final class AdminHandler: RequestHandler {
         case .readiness:
             let report = shared.report
             let status = report.reasonsAgainstTraffic.isEmpty ? 200 : 503
-            responder.send(Response(status, json: report.readinessDocument))
+            responder.send(
+                head.wantsText
+                    ? Response(status, text: report.readinessText)
+                    : Response(status, json: report.readinessDocument)
+            )
         case .metrics:
             responder.send(
                 Response(

@@ -65,6 +65,12 @@ extension GatewayReport {
         }
         return json.text + "\n"
     }
+
+    /// The same for people, a reason a line.
+    var readinessText: String {
+        let reasons = reasonsAgainstTraffic
+        return (reasons.isEmpty ? ["ready"] : reasons).joined(separator: "\n") + "\n"
+    }
 }
 
 extension JSONText {

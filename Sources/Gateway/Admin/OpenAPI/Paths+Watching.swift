@@ -91,7 +91,8 @@ extension OpenAPIDocument {
 
     private static let readiness: [(type: String, schema: Schema)] = [
         // A probe that is refused for another reason says so in the shape of errors.
-        ("application/json", .either([.named("Readiness"), .named("Error")]))
+        ("application/json", .either([.named("Readiness"), .named("Error")])),
+        ("text/plain", .string),
     ]
 
     private static func document(
