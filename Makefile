@@ -46,6 +46,7 @@ check-manifests: setup
 
 # The image, from this release, tried as it will run; needs docker, or podman with buildah as root.
 test-image: build
+	@Scripts/setup-tests
 	@PREBUILT=.build/release/sluice Docker/test-image
 
 bench: setup

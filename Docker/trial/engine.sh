@@ -13,7 +13,7 @@ elif command -v podman >/dev/null && command -v buildah >/dev/null; then
     limits=(--pids-limit 0 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --log-driver k8s-file)
     bases() { Docker/make-bases; }
 else
-    fail "neither docker nor podman with buildah is here: apt-get install -y --no-install-recommends buildah podman runc debootstrap"
+    fail "neither docker nor podman with buildah is here: Scripts/setup-tests installs the latter"
 fi
 
 # start NAME [OPTION…] -- [ARGUMENT…]

@@ -5,7 +5,7 @@ make_image() {
     local arguments=(--build-arg "REVISION=$(git rev-parse HEAD 2>/dev/null || echo unknown)" --build-arg "TESTS=${TESTS:-false}"
         --build-arg "VERSION=$(sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Gateway/Version.swift)")
     if [ -n "${PREBUILT:-}" ]; then
-        install -D "$PREBUILT" .build/image/sluice
+        Docker/collect-files "$PREBUILT" .build/image || fail "what the image has cannot be collected from here"
         arguments+=(--build-arg BINARY=prebuilt)
     fi
     build "${arguments[@]}" "$@" -f Docker/Dockerfile . || fail "the image cannot be built"
@@ -18,7 +18,7 @@ program_of() {
 }
 
 if [ -z "${IMAGE:-}" ]; then
-    bases
+    [ -n "${PREBUILT:-}" ] || bases
     make_image -t "$name"
     if [ "${REPRODUCE:-false}" = true ]; then
         make_image --no-cache -t "$name-again"
