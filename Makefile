@@ -9,11 +9,8 @@ run: build
 build: setup
 	@$(RELEASE) --product sluice
 
-# Tests block threads on purpose (sockets, disks, child processes), and a test's time limit runs from its
-# start: one after the other, none waits for a thread of the pool while its clock is running.
 test: setup
-	@swift build --build-tests
-	@swift test --skip-build --no-parallel
+	@Scripts/test
 
 # Whether the admin listener answers as its OpenAPI document says, asked by schemathesis.
 check-admin-api: setup
