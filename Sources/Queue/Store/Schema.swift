@@ -122,16 +122,17 @@ enum Schema {
     /// "SLUC", so that `file` and we can tell whose database it is.
     static let applicationID = 0x534C_5543
 
-    /// Brings a database of version `found` to this one, each step in a transaction of its own.
+    /// Brings a database of version `found` to this one: all steps in one transaction, so that a crash leaves the
+    /// version before, of which there is a copy, or this one.
     static func migrate(
         _ connection: Connection,
         from found: Int,
         _ steps: [String] = migrations
     ) throws(SQLiteError) {
-        for step in found..<steps.count {
-            try connection.execute(
-                "BEGIN IMMEDIATE; \(steps[step]); PRAGMA user_version = \(step + 1); COMMIT"
-            )
-        }
+        guard found < steps.count else { return }
+        let missing = steps[found...].joined(separator: ";\n")
+        try connection.execute(
+            "BEGIN IMMEDIATE; \(missing); PRAGMA user_version = \(steps.count); COMMIT"
+        )
     }
 }
