@@ -19,10 +19,15 @@ func room(_ name: String, uses: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: uses, swiftSettings: swiftSettings)
 }
 
-func tests(of name: String, uses: [Target.Dependency] = []) -> Target {
+func tests(
+    of name: String,
+    uses: [Target.Dependency] = [],
+    excluding files: [String] = []
+) -> Target {
     .testTarget(
         name: "\(name)Tests",
         dependencies: [.init(stringLiteral: name)] + uses,
+        exclude: files,
         swiftSettings: swiftSettings
     )
 }
@@ -90,7 +95,7 @@ let package = Package(
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy"]),
         tests(of: "SLS", uses: ["Logs"]),
         tests(of: "Tokens", uses: ["System", "SLS"]),
-        tests(of: "Queue", uses: ["System", "Logs", "CSQLite"]),
+        tests(of: "Queue", uses: ["System", "Logs", "CSQLite"], excluding: ["Fixtures"]),
         tests(
             of: "Delivery",
             uses: ["System", "Net", "Logs", "SLS", "Queue", "Sandbox", "CCurl"]
@@ -108,7 +113,7 @@ let package = Package(
         // The built program itself, started as a process.
         .testTarget(
             name: "CommandTests",
-            dependencies: ["sluice", "System", "Net", "HTTP", "Sandbox", "TestTLS"],
+            dependencies: ["sluice", "System", "Net", "HTTP", "Sandbox", "TestTLS", "CSQLite"],
             swiftSettings: swiftSettings
         ),
     ],

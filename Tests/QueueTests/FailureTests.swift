@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)), .serialized) struct FailureTests {
     let directory = TemporaryDirectory()
 
-    private func open() throws -> LogStore {
+    func open() throws -> LogStore {
         DiskFault.set(.none)
         return try LogStore(.small(directory.path + "/faulty"), journal: .silent)
     }

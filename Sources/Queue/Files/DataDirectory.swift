@@ -8,6 +8,9 @@ struct DataDirectory {
     var database: String { path + "/queue.db" }
     var lock: String { path + "/sluice.lock" }
 
+    /// Where a database of an older schema stays when it is brought to a newer one.
+    func older(_ schema: Int) -> String { path + "/queue.schema-\(schema).db" }
+
     /// Creates it with its parents when missing; only its owner may look inside.
     func create() throws(QueueError) {
         var parents = path[...]
@@ -21,7 +24,7 @@ struct DataDirectory {
             guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
                 throw problem("cannot be created", errno)
             }
-            try sync(parent(of: directory))
+            try sync(Self.parent(of: directory))
         }
         var about = stat()
         guard stat(path, &about) == 0 else { throw problem("cannot be used", errno) }
@@ -65,7 +68,7 @@ struct DataDirectory {
         try sync(path)
     }
 
-    private func parent(of path: String) -> String {
+    static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

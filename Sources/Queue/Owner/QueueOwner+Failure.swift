@@ -117,7 +117,8 @@ extension QueueOwner {
             configuration,
             now: clock.now,
             handed: Set(handed.keys),
-            ages: ages
+            ages: ages,
+            keepingOlder: keepOlder
         )
         ages = store.ages
         compareHanded(with: store)
@@ -129,6 +130,7 @@ extension QueueOwner {
     }
 
     private func report(_ recovery: Recovery) {
+        reportUpgrade(from: recovery.schemaBefore)
         for (destination, counted, found) in recovery.repaired {
             counts.repairedLogs += Int((counted - found).magnitude)
             journal.error(

@@ -1,4 +1,6 @@
 import CSQLite
+import Glibc
+import System
 
 /// A call into SQLite that failed, or a check of ours. Carries the statement's text but never its bound
 /// values: those are customers' data.
@@ -8,6 +10,8 @@ struct SQLiteError: Error, CustomStringConvertible {
         case full
         case corrupt
         case newerSchema
+        /// Of an older database no copy can be kept before it is changed.
+        case noRoomToKeep
         case io
     }
 
@@ -53,6 +57,16 @@ struct SQLiteError: Error, CustomStringConvertible {
         SQLiteError(.full, error.description)
     }
 
+    /// A call outside SQLite.
+    static func system(_ error: SystemError, _ path: String) -> SQLiteError {
+        let isFull = error.code == ENOSPC || error.code == EDQUOT
+        return SQLiteError(isFull ? .full : .io, "\(error) of \(path)")
+    }
+
+    static func noRoomToKeep(_ description: String) -> SQLiteError {
+        SQLiteError(.noRoomToKeep, description)
+    }
+
     static func newerSchema(_ found: Int) -> SQLiteError {
         SQLiteError(
             .newerSchema,
@@ -71,8 +85,11 @@ extension QueueError {
         case .newerSchema:
             self.init(
                 .newerSchema,
-                "\(path) was written by a newer Sluice (\(error)); run that version or move the file away."
+                "\(path) was written by a newer Sluice (\(error)); run that version, go back to the copy "
+                    + "that it kept as queue.schema-\(Schema.migrations.count).db, or move the file away."
             )
+        case .noRoomToKeep:
+            self.init(.diskFull, "\(path) \(error).")
         case .io:
             self.init(
                 .io,

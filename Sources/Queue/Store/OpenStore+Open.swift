@@ -9,25 +9,32 @@ extension OpenStore {
         _ configuration: QueueConfiguration,
         now: @escaping @Sendable () -> WallTime,
         handed: Set<Int64>,
-        ages: AgeBasis? = nil
+        ages: AgeBasis? = nil,
+        keepingOlder keep: KeepOlder = { _, _ in }
     ) throws(SQLiteError) -> (OpenStore, Recovery) {
-        let (connection, isNew) = try connect(path, configuration)
+        let (connection, found) = try connect(path, configuration, keepingOlder: keep)
         let database: QueueDatabase
         do throws(SQLiteError) {
             database = try QueueDatabase(connection, path: path)
         } catch {
             // Our own statements do not fit its tables.
-            throw error.kind == .full || isNew ? error : .damage("\(error)")
+            throw error.kind == .full || found == 0 ? error : .damage("\(error)")
         }
         let store = OpenStore(database, configuration, now: now)
-        return (store, try store.recover(handed: handed, ages: ages))
+        var recovery = try store.recover(handed: handed, ages: ages)
+        recovery.schemaBefore = found
+        return (store, recovery)
     }
 
-    /// Opens or creates a database of this version.
+    /// What is done with a database of an older version before it is changed; when it fails nothing is.
+    typealias KeepOlder = (Connection, _ schema: Int) throws(SQLiteError) -> Void
+
+    /// Opens or creates a database of this version. Returns also the version that was found, 0 for a new one.
     static func connect(
         _ path: String,
-        _ configuration: QueueConfiguration
-    ) throws(SQLiteError) -> (connection: Connection, isNew: Bool) {
+        _ configuration: QueueConfiguration,
+        keepingOlder keep: KeepOlder = { _, _ in }
+    ) throws(SQLiteError) -> (connection: Connection, found: Int) {
         let connection = try Connection(path, .readWrite)
         let version = Int(try connection.integer("PRAGMA user_version"))
         guard version <= Schema.migrations.count else { throw .newerSchema(version) }
@@ -37,7 +44,8 @@ extension OpenStore {
             throw .damage("the file is not a Sluice queue")
         }
         try Pragmas.owner(connection, configuration.durability, configuration.tuning)
+        if version > 0, version < Schema.migrations.count { try keep(connection, version) }
         try Schema.migrate(connection, from: version)
-        return (connection, version == 0)
+        return (connection, version)
     }
 }

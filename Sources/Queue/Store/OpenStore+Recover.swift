@@ -6,6 +6,8 @@ struct Recovery {
     var packets = 0
     /// Logs by which ledgers and rows did not agree, and the destinations it concerned.
     var repaired: [(destination: String, counted: Int64, found: Int64)] = []
+    /// The version of the schema that was found; 0 for a new database.
+    var schemaBefore = 0
 }
 
 extension OpenStore {

@@ -1,0 +1,93 @@
+import Glibc
+import System
+
+/// A copy of a whole database as it is at one moment. It is written under another name and gets its own once it is
+/// on the disk: whoever finds one has all of it.
+struct DatabaseCopy {
+    let path: String
+
+    /// What it is called while it is written.
+    var draft: String { path + ".new" }
+
+    init(to path: String) {
+        self.path = path
+    }
+
+    /// What a copy takes: all pages but the free ones, and a little for rounding.
+    static func bytes(_ connection: Connection) throws(SQLiteError) -> Int {
+        let pages = try connection.integer("PRAGMA page_count")
+        let free = try connection.integer("PRAGMA freelist_count")
+        let size = try connection.integer("PRAGMA page_size")
+        return Int(max(0, pages - free) * size) + 1 << 20
+    }
+
+    /// Writes the draft, readable by its owner only. SQLite reads in one transaction, while another connection may
+    /// write, and holds no more than a cache in memory.
+    func write(_ connection: Connection) throws(SQLiteError) {
+        let draft = draft
+        do throws(SystemError) {
+            _ = OwnedDescriptor(
+                taking: try system("open") {
+                    open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+                }
+            )
+        } catch {
+            throw .system(error, draft)
+        }
+        do throws(SQLiteError) {
+            let copy = try connection.prepare("VACUUM INTO ?")
+            copy.bind(1, draft)
+            try copy.run()
+            try Self.sync(draft)
+        } catch {
+            discard()
+            throw error
+        }
+    }
+
+    /// Takes the draft away, also one that an earlier life left.
+    func discard() {
+        for suffix in ["", "-journal"] { unlink(draft + suffix) }
+    }
+
+    /// Puts it in the place of an earlier one.
+    func publish() throws(SQLiteError) {
+        let (draft, path) = (draft, path)
+        do throws(SystemError) {
+            _ = try system("rename") { rename(draft, path) }
+        } catch {
+            discard()
+            throw .system(error, path)
+        }
+        try Self.sync(DataDirectory.parent(of: path))
+    }
+
+    /// Gives it its name unless something has that already.
+    func publishAnew() throws(SQLiteError) {
+        let (draft, path) = (draft, path)
+        do throws(SystemError) {
+            // A rename would put it in the place of what is there. Not every file system has links.
+            _ = try system("link") { link(draft, path) }
+        } catch {
+            let hasNoLinks = [EPERM, EOPNOTSUPP, ENOSYS].contains(error.code)
+            if hasNoLinks, access(path, F_OK) != 0 { return try publish() }
+            discard()
+            throw .system(error, path)
+        }
+        unlink(draft)
+        try Self.sync(DataDirectory.parent(of: path))
+    }
+
+    /// SQLite leaves that to who asks for a copy.
+    private static func sync(_ path: String) throws(SQLiteError) {
+        do throws(SystemError) {
+            let file = OwnedDescriptor(
+                taking: try system("open") { open(path, O_RDONLY | O_CLOEXEC) }
+            )
+            let number = file.number
+            _ = try system("fsync") { fsync(number) }
+        } catch {
+            throw .system(error, path)
+        }
+    }
+}
