@@ -14,6 +14,11 @@ struct LockFile: ~Copyable {
             throw QueueError(.directory, "\(path) cannot be opened: \(error).")
         }
         let held = OwnedDescriptor(taking: opened)
+        // Whoever looks at a queue as root must not keep its user out afterwards.
+        var owner = stat()
+        if geteuid() == 0, stat(directory.path, &owner) == 0 {
+            _ = fchown(opened, owner.st_uid, owner.st_gid)
+        }
         do throws(SystemError) {
             _ = try system("flock") { flock(opened, LOCK_EX | LOCK_NB) }
         } catch {
