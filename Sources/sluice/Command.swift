@@ -4,7 +4,7 @@ import Operator
 /// What `sluice` can be told to do.
 enum Command: String, CaseIterable {
     case serve, check, sandbox, health, status, destinations, pause, resume, flush, drain
-    case credentials, rotate, tail, queue
+    case credentials, rotate, tail, queue, fsck, backup
     case deadLetters = "dead-letters"
 
     init(named word: String) throws(UsageError) {
@@ -37,6 +37,8 @@ enum Command: String, CaseIterable {
         case .rotate: RotateArguments.options
         case .deadLetters: DeadLetterArguments.options
         case .sandbox: ["--listen": "ADDRESS", "--storage": "FILE"]
+        case .fsck: StoreArguments.check
+        case .backup: StoreArguments.backup
         }
     }
 
@@ -45,7 +47,7 @@ enum Command: String, CaseIterable {
         switch self {
         case .deadLetters: DeadLetterArguments.wordsMax
         case .destinations: DestinationArguments.wordsMax
-        case .pause, .resume, .flush, .rotate: 1
+        case .pause, .resume, .flush, .rotate, .fsck, .backup: 1
         case .credentials: 2
         case .serve, .check, .sandbox, .health, .status, .drain, .tail, .queue: 0
         }
@@ -95,6 +97,13 @@ enum Command: String, CaseIterable {
             return OperatorCommand(arguments.inputs).run(QueueArguments.request(arguments))
         case .deadLetters:
             return OperatorCommand(arguments.inputs).run(try DeadLetterArguments.request(arguments))
+        case .fsck:
+            let path = try StoreArguments.word(arguments, "fsck", "DIR")
+            return QueueCheck(path, isJSON: arguments.flags.contains("--json")).run()
+        case .backup:
+            let path = try StoreArguments.word(arguments, "backup", "FILE")
+            let isJSON = arguments.flags.contains("--json")
+            return QueueBackup(arguments.inputs, to: path, isJSON: isJSON).run()
         case .sandbox:
             return SandboxService(
                 listen: arguments.values["--listen"],

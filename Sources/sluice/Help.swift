@@ -15,6 +15,8 @@ enum Help {
           serve      run the gateway
           check      read the configuration and say what is wrong with it
           sandbox    run a look-alike of SLS to send to
+          fsck       read a queue from beginning to end and say what is damaged
+          backup     copy the queue into a file, also while the gateway runs
           help       tell more about a command
           --version  print the version
 
@@ -55,6 +57,8 @@ enum Help {
         case .drain: drain
         case .tail: tail
         case .queue: queue
+        case .fsck: fsck
+        case .backup: backup
         case .deadLetters: deadLetters
         }
     }

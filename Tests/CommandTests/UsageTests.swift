@@ -12,7 +12,7 @@ import Testing
         "Help is there for all and for each",
         arguments: [
             ["help"], [], ["--help"], ["help", "serve"], ["serve", "--help"], ["help", "check"],
-            ["sandbox", "-h"],
+            ["sandbox", "-h"], ["help", "fsck"], ["help", "backup"],
         ]
     )
     func help(words: [String]) throws {
@@ -44,6 +44,10 @@ import Testing
                 ["serve", "--sandbox", "--sandbox"],
                 "--sandbox is given twice (see: sluice help serve)\n"
             ),
+            (["fsck"], "fsck needs a value: sluice fsck DIR (see: sluice help fsck)\n"),
+            (["fsck", "a", "b"], "sluice fsck: unexpected b (see: sluice help fsck)\n"),
+            (["backup"], "backup needs a value: sluice backup FILE (see: sluice help backup)\n"),
+            (["backup", "a", "--json=1"], "--json takes no value (see: sluice help backup)\n"),
             (["--version", "extra"], "sluice --version: unexpected extra (see: sluice help)\n"),
             (["help", "serve", "extra"], "sluice help: unexpected extra (see: sluice help)\n"),
             (

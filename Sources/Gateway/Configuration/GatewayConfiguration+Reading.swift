@@ -11,6 +11,7 @@ extension GatewayConfiguration {
     private static let sandboxedDataDirectory = "sluice-data"
     /// Where a gateway keeps its data that was told nothing.
     static let usualDataDirectories = [defaultDataDirectory, sandboxedDataDirectory]
+    static var usualDataDirectory: String { defaultDataDirectory }
 
     /// Reads and checks everything, and throws everything that is wrong.
     package static func read(

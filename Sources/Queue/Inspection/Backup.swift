@@ -1,0 +1,80 @@
+import Glibc
+import System
+
+/// `sluice backup`: the queue of a data directory as it is at one moment, in one file.
+///
+/// A gateway may work with it meanwhile: the copy is read through a connection that neither writes nor checkpoints,
+/// in one transaction. Until that ends the gateway's log cannot begin anew and grows by what comes in.
+package enum Backup {
+    /// Returns what was found in the copy, which has been read from beginning to end before it gets its name.
+    package static func run(
+        _ directory: String,
+        to path: String
+    ) throws(QueueError) -> InspectionReport {
+        let source = DataDirectory(path: directory)
+        guard fileSize(source.database) != nil else { throw Inspection.missing(source.database) }
+        guard access(path, F_OK) != 0 else {
+            throw QueueError(.directory, "\(path) is there already; name a file that is not.")
+        }
+        // Without a gateway none shall begin, so that what SQLite leaves beside the file can be taken away again.
+        let lock: LockFile?
+        do throws(QueueError) {
+            lock = try LockFile(source)
+        } catch  where error.kind == .inUse {
+            lock = nil
+        }
+        let companions = lock == nil ? [] : SQLiteCompanions.missing(of: source.database)
+        let copy = DatabaseCopy(to: path)
+        do throws(SQLiteError) {
+            defer { for name in companions { unlink(name) } }
+            try write(copy, from: source.database)
+        } catch {
+            throw QueueError(error, path: error.kind == .full ? path : source.database)
+        }
+        _ = consume lock
+        return try proved(copy)
+    }
+
+    private static func write(_ copy: DatabaseCopy, from database: String) throws(SQLiteError) {
+        let connection = try Connection(database, .readOnly)
+        try connection.execute("PRAGMA mmap_size = 0")
+        let schema = Int(try connection.integer("PRAGMA user_version"))
+        guard schema <= Schema.migrations.count else { throw .newerSchema(schema) }
+        guard try connection.integer("PRAGMA application_id") == Schema.applicationID, schema > 0
+        else { throw .damage("the file is not a Sluice queue") }
+        let bytes = try DatabaseCopy.bytes(connection)
+        var disk = DiskSpace(DataDirectory.parent(of: copy.path))
+        disk.look()
+        guard disk.freeBytes >= bytes else {
+            throw .full(
+                .unsuitable("the copy takes \(bytes) bytes, and \(disk.freeBytes) are free")
+            )
+        }
+        try copy.write(connection)
+    }
+
+    /// A copy of something damaged is no backup.
+    private static func proved(_ copy: DatabaseCopy) throws(QueueError) -> InspectionReport {
+        let report: InspectionReport
+        do throws(QueueError) {
+            report = try Inspection.look(at: copy.draft)
+        } catch {
+            copy.discard()
+            throw error
+        }
+        if let finding = report.findings.first {
+            copy.discard()
+            throw QueueError(
+                .corrupt,
+                "no backup was made, because the queue is damaged: \(finding.text). Stop the gateway and see "
+                    + "sluice fsck DIR; copy the files of its directory to keep them as they are."
+            )
+        }
+        do throws(SQLiteError) {
+            try copy.publishAnew()
+        } catch {
+            throw QueueError(.directory, "\(copy.path) cannot get its name: \(error).")
+        }
+        return report
+    }
+}

@@ -1,0 +1,89 @@
+import Glibc
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct BackupTests {
+    let directory = TemporaryDirectory()
+    let place = TemporaryDirectory()
+
+    private var file: String { place.path + "/backup.db" }
+
+    @Test("A backup of a queue in use has what was stored before it began, and opens as a queue")
+    func inUse() throws {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        for number in 0..<50 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
+        let isOver = Locked(false)
+        let writer = try Worker("writer") {
+            var number = 50
+            while !isOver.withLock({ $0 }) {
+                _ = store.store(Batch(stream: .named("a"), logs: logs([number])))
+                number += 1
+            }
+        }
+        let report = try Backup.run(directory.path, to: file)
+        isOver.withLock { $0 = true }
+        writer.join()
+        #expect(report.isFine && report.logs >= 50)
+        #expect(place.names == ["backup.db"])
+        var about = stat()
+        #expect(stat(file, &about) == 0 && about.st_mode & 0o777 == 0o600)
+
+        let restored = TemporaryDirectory()
+        writeFile(restored.path + "/queue.db", readFile(file))
+        let again = try LogStore(.small(restored.path), journal: .silent)
+        defer { again.close() }
+        #expect(again.status.ledger.queued == report.logs && again.status.repairedLogs == 0)
+        again.flush("app")
+        let packet = Consumer(again).packets(1)[0]
+        #expect(try again.contents(of: packet).prefix(50).elementsEqual(0..<50))
+        // The gateway goes on.
+        #expect(store.store(Batch(stream: .named("a"), logs: logs([7]))) == .stored)
+    }
+
+    @Test(
+        "Queues of all versions can be copied, and stay as they are",
+        arguments: SchemaFixture.all
+    )
+    func fixtures(fixture: SchemaFixture) throws {
+        try fixture.unpack(into: directory)
+        let names = directory.names
+        let before = names.map { readFile(directory.path + "/" + $0) }
+        let report = try Backup.run(directory.path, to: file)
+        #expect(report.schema == fixture.schema && report.logs == 90)
+        #expect(directory.names == (names + ["sluice.lock"]).sorted())
+        #expect(names.map { readFile(directory.path + "/" + $0) } == before)
+        #expect(try Inspection.run(file) == report.named(file))
+    }
+
+    @Test("Nothing is overwritten, and what is damaged is no backup")
+    func refused() throws {
+        try SchemaFixture(schema: 5, wasKilled: false).unpack(into: directory)
+        writeFile(file, [1, 2, 3])
+        let taken = #expect(throws: QueueError.self) { try Backup.run(directory.path, to: file) }
+        #expect(taken?.description.contains("is there already") == true)
+        #expect(readFile(file) == [1, 2, 3])
+
+        let connection = try Connection(directory.path + "/queue.db", .readWrite)
+        try connection.execute("UPDATE rows SET raw = raw + 1")
+        let other = place.path + "/other.db"
+        let damaged = #expect(throws: QueueError.self) { try Backup.run(directory.path, to: other) }
+        #expect(damaged?.kind == .corrupt)
+        #expect(place.names == ["backup.db"])
+    }
+}
+
+extension InspectionReport {
+    /// The same of a file that got another name.
+    fileprivate func named(_ path: String) -> InspectionReport {
+        var report = InspectionReport(path: path)
+        (report.schema, report.bytes, report.logBytes) = (schema, bytes, logBytes)
+        (report.streams, report.packets, report.rows) = (streams, packets, rows)
+        (report.logs, report.deadLetters, report.repeats) = (logs, deadLetters, repeats)
+        report.ledgers = ledgers
+        return report
+    }
+}
