@@ -66,6 +66,12 @@ import Testing
         let taken = #expect(throws: QueueError.self) { try Backup.run(directory.path, to: file) }
         #expect(taken?.description.contains("is there already") == true)
         #expect(readFile(file) == [1, 2, 3])
+        let nowhere = place.path + "/missing/backup.db"
+        let lost = #expect(throws: QueueError.self) {
+            try Backup.run(directory.path, to: nowhere)
+        }
+        #expect(lost?.kind == .directory)
+        #expect(lost?.description.hasPrefix("\(nowhere) cannot be written: open: No such") == true)
 
         let connection = try Connection(directory.path + "/queue.db", .readWrite)
         try connection.execute("UPDATE rows SET raw = raw + 1")

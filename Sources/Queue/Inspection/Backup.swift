@@ -25,32 +25,55 @@ package enum Backup {
         }
         let companions = lock == nil ? [] : SQLiteCompanions.missing(of: source.database)
         let copy = DatabaseCopy(to: path)
-        do throws(SQLiteError) {
+        do {
             defer { for name in companions { unlink(name) } }
             try write(copy, from: source.database)
-        } catch {
-            throw QueueError(error, path: error.kind == .full ? path : source.database)
         }
         _ = consume lock
         return try proved(copy)
     }
 
-    private static func write(_ copy: DatabaseCopy, from database: String) throws(SQLiteError) {
-        let connection = try Connection(database, .readOnly)
-        try connection.execute("PRAGMA mmap_size = 0")
-        let schema = Int(try connection.integer("PRAGMA user_version"))
-        guard schema <= Schema.migrations.count else { throw .newerSchema(schema) }
-        guard try connection.integer("PRAGMA application_id") == Schema.applicationID, schema > 0
-        else { throw .damage("the file is not a Sluice queue") }
-        let bytes = try DatabaseCopy.bytes(connection)
+    private static func write(
+        _ copy: DatabaseCopy,
+        from database: String
+    ) throws(QueueError) {
+        let connection: Connection
+        let bytes: Int
+        do throws(SQLiteError) {
+            connection = try Connection(database, .readOnly)
+            try connection.execute("PRAGMA mmap_size = 0")
+            let schema = Int(try connection.integer("PRAGMA user_version"))
+            guard schema <= Schema.migrations.count else { throw .newerSchema(schema) }
+            guard try connection.integer("PRAGMA application_id") == Schema.applicationID,
+                schema > 0
+            else { throw .damage("the file is not a Sluice queue") }
+            bytes = try DatabaseCopy.bytes(connection)
+        } catch {
+            throw QueueError(error, path: database)
+        }
         var disk = DiskSpace(DataDirectory.parent(of: copy.path))
         disk.look()
         guard disk.freeBytes >= bytes else {
-            throw .full(
-                .unsuitable("the copy takes \(bytes) bytes, and \(disk.freeBytes) are free")
-            )
+            throw unwritable(copy, bytes, .full(.unsuitable("only \(disk.freeBytes) are free")))
         }
-        try copy.write(connection)
+        do throws(SQLiteError) {
+            try copy.write(connection)
+        } catch {
+            guard error.kind != .corrupt else { throw QueueError(error, path: database) }
+            throw unwritable(copy, bytes, error)
+        }
+    }
+
+    private static func unwritable(
+        _ copy: DatabaseCopy,
+        _ bytes: Int,
+        _ error: SQLiteError
+    ) -> QueueError {
+        QueueError(
+            error.kind == .full ? .diskFull : .directory,
+            "\(copy.path) cannot be written: \(error); name a file in a directory of yours that has \(bytes) "
+                + "bytes free, and delete \(copy.draft) if an earlier backup left it."
+        )
     }
 
     /// A copy of something damaged is no backup.
