@@ -1,0 +1,168 @@
+"""The program as people start it: a gateway, a sandbox; what they say, and how they end."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+# What the machine says about proxies is for others.
+direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+KEY = {"ALIBABA_CLOUD_ACCESS_KEY_ID": "prove-id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "prove-secret"}
+TOKEN = "prove-admin-token-0123456789abcdef0123456789abcdef"
+numbers = itertools.count(1)
+
+
+class DidNotStart(Exception):
+    pass
+
+
+class Program:
+    """A process with its journal in a file. `before` is what goes in front of it, as strace."""
+
+    def __init__(self, work, name, words, environment=None, before=(), preexec=None):
+        self.journal = work / f"{name}-{next(numbers)}.journal"
+        command = [*before, os.environ["SLUICE"], *words]
+        inherited = {key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "TMPDIR", "LANG")}
+        with open(self.journal, "wb") as journal:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=journal,
+                env=inherited | KEY | (environment or {}),
+                preexec_fn=preexec,
+            )
+
+    def said(self, event, seconds=20):
+        """The first line of the journal with this event, as soon as it is there."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            ended = self.process.poll() is not None
+            for line in self.lines():
+                if line.get("event") == event or line.get("message") == event:
+                    return line
+            if ended:
+                break
+            time.sleep(0.005)
+        raise DidNotStart(f"the journal does not say '{event}':\n{self.journal.read_text()[-2000:]}")
+
+    def lines(self):
+        """The journal so far, without a line that is not whole."""
+        for line in self.journal.read_text(errors="replace").splitlines():
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                continue
+
+    @property
+    def is_running(self):
+        return self.process.poll() is None
+
+    def signal(self, number):
+        if self.is_running:
+            self.process.send_signal(number)
+
+    def kill(self):
+        """Ends it at once, whatever state it is in."""
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self, seconds=60):
+        """Asks it to end, and returns its exit code."""
+        self.signal(signal.SIGTERM)
+        return self.process.wait(seconds)
+
+
+class Sandbox(Program):
+    """SLS's look-alike, which keeps what arrives."""
+
+    def __init__(self, work, port=0, storage=None, **options):
+        words = ["sandbox", "--listen", f"127.0.0.1:{port}"] + (["--storage", storage] if storage else [])
+        super().__init__(work, "sandbox", words, **options)
+        self.port = port_of(self.said("sandbox listening")["address"])
+
+    def control(self, method, path, document=None):
+        body = None if document is None else json.dumps(document).encode()
+        return json.loads(ask(self.port, path, method=method, body=body) or b"null")
+
+    def fault(self, **fault):
+        return self.control("POST", "/faults", fault)
+
+    def peace(self):
+        self.control("DELETE", "/faults")
+
+    def logs(self):
+        """All that arrived, in its order."""
+        after, more = "", "true"
+        while more == "true":
+            path = f"/logs?details=1&limit=100000{after}"
+            request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}")
+            with direct.open(request, timeout=120) as answer:
+                for line in answer:
+                    yield json.loads(line)
+                more = answer.headers.get("x-sandbox-more", "")
+                after = f"&after={answer.headers.get('x-sandbox-cursor', '')}"
+
+
+class Gateway(Program):
+    """A gateway on a data directory. `settings` are lines of YAML for the whole, `destination` for the one destination."""
+
+    def __init__(self, work, sandbox, settings="", destination="", data=None, seconds=20, **options):
+        self.data = data or work / "data"
+        file = work / f"sluice-{next(numbers)}.yaml"
+        where = sandbox if isinstance(sandbox, str) else f"http://localhost:{sandbox.port}"
+        lines = [
+            "listen: 127.0.0.1:0",
+            f'admin: {{ listen: "127.0.0.1:0", token: {TOKEN} }}',
+            f"data_dir: {self.data}",
+            *settings.splitlines(),
+            "destinations:",
+            f'  app: {{ endpoint: "{where}", project: demo, logstore: "*", region: sandbox, packet: {{ age: 50ms }} {destination} }}',
+        ]
+        file.write_text("\n".join(lines) + "\n")
+        self.began = time.monotonic()
+        super().__init__(work, "gateway", ["serve", "--config", str(file)], **options)
+        ready = self.said("sluice is ready", seconds)
+        self.ready_after = time.monotonic() - self.began
+        self.devices, self.admin = port_of(ready["devices"]), port_of(ready["admin"])
+
+    def ask(self, path, method="GET", body=None):
+        return ask(self.admin, path, method=method, body=body, token=TOKEN)
+
+    def ledger(self):
+        """Counters of the whole, and whether they add up: {"closed": …, "ledger": {…}}."""
+        return json.loads(self.ask("/admin/ledger"))
+
+    def drained(self, seconds=60):
+        """The ledger once nothing is queued any more, or as it is when that takes too long."""
+        deadline = time.monotonic() + seconds
+        while True:
+            ledger = self.ledger()
+            if ledger["ledger"]["queued"] == 0 or time.monotonic() > deadline:
+                return ledger
+            time.sleep(0.05)
+
+    def figure(self, name):
+        """What /metrics says under a name with its labels."""
+        for line in self.ask("/metrics").decode().splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        raise KeyError(f"/metrics has no {name}")
+
+
+def port_of(address):
+    return int(address.rsplit(":", 1)[1])
+
+
+def ask(port, path, method="GET", body=None, token=None, timeout=30):
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data=body, method=method)
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
+    if body is not None:
+        request.add_header("Content-Type", "application/json")
+    with direct.open(request, timeout=timeout) as answer:
+        return answer.read()
