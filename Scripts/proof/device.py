@@ -18,9 +18,8 @@ class Device:
 
     def post(self, path, body, *fields):
         """The status and body of the answer."""
-        head = "\r\n".join([f"POST {path} HTTP/1.1", "Host: gateway", f"Content-Length: {len(body)}", *fields, "", ""])
         try:
-            self.socket.sendall(head.encode() + body)
+            self.socket.sendall(request(path, body, *fields))
             return self.answer()
         except OSError as error:
             raise Lost(str(error)) from error
@@ -44,6 +43,12 @@ class Device:
 
     def close(self):
         self.socket.close()
+
+
+def request(path, body, *fields):
+    """A POST as it travels."""
+    head = [f"POST {path} HTTP/1.1", "Host: gateway", f"Content-Length: {len(body)}", *fields, "", ""]
+    return "\r\n".join(head).encode() + body
 
 
 def log(name, random=random, size=60):

@@ -109,23 +109,31 @@ class Sandbox(Program):
 
 
 class Gateway(Program):
-    """A gateway on a data directory. `settings` are lines of YAML for the whole, `destination` for the one destination."""
+    """A gateway on a data directory. `settings` are lines of YAML for the whole, `destination` is more of the one destination,
+    `destinations` are lines for others instead of it. One that does not `wait` may be killed before it is ready."""
 
-    def __init__(self, work, sandbox, settings="", destination="", data=None, seconds=20, **options):
+    def __init__(
+        self, work, sandbox, settings="", destination="", destinations=None, data=None, seconds=20, wait=True, **options
+    ):
         self.data = data or work / "data"
         file = work / f"sluice-{next(numbers)}.yaml"
         where = sandbox if isinstance(sandbox, str) else f"http://localhost:{sandbox.port}"
+        one = f'  app: {{ endpoint: "{where}", project: demo, logstore: "*", region: sandbox, packet: {{ age: 50ms }} {destination} }}'
         lines = [
             "listen: 127.0.0.1:0",
             f'admin: {{ listen: "127.0.0.1:0", token: {TOKEN} }}',
             f"data_dir: {self.data}",
             *settings.splitlines(),
             "destinations:",
-            f'  app: {{ endpoint: "{where}", project: demo, logstore: "*", region: sandbox, packet: {{ age: 50ms }} {destination} }}',
+            *(destinations or one).splitlines(),
         ]
         file.write_text("\n".join(lines) + "\n")
         self.began = time.monotonic()
         super().__init__(work, "gateway", ["serve", "--config", str(file)], **options)
+        if wait:
+            self.ready(seconds)
+
+    def ready(self, seconds=20):
         ready = self.said("sluice is ready", seconds)
         self.ready_after = time.monotonic() - self.began
         self.devices, self.admin = port_of(ready["devices"]), port_of(ready["admin"])
