@@ -13,6 +13,10 @@ class Lost(Exception):
 class Device:
     def __init__(self, port, seconds=10, address="127.0.0.1"):
         self.socket = socket.create_connection(("127.0.0.1", port), seconds, (address, 0))
+        # Where nobody listens, a connection may be given that very port, and meets itself.
+        if self.socket.getsockname() == self.socket.getpeername():
+            self.socket.close()
+            raise ConnectionRefusedError(f"port {port} is its own")
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.rest = b""
 
