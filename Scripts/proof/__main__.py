@@ -12,7 +12,7 @@ import time
 from trial import Trial
 
 # In the order in which they run. Each is a module with `check(trial)`; its first line says what it proves.
-PARTS = []
+PARTS = ["judge"]
 
 
 def arguments():
