@@ -4,7 +4,7 @@ from judge.books import Books
 from judge.sitting import Sitting
 
 # Each sitting has a gateway, a sandbox and settings of its own.
-SHORT, LONG = [12], [32] * 10
+SHORT, LONG = [10], [32] * 10
 
 
 def check(trial):
@@ -34,9 +34,9 @@ def say(trial, sitting, books):
     trial.say(
         f"{sitting.kills} kills in {len(sitting.lives)} lives, {stored} logs answered, {len(books.arrived)} arrived, "
         f"{len(books.repeated)} of them twice without exactly_once; {again} requests repeated, "
-        f"{sitting.network.broken} connections broken, {sitting.keys.pushed} keys pushed, {sitting.pauses} pauses"
+        f"{sum(network.broken for network in sitting.networks)} connections broken, {sitting.keys.pushed} keys pushed, {sitting.pauses} pauses"
     )
     trial.say(
         f"concurrency {sitting.settings['concurrency']}, ready within {max(sitting.ready):.2f} s, "
-        f"all delivered {sitting.rested:.1f} s after the last mischief, {len(books.taken)} of {len(sitting.network.passed)} answers were surely dealt with"
+        f"all delivered {sitting.rested:.1f} s after the last mischief, {len(books.taken)} of {len(books.passed)} answers were surely dealt with"
     )

@@ -35,6 +35,9 @@ class Books:
         for order, log in enumerate(sitting.sandbox.logs()):
             self.arrived[log.get("name", "")].append(Arrival(log, order))
         self.repeated = [name for name, arrivals in self.arrived.items() if len(arrivals) > 1]
+        self.passed = {}
+        for network in sitting.networks:
+            self.passed |= network.passed
         self.taken = self.answers_taken()
 
     def wrong(self):
@@ -82,7 +85,7 @@ class Books:
                 if life.began <= batch.sent and batch.heard <= life.ended:
                     heard[number] = max(heard[number], batch.sent)
         taken = set()
-        for request, answer in self.sitting.network.passed.items():
+        for request, answer in self.passed.items():
             for number, life in enumerate(lives):
                 if not life.began <= answer.began <= answer.ended <= life.ended:
                     continue

@@ -2,6 +2,7 @@
 
 from judge import network
 
+QUOTAS = [{"code": "WriteQuotaExceed", "fraction": 0.4}, {"code": "ShardWriteQuotaExceed", "fraction": 0.4}]
 FAULTS = [
     {"status": 503, "fraction": 0.5},
     {"status": 503, "retry_after_s": 1, "count": 3},
@@ -9,8 +10,7 @@ FAULTS = [
     {"reset": True, "fraction": 0.3},
     {"reset": True, "store": True, "fraction": 0.4},
     {"truncate": True, "store": True, "fraction": 0.4},
-    {"code": "WriteQuotaExceed", "fraction": 0.4},
-    {"code": "ShardWriteQuotaExceed", "fraction": 0.4},
+    *QUOTAS,
     {"code": "Unauthorized", "count": 4},
     {"status": 200, "body": "<html>pay for the network</html>", "fraction": 0.3},
     {"status": 200, "body": "<html>pay for the network</html>", "store": True, "fraction": 0.3},
@@ -38,23 +38,30 @@ class Round:
 
     def __init__(self, random, end=None):
         self.end = end or random.choice(ENDS)
-        self.seconds = random.choice([random.uniform(0.02, 0.4), random.uniform(0.4, 1.6)])
+        self.seconds = random.choice([random.uniform(0.02, 0.3), random.uniform(0.3, 1.2)])
         # A start takes a few hundredths; a stop up to `drain_timeout`.
         self.delay = random.uniform(0, 0.08 if self.end == "blind" else 0.6)
         self.faults = random.sample(FAULTS, random.choice([0, 0, 1, 1, 2]))
         self.limit = random.choice(LIMITS) if random.random() < 0.15 else None
         self.events = []
-        # Held over into the next life when the gateway ends before it is over.
         if random.random() < 0.5:
             begin, length = self.moment(random), random.choice([0.1, 0.4, 2.0])
-            self.events += [(begin, "network", random.choice(network.MODES)), (begin + length, "network", "open")]
+            way = f"network {random.randrange(2)}"
+            self.events += [(begin, way, random.choice(network.MODES)), (begin + length, way, "open")]
         if random.random() < 0.25:
             begin = self.moment(random)
             self.events += [(begin, "key", random.choice(KEYS)), (begin + random.choice([0.1, 0.5]), "key", "mend")]
-        if random.random() < 0.25:
+        if random.random() < 0.3:
             stopped = random.choice(["gateway", "gateway", "sandbox"])
-            self.events.append((self.moment(random), "pause " + stopped, random.uniform(0.02, 0.5)))
-        self.events.sort(key=lambda event: event[0])
+            self.events.append((self.moment(random), "pause", (stopped, random.uniform(0.02, 0.4))))
+
+    @property
+    def has_quota(self):
+        return self.limit is not None or any(fault in QUOTAS for fault in self.faults)
+
+    def spare_quotas(self):
+        """Nobody wants to wait a minute for the end of a pace."""
+        self.limit, self.faults = None, [fault for fault in self.faults if fault not in QUOTAS]
 
     def moment(self, random):
         return random.uniform(0, self.seconds)
@@ -68,24 +75,37 @@ class Round:
         return ", ".join(parts)
 
 
-def rounds(random, kills):
-    """As many as have so many kills, and one more that does not end."""
-    drawn = []
+def rounds(random, kills, is_long):
+    """As many as have so many kills, and one more that does not end. What is not over when a gateway ends, as a network
+    that holds its requests, goes on in the life of the next."""
+    drawn, left = [], []
     while sum(round.end in KILLS for round in drawn) < kills:
         drawn.append(Round(random))
-    return [*drawn, Round(random, "peace")]
+    drawn.append(Round(random, "peace"))
+    if not is_long:
+        drawn[-1].spare_quotas()
+    for round in drawn:
+        events = sorted(round.events + left, key=lambda event: event[0])
+        length = 0 if round.end == "blind" else round.seconds
+        round.events = [event for event in events if event[0] < length]
+        left = [(second - length, kind, detail) for second, kind, detail in events if second >= length]
+    return drawn
 
 
-def destinations(random, network):
-    """Lines of YAML: the same for both, but that one stores packets once."""
+def destinations(random, ports):
+    """Lines of YAML: the same for both, but that one stores packets once. The endpoints are those of one network or two."""
     settings = {
         "concurrency": random.choice([1, 1, 2, 8]),
         "compress": random.choice(["lz4", "lz4", "zstd", "deflate", "none"]),
         "signature": random.choice(["v4", "v1"]),
         "packet": f"{{ age: 50ms, logs: {random.choice([7, 40, 400])} }}",
     }
+    if random.random() < 0.3:
+        settings["max_bytes"] = "1MiB"
+    endpoints = ", ".join(f'"http://localhost:{port}"' for port in ports[: random.randint(1, 2)])
+    settings["endpoint"] = f"[{endpoints}]"
     both = ", ".join(f"{key}: {value}" for key, value in settings.items())
-    way = f'endpoint: "http://localhost:{network.port}", logstore: "*", region: sandbox, connect_timeout: 1s, send_timeout: 1500ms'
+    both += ', logstore: "*", region: sandbox, connect_timeout: 1s, send_timeout: 1500ms'
     lanes = f"exactly_once: true, lanes: {random.randint(1, 12)}"
-    lines = f"  least: {{ project: least, {way}, {both} }}\n  once: {{ project: once, {way}, {both}, {lanes} }}\n"
+    lines = f"  least: {{ project: least, {both} }}\n  once: {{ project: once, {both}, {lanes} }}\n"
     return settings, lines
