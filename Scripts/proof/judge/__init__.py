@@ -11,17 +11,18 @@ def check(trial):
     total = 0
     for number, kills in enumerate(LONG if trial.is_long else SHORT):
         before = len(trial.complaints)
-        sitting = Sitting(trial, number, kills)
+        sitting, is_over = Sitting(trial, number, kills), False
         try:
             sitting.hold()
             books = Books(sitting)
             for line in books.wrong():
-                trial.wrong(line)
+                trial.wrong(f"sitting {number}: {line}")
             say(trial, sitting, books)
+            is_over = len(trial.complaints) == before
         finally:
             trial.end()
-            if len(trial.complaints) > before:
-                trial.say(f"sitting {number}, {sitting.destinations}")
+            if not is_over:
+                trial.say(f"sitting {number}:\n{sitting.destinations}")
                 for index, round in enumerate(sitting.rounds):
                     trial.say(f"round {index}: {round}")
         total += sitting.kills

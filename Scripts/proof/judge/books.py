@@ -84,6 +84,9 @@ class Books:
             for number, life in enumerate(lives):
                 if life.began <= batch.sent and batch.heard <= life.ended:
                     heard[number] = max(heard[number], batch.sent)
+        # Nothing was queued any more.
+        last = max(number for number, life in enumerate(lives) if life.began <= self.sitting.settled)
+        heard[last] = self.sitting.settled + TAKEN_AFTER
         taken = set()
         for request, answer in self.passed.items():
             for number, life in enumerate(lives):

@@ -26,8 +26,8 @@ class Keys:
         elif what == "revoke":
             self.is_amiss = True
             self.revoked += self.good
-            for key in self.good:
-                self.sandbox.control("DELETE", f"/keys?access_key_id={key['access_key_id']}")
+            self.forget(self.good)
+            self.good = []
         else:
             self.rotate(gateway, what)
 
@@ -40,9 +40,12 @@ class Keys:
         self.sandbox.control("POST", "/keys", key)
         old, self.good = self.good, [*self.good, key]
         if self.push(gateway, key, "" if what == "rotate" else "?force=true"):
-            for one in old:
-                self.sandbox.control("DELETE", f"/keys?access_key_id={one['access_key_id']}")
-            self.good = [key]
+            self.forget(old)
+            self.good, self.revoked = [key], []
+
+    def forget(self, keys):
+        for key in keys:
+            self.sandbox.control("DELETE", f"/keys?access_key_id={key['access_key_id']}")
 
     def push(self, gateway, key, how):
         """Whether the gateway has the key, and keeps it over a restart."""
@@ -63,5 +66,5 @@ class Keys:
         """What SLS took it takes again, and the gateway has one of them."""
         for key in self.revoked:
             self.sandbox.control("POST", "/keys", key)
-        self.revoked = []
+        self.good, self.revoked = [*self.revoked, *self.good], []
         self.is_amiss = not self.push(gateway, self.good[-1], "?force=true")

@@ -98,7 +98,7 @@ def destinations(random, ports):
         "concurrency": random.choice([1, 1, 2, 8]),
         "compress": random.choice(["lz4", "lz4", "zstd", "deflate", "none"]),
         "signature": random.choice(["v4", "v1"]),
-        "packet": f"{{ age: 50ms, logs: {random.choice([7, 40, 400])} }}",
+        "packet": f"{{ age: 50ms, logs: {random.choice([20, 60, 400])} }}",
     }
     if random.random() < 0.3:
         settings["max_bytes"] = "1MiB"

@@ -149,7 +149,8 @@ class Sitting:
             sender.join(max(0, began + within - time.monotonic()))
             self.trial.expect(not sender.is_alive(), "a device still waits for its answer")
         book = self.gateway.drained(max(0, began + within - time.monotonic()))
-        self.rested = time.monotonic() - began
+        self.settled = time.monotonic()
+        self.rested = self.settled - began
         left = book["ledger"]["queued"]
         self.trial.expect(not left, f"{left} logs still wait after {within} s of peace: {self.troubles()}")
         self.look(sum(sender.stored for sender in self.senders))
