@@ -5,6 +5,7 @@ import importlib
 import pathlib
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -55,5 +56,7 @@ if options.list:
     for part in PARTS:
         print(f"{part:10} {importlib.import_module(part).__doc__.splitlines()[0]}")
     sys.exit(0)
+# Who ends this ends what it started, too.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 results = [run(part, options) for part in options.parts or PARTS]
 sys.exit(0 if all(results) else 1)

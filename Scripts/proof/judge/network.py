@@ -59,8 +59,15 @@ class Network:
 
     def kill(self):
         if self.thread.is_alive():
-            self.loop.call_soon_threadsafe(self.loop.stop)
+            self.loop.call_soon_threadsafe(self.finish)
             self.thread.join()
+            self.loop.close()
+
+    def finish(self):
+        self.server.close()
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+        self.loop.call_later(0.05, self.loop.stop)
 
     def turn(self, mode):
         self.mode = mode

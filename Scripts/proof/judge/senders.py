@@ -66,12 +66,15 @@ def time_of(name, base):
 
 
 class Sender(threading.Thread):
-    """A device. One that is patient repeats what got no answer under its identity; another gives it up."""
+    """A device. One that is patient repeats what got no answer under its identity, maybe while the gateway still has the first one
+    before it; another gives it up."""
 
     def __init__(self, number, projects, door, seed, base):
         super().__init__(daemon=True)
         self.random, self.door, self.base = random.Random(seed), door, base
         self.is_patient = number % 4 != 3
+        # Shorter than most pauses of the gateway.
+        self.seconds = 0.15 if number % 4 == 2 else 10
         self.ways = [Way(number, index, project, self.random) for index, project in enumerate(projects * 2)]
         self.batches, self.refusals, self.repeats = [], [], 0
         self.stored = 0
@@ -97,8 +100,12 @@ class Sender(threading.Thread):
         fields = [f"x-log-project: {way.project}", *fields]
         while self.reached():
             try:
-                if not self.is_patient and self.random.random() < 0.02:
-                    return self.hang_up(batch, request(path, body, *fields))
+                if self.random.random() < 0.02:
+                    is_torn = self.hang_up(request(path, body, *fields))
+                    if self.is_patient:
+                        continue
+                    batch.fate = TORN if is_torn else UNKNOWN
+                    return
                 batch.sent = time.monotonic()
                 status, answer = self.device.post(path, body, *fields)
             except (Lost, OSError):
@@ -123,17 +130,17 @@ class Sender(threading.Thread):
                 return True
             self.leave()
             try:
-                self.device, self.port = Device(port), port
+                self.device, self.port = Device(port, self.seconds), port
             except OSError:
                 time.sleep(0.01)
         return False
 
-    def hang_up(self, batch, whole):
-        """Ends the connection in the middle of the request, or behind it."""
+    def hang_up(self, whole):
+        """Ends the connection behind the request or in the middle of it: whether in the middle."""
         size = self.random.choice([len(whole), self.random.randrange(len(whole))])
-        batch.fate = UNKNOWN if size == len(whole) else TORN
         self.device.socket.sendall(whole[:size])
         self.leave()
+        return size < len(whole)
 
     def leave(self):
         if self.device:

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from random import Random
 
 from judge import plan
 from judge.keys import Keys
@@ -27,15 +28,16 @@ class Life:
 
 class Sitting:
     def __init__(self, trial, number, kills):
-        self.trial, self.random = trial, trial.random
+        # What depends on the moment draws from a source of its own, so that it does not change the next plan.
+        self.trial, self.random = trial, Random(trial.random.getrandbits(64))
         self.work = trial.work / str(number)
         self.work.mkdir()
         self.sandbox = trial.sandbox()
-        self.networks = [trial.remember(Network(self.sandbox.port, self.random)) for _ in range(2)]
+        self.networks = [trial.remember(Network(self.sandbox.port, self.source())) for _ in range(2)]
         ports = [network.port for network in self.networks]
         self.settings, self.destinations = plan.destinations(self.random, ports)
         self.rounds = plan.rounds(self.random, kills, trial.is_long)
-        self.keys = Keys(self.sandbox, self.random)
+        self.keys = Keys(self.sandbox, self.source())
         self.base, self.door = int(time.time()) - 60, Door()
         self.senders = [
             Sender(index, ["least", "once"], self.door, self.random.getrandbits(64), self.base)
@@ -43,6 +45,9 @@ class Sitting:
         ]
         self.lives, self.ready, self.kills, self.pauses = [], [], 0, 0
         self.ledger, self.gateway = {"accepted": 0, "delivered": 0}, None
+
+    def source(self):
+        return Random(self.random.getrandbits(64))
 
     def hold(self):
         for sender in self.senders:
@@ -85,8 +90,9 @@ class Sitting:
             return
         self.gateway.ready()
         self.ready.append(self.gateway.ready_after)
-        load = f"{os.getloadavg()[0]:.0f} processes wait for {os.cpu_count()} cores"
-        self.trial.expect(self.ready[-1] < READY_WITHIN, f"a start took {self.ready[-1]:.1f} s; {load}")
+        # Where ten processes share a core, everything takes ten times as long.
+        within = READY_WITHIN * max(1, os.getloadavg()[0] / os.cpu_count())
+        self.trial.expect(self.ready[-1] < within, f"a start took {self.ready[-1]:.1f} s, {within:.1f} s were allowed")
         self.look(stored)
 
     def look(self, stored):
@@ -140,7 +146,10 @@ class Sitting:
         self.sandbox.control("DELETE", "/limits")
         for network in self.networks:
             network.become("open")
-        self.keys.mend(self.gateway)
+        self.keys.is_amiss = True
+        for _ in range(5):
+            if self.keys.is_amiss:
+                self.keys.mend(self.gateway)
         self.trial.expect(not self.keys.is_amiss, "no key could be given to the gateway")
         began = time.monotonic()
         within = DELIVERED_AFTER_QUOTA_WITHIN if last.has_quota else DELIVERED_WITHIN
