@@ -109,8 +109,8 @@ class Sandbox(Program):
 
 
 class Gateway(Program):
-    """A gateway on a data directory. `settings` are lines of YAML for the whole, `destination` is more of the one destination,
-    `destinations` are lines for others instead of it. One that does not `wait` may be killed before it is ready."""
+    """A gateway on a data directory. `settings` are lines of YAML for the whole, `destination` is more of the one
+    destination, `destinations` are lines for others in its place. Without `wait` it may be killed before it is ready."""
 
     def __init__(
         self, work, sandbox, settings="", destination="", destinations=None, data=None, seconds=20, wait=True, **options
@@ -118,7 +118,8 @@ class Gateway(Program):
         self.data = data or work / "data"
         file = work / f"sluice-{next(numbers)}.yaml"
         where = sandbox if isinstance(sandbox, str) else f"http://localhost:{sandbox.port}"
-        one = f'  app: {{ endpoint: "{where}", project: demo, logstore: "*", region: sandbox, packet: {{ age: 50ms }} {destination} }}'
+        way = f'endpoint: "{where}", project: demo, logstore: "*", region: sandbox'
+        one = f"  app: {{ {way}, packet: {{ age: 50ms }} {destination} }}"
         lines = [
             "listen: 127.0.0.1:0",
             f'admin: {{ listen: "127.0.0.1:0", token: {TOKEN} }}',

@@ -5,8 +5,8 @@ import collections
 from device import is_whole
 from judge.senders import STORED, TORN, time_of
 
-# A device's request that was sent so much later than SLS's answer was there, and was answered itself, shows that the gateway had
-# dealt with that answer: one thread writes down both.
+# A device's request that was sent so much later than SLS's answer was there, and was answered itself, shows that the
+# gateway had dealt with that answer: one thread writes down both.
 TAKEN_AFTER = 0.25
 # Half of the configured `send_timeout`: an answer that took longer may have come too late.
 ON_TIME = 0.75
@@ -36,7 +36,7 @@ class Books:
             self.arrived[log.get("name", "")].append(Arrival(log, order))
         self.repeated = [name for name, arrivals in self.arrived.items() if len(arrivals) > 1]
         self.passed = {}
-        for network in sitting.networks:
+        for network in sitting.mischief.networks:
             self.passed |= network.passed
         self.taken = self.answers_taken()
 
@@ -48,7 +48,7 @@ class Books:
                 yield f"and {len(lines) - 5} more like the last one"
 
     def lost(self):
-        """Answered logs are there, all; of a batch whose fate is not known all or none; of one that was cut off none."""
+        """Answered logs are there; of a batch whose fate is not known all or none; of one that was cut off none."""
         for sender in self.sitting.senders:
             yield from sender.refusals
         for batch in self.batches:
@@ -107,15 +107,16 @@ class Books:
             if arrivals[0].place[0] == "once":
                 yield f"{name} is there {len(arrivals)} times, in spite of exactly_once: {requests}"
             elif sum(request in self.taken for request in requests) > 1:
-                yield f"{name} is there {len(arrivals)} times, and was sent again though its answer came through: {requests}"
+                yield f"{name} was sent again though the answer came through: {requests}"
             elif len({(arrival.prefix, arrival.pack) for arrival in arrivals}) > 1:
                 yield f"{name} is in several packets, not in one that was sent again: {requests}"
 
     def disorder(self):
-        """Logs of a device's stream have their order in the packs; and that of arrival, where one request goes at a time."""
+        """Logs of a device's stream have their order in the packs, and of arrival, where one request goes at a time."""
         prefixes = {}
         for way in self.ways.values():
-            stored = [name for batch in self.batches if batch.way is way and batch.fate == STORED for name in batch.names()]
+            batches = [batch for batch in self.batches if batch.way is way and batch.fate == STORED]
+            stored = [name for batch in batches for name in batch.names()]
             firsts = [self.arrived[name][0] for name in stored if name in self.arrived]
             for arrival in firsts:
                 prefixes.setdefault(arrival.prefix, len(prefixes))

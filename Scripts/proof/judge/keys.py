@@ -5,11 +5,14 @@ import json
 
 from program import KEY, TOKEN, ask
 
-FIRST = {"access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"], "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"]}
+FIRST = {
+    "access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"],
+    "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"],
+}
 
 
 class Keys:
-    """SLS takes those in `good`. The gateway has one of them, unless it was given a wrong one or the last push is unsure."""
+    """SLS takes those in `good`. The gateway has one of them, unless something `is_amiss`."""
 
     def __init__(self, sandbox, random):
         self.sandbox, self.random = sandbox, random

@@ -1,6 +1,7 @@
-"""The network between gateway and SLS: a proxy of bytes that breaks in several ways, and knows which answers came through."""
+"""The network between gateway and SLS: it breaks in several ways, and knows which answers came through."""
 
 import asyncio
+import contextlib
 import socket
 import struct
 import threading
@@ -96,8 +97,9 @@ class Network:
     def breaks(self, writer):
         """Ends a connection with a reset."""
         self.broken += 1
-        linger = struct.pack("ii", 1, 0)
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        with contextlib.suppress(OSError):
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.transport.abort()
 
     async def wait_while(self, *modes):

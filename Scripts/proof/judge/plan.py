@@ -27,6 +27,18 @@ LIMITS = [
 ]
 # What becomes of the key: see `Keys`.
 KEYS = ["rotate", "rotate by force", "token", "wrong", "revoke"]
+# What an operator changes at run time: under a path of the admin listener.
+CHANGES = [
+    ("PATCH", "destinations/once", {"lanes": 2}),
+    ("PATCH", "destinations/once", {"lanes": None, "packet": {"logs": 5}}),
+    ("PATCH", "destinations/least", {"packet": {"logs": 100}}),
+    ("PATCH", "destinations/once", {"compress": "zstd"}),
+    ("PATCH", "destinations/least", {"signature": "v1"}),
+    ("DELETE", "destinations/least", None),
+    ("POST", "destinations/*/flush", None),
+    ("POST", "destinations/*/pause", None),
+]
+RESUME = ("POST", "destinations/*/resume", None)
 # How a gateway's life ends. `blind` is killed at some point of its start, `drained` at some point of its stop.
 ENDS = ["kill"] * 12 + ["blind"] * 3 + ["drained"] * 2 + ["stop"] * 3
 # Those that surely find it alive.
@@ -51,6 +63,10 @@ class Round:
         if random.random() < 0.25:
             begin = self.moment(random)
             self.events += [(begin, "key", random.choice(KEYS)), (begin + random.choice([0.1, 0.5]), "key", "mend")]
+        if random.random() < 0.25:
+            begin = self.moment(random)
+            self.events.append((begin, "operator", random.choice(CHANGES)))
+            self.events.append((begin + random.choice([0.1, 0.5]), "operator", RESUME))
         if random.random() < 0.3:
             stopped = random.choice(["gateway", "gateway", "sandbox"])
             self.events.append((self.moment(random), "pause", (stopped, random.uniform(0.02, 0.4))))
@@ -93,7 +109,7 @@ def rounds(random, kills, is_long):
 
 
 def destinations(random, ports):
-    """Lines of YAML: the same for both, but that one stores packets once. The endpoints are those of one network or two."""
+    """Lines of YAML: the same for both, but that one stores packets once. They have one network's endpoint, or both."""
     settings = {
         "concurrency": random.choice([1, 1, 2, 8]),
         "compress": random.choice(["lz4", "lz4", "zstd", "deflate", "none"]),

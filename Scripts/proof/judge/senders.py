@@ -66,8 +66,8 @@ def time_of(name, base):
 
 
 class Sender(threading.Thread):
-    """A device. One that is patient repeats what got no answer under its identity, maybe while the gateway still has the first one
-    before it; another gives it up."""
+    """A device. One that is patient repeats what got no answer under its identity, maybe while the gateway still has
+    the first one before it; another gives it up."""
 
     def __init__(self, number, projects, door, seed, base):
         super().__init__(daemon=True)
