@@ -50,6 +50,14 @@ class Program:
             time.sleep(0.005)
         raise DidNotStart(f"the journal does not say '{event}':\n{self.journal.read_text()[-2000:]}")
 
+    def begun(self, event, seconds=20):
+        """As `said`; a program that does not say it is ended, since nobody else knows of it."""
+        try:
+            return self.said(event, seconds)
+        except DidNotStart:
+            self.kill()
+            raise
+
     def lines(self):
         """The journal so far, without a line that is not whole."""
         for line in self.journal.read_text(errors="replace").splitlines():
@@ -83,7 +91,7 @@ class Sandbox(Program):
     def __init__(self, work, port=0, storage=None, **options):
         words = ["sandbox", "--listen", f"127.0.0.1:{port}"] + (["--storage", storage] if storage else [])
         super().__init__(work, "sandbox", words, **options)
-        self.port = port_of(self.said("sandbox listening")["address"])
+        self.port = port_of(self.begun("sandbox listening")["address"])
 
     def control(self, method, path, document=None):
         body = None if document is None else json.dumps(document).encode()
@@ -110,23 +118,36 @@ class Sandbox(Program):
 
 class Gateway(Program):
     """A gateway on a data directory. `settings` are lines of YAML for the whole, `destination` is more of the one
-    destination, `destinations` are lines for others in its place. Without `wait` it may be killed before it is ready."""
+    destination, `others` are lines for more of them, `destinations` lines in the place of all. Without `wait` it may be
+    killed before it is ready; without a token it makes its own, in its data directory."""
 
     def __init__(
-        self, work, sandbox, settings="", destination="", destinations=None, data=None, seconds=20, wait=True, **options
+        self,
+        work,
+        sandbox,
+        settings="",
+        destination="",
+        others="",
+        destinations=None,
+        data=None,
+        token=TOKEN,
+        seconds=20,
+        wait=True,
+        **options,
     ):
-        self.data = data or work / "data"
+        self.data, self.own_token = data or work / "data", token
         file = work / f"sluice-{next(numbers)}.yaml"
         where = sandbox if isinstance(sandbox, str) else f"http://localhost:{sandbox.port}"
         way = f'endpoint: "{where}", project: demo, logstore: "*", region: sandbox'
         one = f"  app: {{ {way}, packet: {{ age: 50ms }} {destination} }}"
         lines = [
             "listen: 127.0.0.1:0",
-            f'admin: {{ listen: "127.0.0.1:0", token: {TOKEN} }}',
+            f'admin: {{ listen: "127.0.0.1:0"{f", token: {token}" if token else ""} }}',
             f"data_dir: {self.data}",
             *settings.splitlines(),
             "destinations:",
             *(destinations or one).splitlines(),
+            *others.splitlines(),
         ]
         file.write_text("\n".join(lines) + "\n")
         self.began = time.monotonic()
@@ -135,12 +156,16 @@ class Gateway(Program):
             self.ready(seconds)
 
     def ready(self, seconds=20):
-        ready = self.said("sluice is ready", seconds)
+        ready = self.begun("sluice is ready", seconds)
         self.ready_after = time.monotonic() - self.began
         self.devices, self.admin = port_of(ready["devices"]), port_of(ready["admin"])
 
     def ask(self, path, method="GET", body=None):
-        return ask(self.admin, path, method=method, body=body, token=TOKEN)
+        return ask(self.admin, path, method=method, body=body, token=self.token)
+
+    @property
+    def token(self):
+        return self.own_token or (self.data / "admin-token").read_text().strip()
 
     def ledger(self):
         """Counters of the whole, and whether they add up: {"closed": …, "ledger": {…}}."""
