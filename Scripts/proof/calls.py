@@ -1,0 +1,91 @@
+"""What a program asks of the kernel, as strace tells it: each call with its begin and its end, in the order of both."""
+
+import dataclasses
+import pathlib
+import re
+import time
+
+FILES = "openat,close,write,pwrite64,ftruncate,fdatasync,fsync,rename,unlink,link,mkdir"
+TALK = "sendto,recvfrom"
+# What else changes files. A model of the disk that does not know it must not miss it.
+OTHERS = (
+    "writev,pwritev,pwritev2,fallocate,renameat,renameat2,unlinkat,linkat,mkdirat,sync_file_range,truncate,"
+    "copy_file_range,sendfile"
+)
+
+
+def recording(file):
+    """In front of a command: writes all calls, with all their bytes, into the file."""
+    words = ["strace", "-D", "-f", "--seccomp-bpf", "-xx", "-s", "16777216", "-e", "quiet=attach"]
+    return [*words, "-o", str(file), "-e", f"trace={FILES},{TALK},{OTHERS}"]
+
+
+def counting(file, paths, calls):
+    """In front of a command: lists those calls that concern one of the paths."""
+    filters = [word for path in paths for word in ("-P", str(path))]
+    return ["strace", "-D", "-f", "-s", "0", "-o", str(file), *filters, "-e", f"trace={','.join(calls)}"]
+
+
+def killing(file, paths, call, number):
+    """In front of a command: ends the program with SIGKILL in place of the n-th such call. strace counts by thread."""
+    return [*counting(file, paths, [call]), "-e", f"inject={call}:signal=SIGKILL:when={number}"]
+
+
+def finished(file, process, seconds=20):
+    """The lines of the file, once strace has seen the process end."""
+    last = re.compile(rf"^{process.pid} +\+\+\+ ", re.MULTILINE)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        text = pathlib.Path(file).read_text()
+        if last.search(text[-4096:]):
+            return text.splitlines()
+        time.sleep(0.005)
+    raise RuntimeError(f"strace does not say in {file} that {process.pid} has ended")
+
+
+@dataclasses.dataclass
+class Call:
+    name: str
+    words: list
+    result: int | None = None
+
+    def text(self, index):
+        return self.bytes(index).decode()
+
+    def bytes(self, index):
+        return bytes.fromhex(self.words[index].split('"')[1].replace("\\x", ""))
+
+    def number(self, index):
+        return int(self.words[index], 0)
+
+
+LINE = re.compile(r"^(\d+) +(?:<\.\.\. (\w+) resumed>|(\w+)\()(.*)$")
+RESULT = re.compile(r"^(.*)\) += (-?\d+|\?)[^\"]*$")
+
+
+def parse(lines):
+    """Pairs of "begin" or "end" and a call. A call that the program's end interrupted has no end."""
+    pending = {}
+    for line in lines:
+        if not (match := LINE.match(line)):
+            continue
+        thread, resumed, name, rest = match.groups()
+        if resumed:
+            call, begun = pending.pop(thread)
+            rest = begun + rest
+        else:
+            call = Call(name, [])
+        if rest.endswith(" <unfinished ...>"):
+            rest = rest.removesuffix(" <unfinished ...>")
+            call.words = rest.rstrip(", ").split(", ")
+            pending[thread] = call, rest
+            yield "begin", call
+            continue
+        if not (match := RESULT.match(rest)):
+            continue
+        call.words = match[1].split(", ")
+        if not resumed:
+            yield "begin", call
+        if match[2] != "?":
+            call.result = int(match[2])
+            yield "end", call

@@ -1,0 +1,145 @@
+"""A disk as POSIX promises it: what was synced is there after a power cut, and of the rest any part."""
+
+import pathlib
+
+SECTOR = 512
+# What is on the disk of a page or sector is what it held at some moment since the last sync, whole or not.
+UNITS = (SECTOR, 4096, 1 << 30)
+
+
+class File:
+    def __init__(self, content=b""):
+        self.synced = bytearray(content)
+        self.length = len(content)
+        # What was written since the last sync: (offset, bytes, length of the file afterwards).
+        self.writes = []
+
+    def write(self, offset, data):
+        self.length = max(self.length, offset + len(data))
+        self.writes.append((offset, data, self.length))
+
+    def cut(self, length):
+        # What is cut off and comes again is zero.
+        zeros = bytes(max(0, self.length - length))
+        self.length = length
+        self.writes.append((length, zeros, length))
+
+    def sync(self, count):
+        """The first `count` writes are on the disk."""
+        for offset, data, length in self.writes[:count]:
+            write(self.synced, offset, data)
+            resize(self.synced, length)
+        del self.writes[:count]
+
+    def now(self):
+        content = bytearray(self.synced)
+        for offset, data, length in self.writes:
+            write(content, offset, data)
+            resize(content, length)
+        return content
+
+    def after_cut(self, random):
+        """A content that may be there after a power cut."""
+        content, count = bytearray(self.synced), len(self.writes)
+        if not count:
+            return content
+        unit, most = random.choice(UNITS), random.choice([0, count, random.randint(0, count), random.randint(0, count)])
+        # Most are there up to one moment, and some, many or none up to another.
+        strays, kept = random.choice([0, 0.02, 0.3, 1]), {}
+
+        def moment():
+            return random.randint(0, count) if random.random() < strays else most
+
+        for index, (offset, data, _) in enumerate(self.writes):
+            for start in range(offset // unit * unit, offset + len(data), unit):
+                if index < kept.setdefault(start, moment()):
+                    begin, end = max(start, offset), min(start + unit, offset + len(data))
+                    write(content, begin, data[begin - offset : end - offset])
+        if until := moment():
+            resize(content, self.writes[until - 1][2])
+        else:
+            resize(content, len(self.synced))
+        return content
+
+
+def write(content, offset, data):
+    if len(content) < offset + len(data):
+        content.extend(bytes(offset + len(data) - len(content)))
+    content[offset : offset + len(data)] = data
+
+
+def resize(content, length):
+    if len(content) < length:
+        content.extend(bytes(length - len(content)))
+    del content[length:]
+
+
+class Directory:
+    def __init__(self):
+        self.synced, self.now = {}, {}
+        # Names that came or went since the last sync, with what they are now: nothing when they went.
+        self.changes = []
+
+    def set(self, names):
+        """One change, which is there as a whole or not at all."""
+        self.changes.append(names)
+        change(self.now, names)
+
+    def sync(self, count):
+        """The first `count` changes are on the disk."""
+        for names in self.changes[:count]:
+            change(self.synced, names)
+        del self.changes[:count]
+
+    def after_cut(self, random, order):
+        """Names that may be there. File systems with a journal keep the order of changes; POSIX does not ask for it."""
+        count = len(self.changes)
+        if order == "kept":
+            there = set(range(random.randint(0, count)))
+        elif order == "last":
+            there = {count - 1}
+        else:
+            there = {index for index in range(count) if random.random() < 0.5}
+        names = dict(self.synced)
+        for index, changed in enumerate(self.changes):
+            if index in there:
+                change(names, changed)
+        return names
+
+    def differs(self, path):
+        """Names below the path whose content is not what it should be while there is power."""
+        if set(self.now) != {entry.name for entry in path.iterdir()}:
+            yield f"{path}: {sorted(self.now)}"
+        for name, what in self.now.items():
+            if isinstance(what, Directory):
+                yield from what.differs(path / name)
+            # That one is written through memory, and made anew at each start.
+            elif not name.endswith("-shm") and (path / name).read_bytes() != what.now():
+                yield str(path / name)
+
+    @staticmethod
+    def of(path):
+        """What is there already counts as synced."""
+        directory = Directory()
+        for entry in pathlib.Path(path).iterdir():
+            directory.synced[entry.name] = Directory.of(entry) if entry.is_dir() else File(entry.read_bytes())
+        directory.now = dict(directory.synced)
+        return directory
+
+    def lay(self, path, random, order):
+        """Writes what may be left of it after a power cut."""
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name, what in self.after_cut(random, order).items():
+            if isinstance(what, Directory):
+                what.lay(path / name, random, order)
+            else:
+                (path / name).write_bytes(what.after_cut(random))
+                (path / name).chmod(0o600)
+
+
+def change(names, changed):
+    for name, what in changed.items():
+        if what is None:
+            names.pop(name, None)
+        else:
+            names[name] = what
