@@ -1,0 +1,126 @@
+"""After a power cut at any moment the queue opens, and all that was promised of it is there."""
+
+import concurrent.futures
+import os
+import queue
+import random
+import shutil
+import time
+
+import once
+import scenes
+from recording import Recording
+
+
+def reopen(trial, recording, place, image, sandbox):
+    """Starts a gateway on what is left, and compares."""
+    where = f"{recording.name}, cut at call {place} of {len(recording.events)}"
+    sandbox.control("DELETE", "/logs")
+    gateway = trial.gateway(sandbox, data=image / "data", settings=recording.settings, token=None)
+    fresh = scenes.Writer(random.Random(place), "fresh")
+    trial.expect(fresh.post(gateway) == 200, f"{where}: nothing is taken")
+    ledger = gateway.drained(20)
+    arrived = set(scenes.arrivals(trial, sandbox, (recording.writer, fresh), where))
+    promised = recording.promised(place)
+    lost = (promised | fresh.answered) - recording.known(place) - arrived
+    trial.expect(not lost, f"{where}: {len(lost)} of {len(promised)} promised logs are gone: {ledger}")
+    counts = ledger["ledger"]
+    trial.expect(ledger["closed"] and counts["queued"] == 0, f"{where}: the ledger is not closed: {ledger}")
+    trial.expect(counts["accepted"] >= len(promised | fresh.answered), f"{where}: the ledger forgot logs: {ledger}")
+    trial.expect(counts["discarded"] == len(recording.gone), f"{where}: logs were discarded: {ledger}")
+    for line in gateway.lines():
+        is_fine = line["level"] != "error" or "salvage" in recording.name
+        trial.expect(is_fine, f"{where}: the journal has an error: {line}")
+    if recording.ready is not None and place > recording.ready:
+        trial.expect(gateway.token == recording.token, f"{where}: the admin token is another than before")
+    gateway.kill()
+    shutil.rmtree(image)
+    return len(recording.answered(place) - recording.known(place) - arrived)
+
+
+def quiet(gateway, writer, sandbox):
+    """Posts while SLS is there, while it is not, and after a pause in which the log goes into the database."""
+    posts(gateway, writer, 10)
+    sandbox.fault(status=503)
+    posts(gateway, writer, 10)
+    writer.post(gateway, 40, "large", 4_000)
+    moved = gateway.figure("sluice_queue_checkpoints_total")
+    while gateway.figure("sluice_queue_checkpoints_total") == moved:
+        time.sleep(0.05)
+    posts(gateway, writer, 6)
+
+
+def stopped(gateway, writer, sandbox):
+    """Begins where that was killed, and is stopped in good order."""
+    posts(gateway, writer, 3)
+    sandbox.peace()
+    posts(gateway, writer, 6)
+    gateway.drained(5)
+    writer.post(gateway)
+    gateway.stop()
+
+
+def delivered(gateway, writer, sandbox):
+    writer.post(gateway)
+    gateway.drained(5)
+
+
+def large(gateway, writer, sandbox):
+    """So much that the log goes into the database while posts go on."""
+    for count in (0, 0, 1, 1):
+        for _ in range(4):
+            writer.post(gateway, 30, "large", 40_000)
+        posts(gateway, writer, 3)
+        sandbox.peace() if count else sandbox.fault(status=503)
+    gateway.drained(5)
+
+
+def posts(gateway, writer, count):
+    for _ in range(count):
+        writer.post(gateway)
+
+
+def recordings(trial):
+    """With the part of the cuts that each gets."""
+    yield Recording(trial, "full", None, [quiet, stopped, delivered]), 0.5
+    yield Recording(trial, "normal", None, [quiet, stopped, delivered], "normal"), 0.2
+    backlog = scenes.backlog(trial)
+    *harmed, gone = scenes.damaged(trial, backlog)
+    yield Recording(trial, "salvage", harmed, [delivered, delivered], gone=frozenset(gone)), 0.1
+    yield Recording(trial, "salvage with a log", scenes.damaged_behind_log(trial), [delivered]), 0.1
+    yield Recording(trial, "migration", scenes.older(trial, backlog), [delivered, delivered]), 0.1
+    if trial.is_long:
+        yield Recording(trial, "large", None, [large, delivered]), 0.1
+
+
+def check(trial):
+    count = 1200 if trial.is_long else 50
+    once.check(trial, 60 if trial.is_long else 6)
+    sandboxes, workers = queue.SimpleQueue(), os.cpu_count() or 2
+    for _ in range(workers):
+        sandboxes.put(trial.sandbox())
+    # Images take space: no more are laid down than are looked at soon.
+    slots = queue.Queue(4 * workers)
+
+    def attempt(recording, place, image):
+        sandbox = sandboxes.get()
+        try:
+            return reopen(trial, recording, place, image, sandbox)
+        except Exception as error:
+            trial.wrong(f"{recording.name}, cut at call {place}: {type(error).__name__}: {error}; {image}")
+            return 0
+        finally:
+            sandboxes.put(sandbox)
+            slots.get()
+
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for recording, part in recordings(trial):
+            results = []
+            for cut in recording.cuts(trial.random, int(part * count)):
+                slots.put(cut)
+                results.append(pool.submit(attempt, recording, *cut))
+            lost = [result.result() for result in results]
+            trial.say(
+                f"{recording.name}: {len(recording.answers)} answers, {len(recording.boundaries) // 2} syncs; "
+                f"{len(lost)} power cuts, each of which took {max(lost)} answered logs at most"
+            )

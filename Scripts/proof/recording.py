@@ -1,0 +1,125 @@
+"""What a gateway did to its disk, what it answered and what SLS answered, call by call."""
+
+import copy
+import itertools
+import pathlib
+import re
+import shutil
+
+import calls
+import order
+import scenes
+from machine import Machine
+
+numbers = itertools.count(1)
+
+
+class Recording:
+    """Runs of a gateway on one disk, the next where the last one left it, each ended by a kill unless it stopped."""
+
+    def __init__(self, trial, name, base, runs, durability="full", destination="", sandbox=None, gone=frozenset()):
+        self.trial, self.name, self.durability, self.gone = trial, name, durability, gone
+        self.destination = destination
+        self.root = trial.work / f"recording-{name}"
+        self.root.mkdir()
+        self.settings = f"queue: {{ durability: {durability} }}\ndrain_timeout: 1s"
+        self.writer = copy.deepcopy(base[1]) if base else scenes.Writer(trial.random, name)
+        if base:
+            shutil.copytree(base[0], self.root / "data")
+        # What is there before the recording is on the disk.
+        self.machine = Machine(self.root)
+        self.before = frozenset(self.writer.answered) - gone
+        self.events = []
+        sandbox = sandbox or trial.sandbox()
+        for number, run in enumerate(runs):
+            file = trial.work / f"recording-{name}-{number}.calls"
+            gateway = trial.gateway(
+                sandbox,
+                data=self.root / "data",
+                settings=self.settings,
+                destination=destination,
+                token=None,
+                before=calls.recording(file),
+            )
+            run(gateway, self.writer, sandbox)
+            gateway.kill()
+            self.events += calls.parse(calls.finished(file, gateway.process))
+            self.events.append(("ended", None))
+            file.unlink()
+        self.token = gateway.token
+        self.delivered = {}
+        for log in sandbox.logs():
+            self.delivered.setdefault(log["__request_id__"].encode(), set()).add(log["name"])
+        sandbox.kill()
+        self.look()
+
+    def look(self):
+        """Finds answers, acknowledgements, syncs and changes of names among the calls."""
+        self.answers, self.acknowledged, self.log_syncs, self.ready = [], [], [], None
+        self.boundaries, self.changes = [], []
+        names, begins = {}, {}
+        for index, (moment, call) in enumerate(self.events):
+            if call is None:
+                names.clear()
+            elif moment == "begin" and call.name == "sendto" and (logs := order.names_of(call, self.writer)):
+                self.answers.append((index, logs))
+            elif moment == "begin" and call.name == "write" and b"sluice is ready" in call.bytes(1):
+                self.ready = self.ready or index
+            elif moment == "begin":
+                begins[id(call)] = index
+            elif call.name == "recvfrom" and (found := re.search(rb"x-log-requestid: (\w+)", heard(call))):
+                self.acknowledged.append((index, self.delivered.get(found[1], set())))
+            elif call.name in ("rename", "unlink", "link") and call.result == 0:
+                self.changes.append(index + 1)
+            elif call.name == "openat":
+                names[call.result] = pathlib.Path(call.text(1)).name
+            elif call.name in ("fdatasync", "fsync") and call.result == 0:
+                self.boundaries += [index, index + 1]
+                if names.get(call.number(0)) == "queue.db-wal":
+                    self.log_syncs.append((index, begins[id(call)]))
+
+    def answered(self, place):
+        return self.before.union(*(logs for index, logs in self.answers if index < place))
+
+    def promised(self, place):
+        """Logs that must be on the disk, or with SLS, after a cut at this place."""
+        if self.durability == "full":
+            return self.answered(place)
+        # What was answered before the last sync of the log began.
+        return self.answered(max((begin for end, begin in self.log_syncs if end < place), default=-1))
+
+    def known(self, place):
+        """Logs that SLS is known to have."""
+        return set().union(*(logs for index, logs in self.acknowledged if index < place))
+
+    def places(self, random, count):
+        """Where the power is cut, and in which order names reach the disk."""
+        # Each change of a name reaches the disk before those that the program made earlier.
+        lasts = [(index, "last") for index in self.changes]
+        kinds, orders = (self.boundaries, range(len(self.events))), ("kept", "any")
+        return sorted(lasts + [(random.choice(random.choice(kinds)), random.choice(orders)) for _ in range(count)])
+
+    def cuts(self, random, count):
+        """Plays it, and lays down a disk at each place."""
+        places = self.places(random, count)
+        for index, (moment, call) in enumerate(self.events):
+            while places and places[0][0] == index:
+                yield index, self.image(random, *places.pop(0))
+            if call is None:
+                self.machine.restart()
+            else:
+                self.machine.do(moment, call)
+        wrong = list(self.machine.disk.differs(self.root))
+        self.trial.expect(not wrong, f"{self.name}: the model of the disk is another than the disk: {wrong}")
+        for place, order in places:
+            yield place, self.image(random, place, order)
+
+    def image(self, random, place, order):
+        """A new directory with what may be left."""
+        path = self.trial.work / f"image-{self.name.replace(' ', '-')}-{place}-{next(numbers)}"
+        self.machine.disk.lay(path, random, order)
+        return path
+
+
+def heard(call):
+    return call.bytes(1) if call.result and '"' in call.words[1] else b""
