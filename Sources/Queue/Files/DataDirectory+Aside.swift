@@ -38,8 +38,10 @@ extension DataDirectory {
     func replaceDamaged() throws(QueueError) {
         unlink(database)
         try sync()
-        // The old log must never meet the new database.
+        // The old log must never meet the new database, not even where a file system forgets the one change in a
+        // power cut and keeps the other.
         for suffix in ["-wal", "-shm"] { unlink(database + suffix) }
+        try sync()
         guard rename(salvage, database) == 0 else {
             throw problem("cannot hold a new queue.db", errno)
         }
