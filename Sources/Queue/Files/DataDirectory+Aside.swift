@@ -14,7 +14,7 @@ extension DataDirectory {
         let stamp = time.rfc3339.filter { $0.isNumber }.prefix(14)
         var aside = "\(path)/queue.corrupt-\(stamp).db"
         var attempt = 1
-        while access(aside, F_OK) == 0 {
+        while Self.companions.contains(where: { access(aside + $0, F_OK) == 0 }) {
             attempt += 1
             aside = "\(path)/queue.corrupt-\(stamp)-\(attempt).db"
         }
