@@ -11,7 +11,7 @@ class File:
     def __init__(self, content=b""):
         self.synced = bytearray(content)
         self.length = len(content)
-        # What was written since the last sync: (offset, bytes, length of the file afterwards).
+        # What was done since the last sync: (offset, bytes, length of the file afterwards); without bytes it was cut.
         self.writes = []
 
     def write(self, offset, data):
@@ -19,30 +19,20 @@ class File:
         self.writes.append((offset, data, self.length))
 
     def cut(self, length):
-        # What is cut off and comes again is zero.
-        zeros = bytes(max(0, self.length - length))
         self.length = length
-        self.writes.append((length, zeros, length))
+        self.writes.append((length, None, length))
 
     def sync(self, count):
         """The first `count` writes are on the disk."""
-        for offset, data, length in self.writes[:count]:
-            write(self.synced, offset, data)
-            resize(self.synced, length)
+        apply(self.synced, self.writes[:count])
         del self.writes[:count]
 
     def now(self):
-        content = bytearray(self.synced)
-        for offset, data, length in self.writes:
-            write(content, offset, data)
-            resize(content, length)
-        return content
+        return apply(bytearray(self.synced), self.writes)
 
     def after_cut(self, random):
         """A content that may be there after a power cut."""
         content, count = bytearray(self.synced), len(self.writes)
-        if not count:
-            return content
         unit, most = random.choice(UNITS), random.choice([0, count, random.randint(0, count), random.randint(0, count)])
         # Most are there up to one moment, and some, many or none up to another.
         strays, kept = random.choice([0, 0.02, 0.3, 1]), {}
@@ -50,16 +40,27 @@ class File:
         def moment():
             return random.randint(0, count) if random.random() < strays else most
 
-        for index, (offset, data, _) in enumerate(self.writes):
+        # The length is one number: it changes as a whole. What came behind a cut is in no file without it.
+        until = moment()
+        for index, (offset, data, length) in enumerate(self.writes):
+            if data is None and index >= until:
+                break
+            if data is None:
+                resize(content, length)
+                continue
             for start in range(offset // unit * unit, offset + len(data), unit):
                 if index < kept.setdefault(start, moment()):
                     begin, end = max(start, offset), min(start + unit, offset + len(data))
                     write(content, begin, data[begin - offset : end - offset])
-        if until := moment():
-            resize(content, self.writes[until - 1][2])
-        else:
-            resize(content, len(self.synced))
+        resize(content, self.writes[until - 1][2] if until else len(self.synced))
         return content
+
+
+def apply(content, writes):
+    for offset, data, length in writes:
+        write(content, offset, data or b"")
+        resize(content, length)
+    return content
 
 
 def write(content, offset, data):

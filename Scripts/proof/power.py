@@ -122,5 +122,5 @@ def check(trial):
             lost = [result.result() for result in results]
             trial.say(
                 f"{recording.name}: {len(recording.answers)} answers, {len(recording.boundaries) // 2} syncs; "
-                f"{len(lost)} power cuts, each of which took {max(lost)} answered logs at most"
+                f"{len(lost)} power cuts, none of which took more than {max(lost)} answered logs"
             )
