@@ -94,7 +94,7 @@ def recordings(trial):
 
 
 def check(trial):
-    count = 1200 if trial.is_long else 50
+    count = 1000 if trial.is_long else 50
     once.check(trial, 60 if trial.is_long else 6)
     sandboxes, workers = queue.SimpleQueue(), os.cpu_count() or 2
     for _ in range(workers):
