@@ -3,7 +3,7 @@
 import pathlib
 
 from calls import OTHERS
-from disk import Directory, File
+from platter import Directory, File
 
 
 class Machine:
