@@ -114,6 +114,26 @@ import Testing
         #expect(store.status.ledger.delivered == 2 && store.status.ledger.dead == 0)
     }
 
+    @Test("The answer tells the time also while the queue still has that of a host without one")
+    func serverTimeFirst() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations["app"]?.lateLogs = .rewrite
+        let clock = SettableClock(at: 5).queueClock
+        let store = try LogStore(configuration, journal: .silent, clock: clock)
+        defer { store.close() }
+        _ = store.store(Batch(stream: .named("a"), logs: timed(0..<3, at: 5)))
+        let reason = DeathReason(
+            code: "PostBodyInvalid",
+            message: "a log is bad",
+            serverTime: WallTime(seconds: Int64(now))
+        )
+        let sls = FakeSLS(store, because: reason, refuses: isLate)
+        try sls.run()
+        #expect(sls.requests == 2)
+        #expect(sls.stored.map(\.time.seconds) == [now, now, now])
+        #expect(store.status.ledger.delivered == 3 && store.status.ledger.dead == 0)
+    }
+
     @Test("A packet of late logs alone leaves no packet when they are dropped")
     func nothingLeft() throws {
         let store = try open(.drop)
