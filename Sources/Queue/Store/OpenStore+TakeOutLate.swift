@@ -13,11 +13,13 @@ extension OpenStore {
         room: Int
     ) throws(SQLiteError) -> IsolationOutcome? {
         let stream = packet.stream
-        let sieve = TimeSieve(stream.destination.rules.lateLogs, now: reason.serverTime ?? now())
-        // A host that does not know the time cannot call others late.
-        guard reason.mayBeTime, knowsTime, rows.contains(where: { sieve.holdsBack($0.logs) }) else {
-            return nil
-        }
+        let time = reason.serverTime ?? now()
+        let sieve = TimeSieve(stream.destination.rules.lateLogs, now: time)
+        // Who does not know the time cannot call others late. The answer may know it before the queue has
+        // followed a clock that was just set.
+        guard reason.mayBeTime, time >= Self.leastTime,
+            rows.contains(where: { sieve.holdsBack($0.logs) })
+        else { return nil }
         let death = TimeSieve.reason(reason)
         var left = packet.record.logs == 1 ? room + packet.bytes : room
         let costs = sieve.deaths(in: rows.map(\.logs)) {
