@@ -11,7 +11,8 @@ class Lost(Exception):
 
 
 class Device:
-    def __init__(self, port, seconds=10, address="127.0.0.1"):
+    def __init__(self, port, seconds=10, address="127.0.0.1", host="gateway"):
+        self.host = host
         self.socket = socket.create_connection(("127.0.0.1", port), seconds, (address, 0))
         # Where nobody listens, a connection may be given that very port, and meets itself.
         if self.socket.getsockname() == self.socket.getpeername():
@@ -23,7 +24,7 @@ class Device:
     def post(self, path, body, *fields):
         """The status and body of the answer."""
         try:
-            self.socket.sendall(request(path, body, *fields))
+            self.socket.sendall(request(path, body, *fields, host=self.host))
             return self.answer()
         except OSError as error:
             raise Lost(str(error)) from error
@@ -49,9 +50,9 @@ class Device:
         self.socket.close()
 
 
-def request(path, body, *fields):
+def request(path, body, *fields, host="gateway"):
     """A POST as it travels."""
-    head = [f"POST {path} HTTP/1.1", "Host: gateway", f"Content-Length: {len(body)}", *fields, "", ""]
+    head = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}", *fields, "", ""]
     return "\r\n".join(head).encode() + body
 
 

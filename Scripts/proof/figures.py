@@ -1,0 +1,30 @@
+"""What the kernel says of a process: the time it computed, and the most memory it had."""
+
+import os
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def computed(pid):
+    """Seconds of processor time so far, of all its threads."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        fields = file.read().rpartition(b") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def memory(pid, name="VmHWM"):
+    """MiB: the most that there was, or with VmRSS what there is."""
+    with open(f"/proc/{pid}/status") as file:
+        for line in file:
+            if line.startswith(name + ":"):
+                return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def forget_peak(pid):
+    """From now on the most memory is counted anew. Only root may ask for it."""
+    try:
+        with open(f"/proc/{pid}/clear_refs", "w") as file:
+            file.write("5")
+    except OSError:
+        pass

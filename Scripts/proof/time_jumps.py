@@ -1,0 +1,237 @@
+"""No jump of the clock loses, expires or forgets a log, stops delivery, or makes the gateway spin."""
+
+import json
+import time
+
+import faked_clock
+from device import Device, body, is_whole, log
+from figures import computed
+from program import ask
+
+HOUR, DAY = 3600, 86400
+# Of one processor, while nothing is to be done but to try again now and then. A loop that spins takes all of it.
+BUSY = 0.3
+# What a correction may take: the next attempt behind a pause may be a minute away. Mostly it is seconds.
+CORRECTED = 75
+
+
+class Scene:
+    """SLS and a gateway, of which the gateway, or both, believe a clock that is set by hand."""
+
+    def __init__(self, trial, name, at=None, sls_too=False):
+        self.trial, self.name = trial, name
+        self.work = trial.work / name
+        self.work.mkdir()
+        self.clock = faked_clock.FakedClock(self.work)
+        if at is not None:
+            self.clock.set(at)
+        # `env` makes what libfaketime shares, so that the program's own environment stays where Swift looks for its words.
+        self.faked = {"environment": self.clock.environment, "before": ["env"]}
+        self.sandbox = trial.sandbox(**(self.faked if sls_too else {}))
+        self.sent = {}
+        self.start()
+
+    def start(self):
+        settings = "queue: { max_age: 1h }\ndrain_timeout: 100ms"
+        self.gateway = self.trial.gateway(self.sandbox, settings=settings, data=self.work / "data", **self.faked)
+        self.device = Device(self.gateway.devices)
+
+    def restart(self):
+        self.device.close()
+        self.wrong_unless(self.gateway.stop() == 0, "the gateway did not end as it should")
+        faked_clock.forget(self.gateway.process.pid)
+        self.start()
+
+    def post(self, label, count=5, logstore="jumps", **fields):
+        """Logs without a time of their own, unless it is among the fields."""
+        logs = [log(f"{self.name}/{label}/{number}", self.trial.random) | fields for number in range(count)]
+        status, answer = self.device.post(f"/logs/{logstore}", body(logs))
+        if self.wrong_unless(status == 200, f"{label}: answer {status} {answer[:200]!r}"):
+            self.sent |= {each["name"]: self.clock.now for each in logs}
+        return answer
+
+    def rest(self, label, seconds):
+        """The gateway has nothing to do but wait: no loop may spin."""
+        before = computed(self.gateway.process.pid)
+        time.sleep(seconds)
+        used = (computed(self.gateway.process.pid) - before) / seconds
+        self.wrong_unless(used <= BUSY, f"{label}: {used:.0%} of a processor while nothing was to do")
+        return used
+
+    def settled(self, dead=0, within=CORRECTED):
+        """All that was sent is at SLS, once, and nothing went another way. Returns the arrived logs by name."""
+        began = time.monotonic()
+        whole = self.gateway.drained(within)
+        took = time.monotonic() - began
+        ledger = whole["ledger"]
+        self.wrong_unless(ledger["queued"] == 0, f"after {took:.0f} s there are still logs in the queue: {self.trouble()}")
+        lost = {"expired": 0, "discarded": 0, "dead": dead}
+        found = {name: ledger[name] for name in lost}
+        self.wrong_unless(whole["closed"] and found == lost, f"the ledger is {ledger}, and should have {lost}")
+        arrived = {}
+        for each in self.sandbox.logs():
+            if not self.wrong_unless(is_whole(each), f"a log was altered: {each}"):
+                continue
+            self.wrong_unless(each["name"] not in arrived, f"{each['name']} is there twice")
+            arrived[each["name"]] = each
+        missing = [name for name in self.sent if name not in arrived]
+        self.wrong_unless(len(missing) == dead, f"missing are {missing[:5]}, {len(missing)} in all; dead {dead}")
+        return arrived, took
+
+    def trouble(self):
+        return json.loads(self.gateway.ask("/admin/status"))["destinations"][0]["trouble"]
+
+    def refused_for_time(self):
+        return self.sandbox.control("GET", "/stats")["errors"].get("RequestTimeExpired", 0)
+
+    def wrong_unless(self, holds, line):
+        return self.trial.expect(holds, f"{self.name}: {line}")
+
+    def end(self):
+        """Frees ports and memory for the next scene."""
+        self.device.close()
+        for program in (self.gateway, self.sandbox):
+            program.kill()
+            faked_clock.forget(program.process.pid)
+
+
+def hours(scene):
+    """Hours and days in both directions while SLS is away: what waits is tried again, and nothing grows old by it."""
+    scene.sandbox.control("POST", "/poisons", {"key": "poison", "code": "InvalidKey", "message": "no"})
+    name = "hours/letter/0"
+    scene.device.post("/logs/jumps", body([log(name, scene.trial.random) | {"poison": "1"}]))
+    scene.sent[name] = scene.clock.now
+    scene.gateway.drained()
+    scene.sandbox.fault(status=503)
+    scene.post("before")
+    name = "hours/once/0"
+    first = body([log(name, scene.trial.random)])
+    answer = scene.device.post("/logs/jumps", first, "Idempotency-Key: once")
+    scene.sent[name] = scene.clock.now
+    jumps = [5 * HOUR, -9 * HOUR, 40 * DAY, -40 * DAY, 12 * HOUR]
+    if scene.trial.is_long:
+        jumps += [scene.trial.random.choice([-1, 1]) * scene.trial.random.choice([2, 61, HOUR, DAY, 400 * DAY])
+                  * scene.trial.random.randint(1, 9) for _ in range(20)]
+    scene.trial.random.shuffle(jumps)
+    busiest = 0
+    for number, seconds in enumerate(jumps):
+        scene.clock.shift(seconds)
+        scene.post(f"jump {number} by {seconds}")
+        busiest = max(busiest, scene.rest(f"jump by {seconds} s", 0.3))
+        again = scene.device.post("/logs/jumps", first, "Idempotency-Key: once")
+        scene.wrong_unless(again == answer, f"after a jump by {seconds} s a repeated request got {again}")
+    scene.clock.shift(5 * HOUR)
+    scene.sandbox.peace()
+    busiest = max(busiest, scene.rest("SLS is back, and the clock is wrong", 1.5))
+    # Logs with a time of the wrong clock wait for the right one, as they should. Those with a time of their own do not.
+    scene.post("with its time", logstore="right", __time__=int(time.time()))
+    began = time.monotonic()
+    query = f"/logs?logstore=right&min=5&wait_s=60"
+    arrived = len(ask(scene.sandbox.port, query, timeout=CORRECTED + 10).splitlines())
+    scene.trial.say(f"hours: delivery with a clock that is 5 h ahead took {time.monotonic() - began:.1f} s")
+    scene.wrong_unless(arrived == 5, f"with a clock that is 5 h ahead {arrived} of 5 logs arrive: {scene.trouble()}")
+    refused = scene.refused_for_time()
+    scene.wrong_unless(refused <= 12, f"{refused} signatures had a wrong time before SLS's time was known")
+    scene.clock.shift(0)
+    _, took = scene.settled(dead=1)
+    scene.trial.say(f"hours: {len(jumps)} jumps, {len(scene.sent)} logs, delivered {took:.1f} s after the correction; "
+                    f"{busiest:.0%} of a processor at most, {refused} signatures refused")
+
+
+def born_in_1970(scene):
+    """A host without a clock of its own starts at 1970, and learns the time later. The queue is from a life before."""
+    scene.sandbox.fault(status=503)
+    scene.post("earlier life")
+    scene.clock.set(5)
+    scene.restart()
+    scene.sandbox.peace()
+    scene.post("1970")
+    busy = scene.rest("1970", 2)
+    refused = scene.refused_for_time()
+    scene.wrong_unless(refused <= 12, f"{refused} requests in two seconds with a time that SLS does not take")
+    scene.clock.shift(0)
+    began = scene.clock.now
+    scene.post("corrected")
+    arrived, took = scene.settled()
+    late = scene.refused_for_time() - refused
+    scene.wrong_unless(late <= 12, f"{late} signatures were refused after the correction")
+    for name, each in arrived.items():
+        off = abs(int(each["__time__"]) - began)
+        scene.wrong_unless(off < 60, f"{name} came to SLS with a time that is {off:.0f} s off")
+    scene.trial.say(f"1970: {len(scene.sent)} logs, delivered {took:.1f} s after the correction; "
+                    f"{busy:.0%} of a processor before it, {refused} signatures refused before and {late} after it")
+
+
+def crossing(scene, boundary, step):
+    """Time goes over a boundary, which the gateway and SLS see alike; with a step the second before it is there twice."""
+    stepped = False
+    while scene.clock.now < boundary + 1.5:
+        scene.post(f"{scene.clock.now - boundary:+.2f}", count=1)
+        if step and not stepped and scene.clock.now >= boundary:
+            scene.clock.shift(scene.clock.offset - step)
+            stepped = True
+        time.sleep(0.1)
+    scene.sandbox.fault(status=503)
+    scene.post("waiting")
+    scene.restart()
+    scene.sandbox.peace()
+    arrived, took = scene.settled()
+    for name, shown in scene.sent.items():
+        off = abs(int(arrived[name]["__time__"]) - shown) if name in arrived else 0
+        scene.wrong_unless(off <= 2, f"{name} has a time that is {off:.0f} s off")
+    before = sum(shown < boundary for shown in scene.sent.values())
+    scene.wrong_unless(0 < before < len(scene.sent), "the boundary was not crossed")
+    scene.wrong_unless(scene.refused_for_time() == 0, "SLS refused signatures for their time")
+    scene.trial.say(f"{scene.name}: {before} logs before it, {len(scene.sent) - before} after it, all there after a restart")
+
+
+def sls_is_off(scene):
+    """SLS's own clock is hours off, either way, and is set right; signatures follow it."""
+    for hours in (-5, 3):
+        scene.sandbox.fault(clock_offset_s=hours * HOUR)
+        for number in range(3):
+            scene.post(f"{hours} h, {number}", 1, __time__=int(time.time()) + hours * HOUR - 60)
+        scene.gateway.drained(5)
+        scene.sandbox.peace()
+        scene.post(f"right again after {hours}")
+        scene.gateway.drained(5)
+    _, took = scene.settled()
+    refused = scene.refused_for_time()
+    scene.wrong_unless(refused <= 12, f"{refused} signatures had a wrong time")
+    scene.trial.say(f"SLS's clock: 4 jumps, {len(scene.sent)} logs, {refused} signatures refused")
+
+
+def credential_ends(scene):
+    """A credential that is good for an hour, and a clock that is five hours ahead for a moment."""
+    scene.sandbox.control("POST", "/keys", {"access_key_id": "STS.x", "access_key_secret": "s", "security_token": "t"})
+    end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + HOUR))
+    triple = {"AccessKeyId": "STS.x", "AccessKeySecret": "s", "SecurityToken": "t", "Expiration": end}
+    scene.gateway.ask("/admin/credentials/default", "PUT", json.dumps(triple).encode())
+    scene.post("before")
+    scene.gateway.drained()
+    scene.clock.shift(5 * HOUR)
+    scene.post("ahead")
+    busy = scene.rest("a credential that seems to have ended", 1.5)
+    scene.clock.shift(0)
+    scene.post("corrected")
+    _, took = scene.settled()
+    scene.trial.say(f"credential: {len(scene.sent)} logs, delivered {took:.1f} s after the correction, {busy:.0%} of a processor")
+
+
+def check(trial):
+    now = int(time.time())
+    new_year = now - now % DAY + 40 * DAY
+    scenes = [
+        ("hours", hours, {}),
+        ("1970", born_in_1970, {}),
+        ("2038", lambda scene: crossing(scene, 2**31, 0), {"at": 2**31 - 1.2, "sls_too": True}),
+        ("leap second", lambda scene: crossing(scene, new_year, 1), {"at": new_year - 1.2, "sls_too": True}),
+        ("SLS's clock", sls_is_off, {}),
+        ("credential", credential_ends, {}),
+    ]
+    for name, play, options in scenes:
+        scene = Scene(trial, name, **options)
+        try:
+            play(scene)
+        finally:
+            scene.end()
