@@ -1,0 +1,119 @@
+"""A server in SLS's place that does what it is told for some requests, and hands the others on to the sandbox."""
+
+import select
+import socket
+import threading
+import time
+
+# No lie goes on for longer than that, whoever listens.
+LONGEST = 20
+
+
+class Liar:
+    """`lie(talk, request)` is asked for each of the next `count` requests; then it is honest."""
+
+    def __init__(self, sandbox_port, lie, count):
+        self.sandbox_port, self.lie, self.left = sandbox_port, lie, count
+        self.lock = threading.Lock()
+        self.heard, self.longest, self.most, self.problems = 0, 0.0, 0, []
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        talk = Talk(connection)
+        try:
+            while request := talk.request():
+                with self.lock:
+                    self.heard += 1
+                    lies, self.left = self.left > 0, max(0, self.left - 1)
+                if not lies:
+                    connection.sendall(self.handed_on(request))
+                    continue
+                began, talk.taken = time.monotonic(), 0
+                try:
+                    self.lie(talk, request, self)
+                except OSError:
+                    pass  # Whoever is lied to may hang up.
+                with self.lock:
+                    self.longest = max(self.longest, time.monotonic() - began)
+                    self.most = max(self.most, talk.taken)
+                if talk.is_over:
+                    return
+        except OSError:
+            pass
+        finally:
+            connection.close()
+
+    def handed_on(self, request):
+        """What the sandbox answers, byte for byte."""
+        with socket.create_connection(("127.0.0.1", self.sandbox_port), 30) as sandbox:
+            sandbox.sendall(request)
+            return Talk(sandbox).request()
+
+    def end(self):
+        self.listener.close()
+
+
+class Talk:
+    """A connection on which somebody is lied to."""
+
+    def __init__(self, connection):
+        self.connection, self.rest = connection, b""
+        self.connection.settimeout(30)
+        self.taken, self.is_over = 0, False
+
+    def request(self):
+        """The bytes of a message with a Content-Length, or none when there is no more."""
+        while (end := self.rest.find(b"\r\n\r\n")) < 0:
+            if not self.more():
+                return b""
+        length = 0
+        for line in self.rest[:end].split(b"\r\n"):
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        while len(self.rest) < end + 4 + length:
+            if not self.more():
+                return b""
+        message, self.rest = self.rest[: end + 4 + length], self.rest[end + 4 + length :]
+        return message
+
+    def more(self):
+        piece = self.connection.recv(1 << 20)
+        self.rest += piece
+        return bool(piece)
+
+    def say(self, text):
+        """Says it, and counts what was taken of it."""
+        self.connection.sendall(text)
+        self.taken += len(text)
+
+    def repeat(self, text, pause=0.0, most=64 << 20):
+        """Says it again and again, until the other side has enough; then the talk is over."""
+        self.is_over = True
+        until = time.monotonic() + LONGEST
+        while time.monotonic() < until and self.taken < most:
+            self.say(text)
+            if pause and self.is_left(pause):
+                return
+
+    def wait(self):
+        """Says nothing, until the other side has enough."""
+        self.is_over = True
+        self.is_left(LONGEST)
+
+    def is_left(self, seconds):
+        """Whether the other side ends the connection, or says something nobody waits for, in this time."""
+        return bool(select.select([self.connection], [], [], seconds)[0])
+
+    def close(self):
+        self.is_over = True
