@@ -149,21 +149,29 @@ def born_in_1970(scene):
     scene.clock.set(5)
     scene.restart()
     scene.sandbox.peace()
-    scene.post("1970")
-    busy = scene.rest("1970", 2)
-    refused = scene.refused_for_time()
-    scene.wrong_unless(refused <= 12, f"{refused} requests in two seconds with a time that SLS does not take")
-    scene.clock.shift(0)
-    began = scene.clock.now
-    scene.post("corrected")
-    arrived, took = scene.settled()
-    late = scene.refused_for_time() - refused
-    scene.wrong_unless(late <= 12, f"{late} signatures were refused after the correction")
+    busiest = before = after = 0
+    for number in range(6 if scene.trial.is_long else 2):
+        scene.clock.set(5 + 10 * number)
+        known = scene.refused_for_time()
+        scene.post(f"1970, {number}")
+        busiest = max(busiest, scene.rest("1970", 1.2 + scene.trial.random.random()))
+        before = scene.refused_for_time() - known
+        scene.wrong_unless(before <= 12, f"{before} requests in two seconds with a time that SLS does not take")
+        # Whoever sets the clock may have it tried at once: then SLS answers before all of the gateway has seen the step.
+        scene.gateway.ask("/admin/destinations/app/pause", "POST")
+        scene.clock.shift(0)
+        scene.gateway.ask("/admin/destinations/app/resume", "POST")
+        began = scene.clock.now
+        scene.post(f"corrected, {number}")
+        scene.gateway.drained(CORRECTED)
+        after = scene.refused_for_time() - known - before
+        scene.wrong_unless(after <= 12, f"{after} signatures were refused after the correction")
+    arrived, _ = scene.settled()
     for name, each in arrived.items():
         off = abs(int(each["__time__"]) - began)
         scene.wrong_unless(off < 60, f"{name} came to SLS with a time that is {off:.0f} s off")
-    scene.trial.say(f"1970: {len(scene.sent)} logs, delivered {took:.1f} s after the correction; "
-                    f"{busy:.0%} of a processor before it, {refused} signatures refused before and {late} after it")
+    scene.trial.say(f"1970: {len(scene.sent)} logs, {busiest:.0%} of a processor before the correction, "
+                    f"{before} signatures refused before and {after} after it")
 
 
 def crossing(scene, boundary, step):
