@@ -19,12 +19,3 @@ def memory(pid, name="VmHWM"):
             if line.startswith(name + ":"):
                 return int(line.split()[1]) / 1024
     return 0.0
-
-
-def forget_peak(pid):
-    """From now on the most memory is counted anew. Only root may ask for it."""
-    try:
-        with open(f"/proc/{pid}/clear_refs", "w") as file:
-            file.write("5")
-    except OSError:
-        pass
