@@ -42,6 +42,16 @@ import Testing
         #expect(logs.faulty[0].fault.message.contains("3600 s"))
     }
 
+    @Test("A host that does not know the time believes every device")
+    func hostWithoutTime() {
+        for seconds: Int64 in [0, 30, 1_735_689_599] {
+            let believed = TimeWindow.sls.seconds(around: WallTime(seconds: seconds))
+            #expect(believed == 0...UInt32.max)
+        }
+        let believed = TimeWindow.sls.seconds(around: WallTime(seconds: 1_735_689_600))
+        #expect(believed.upperBound == 1_735_689_600 + 14 * 60)
+    }
+
     @Test("A log that is kept aside has its own time and all of its fields")
     func keptAside() throws {
         let logs = try decoder.ruled(#"{"a":"1","__time__":1000000000.25,"b":"2"}{"c":"3"}"#, rules)
