@@ -49,6 +49,9 @@ package struct WallTime: Comparable, Hashable, Sendable {
         return WallTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
+    /// 2025-01-01, before which no Sluice ran: a clock that shows less was not set.
+    package static let leastPlausible = WallTime(seconds: 1_735_689_600)
+
     package var seconds: Int64 { nanoseconds / 1_000_000_000 }
     package var milliseconds: Int64 { nanoseconds / 1_000_000 }
 

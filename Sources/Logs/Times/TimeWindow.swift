@@ -17,8 +17,10 @@ package struct TimeWindow: Sendable, Equatable {
         future: .seconds(14 * 60)
     )
 
-    /// The seconds that are believed at this moment.
+    /// The seconds that are believed at this moment. A host that does not know the time can call nobody
+    /// wrong: SLS will say what it does not take.
     func seconds(around arrival: WallTime) -> ClosedRange<UInt32> {
+        guard arrival >= .leastPlausible else { return 0...UInt32.max }
         let earliest = arrival.seconds - past.components.seconds
         let latest = arrival.seconds + future.components.seconds
         return UInt32(clamping: earliest)...UInt32(clamping: max(earliest, latest))

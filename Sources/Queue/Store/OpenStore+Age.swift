@@ -3,8 +3,8 @@ import System
 // A host may start in 1970, or in a future, until it learns the time. Stamps of such a life say nothing
 // about an age, and logs must not expire for them; in doubt an age begins anew.
 extension OpenStore {
-    /// 2025-01-01, before which no Sluice ran: an earlier stamp is from a clock that was not set.
-    static let leastTime = WallTime(seconds: 1_735_689_600)
+    /// An earlier stamp is from a clock that was not set.
+    static let leastTime = WallTime.leastPlausible
 
     /// Without the time nothing can be too old.
     var knowsTime: Bool { now() >= Self.leastTime }
