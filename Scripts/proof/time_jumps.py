@@ -18,8 +18,8 @@ CORRECTED = 75
 class Scene:
     """SLS and a gateway, of which the gateway, or both, believe a clock that is set by hand."""
 
-    def __init__(self, trial, name, at=None, sls_too=False):
-        self.trial, self.name = trial, name
+    def __init__(self, trial, name, at=None, sls_too=False, destination=""):
+        self.trial, self.name, self.destination = trial, name, destination
         self.work = trial.work / name
         self.work.mkdir()
         self.clock = faked_clock.FakedClock(self.work)
@@ -33,7 +33,9 @@ class Scene:
 
     def start(self):
         settings = "queue: { max_age: 1h }\ndrain_timeout: 100ms"
-        self.gateway = self.trial.gateway(self.sandbox, settings=settings, data=self.work / "data", **self.faked)
+        self.gateway = self.trial.gateway(
+            self.sandbox, settings=settings, destination=self.destination, data=self.work / "data", **self.faked
+        )
         self.device = Device(self.gateway.devices)
 
     def restart(self):
@@ -78,8 +80,11 @@ class Scene:
         self.wrong_unless(len(missing) == dead, f"missing are {missing[:5]}, {len(missing)} in all; dead {dead}")
         return arrived, took
 
+    def status(self):
+        return json.loads(self.gateway.ask("/admin/status"))["destinations"][0]
+
     def trouble(self):
-        return json.loads(self.gateway.ask("/admin/status"))["destinations"][0]["trouble"]
+        return self.status()["trouble"]
 
     def refused_for_time(self):
         return self.sandbox.control("GET", "/stats")["errors"].get("RequestTimeExpired", 0)
@@ -213,6 +218,26 @@ def sls_is_off(scene):
     scene.trial.say(f"SLS's clock: 4 jumps, {len(scene.sent)} logs, {refused} signatures refused")
 
 
+def right_logs(scene):
+    """Late logs are to be dropped. Whose time is right is not late because the host's clock is wrong, and known to be."""
+    discarded = 0
+    for label, seconds in {"behind": -5 * HOUR, "ahead": 9 * DAY, "1970": 30 - time.time()}.items():
+        # The answer to these tells the gateway SLS's time, but for 1970, which it does not believe to be so far away.
+        scene.sandbox.fault(status=503)
+        scene.post(f"{label}, before", __time__=int(time.time()))
+        scene.clock.shift(seconds)
+        scene.sandbox.peace()
+        if label != "1970":
+            scene.gateway.drained()
+            known = scene.status()["delivery"]["host_clock_wrong_by_seconds"]
+            scene.wrong_unless(known and abs(known + seconds) < 5, f"{label}: the clock is wrong by {seconds} s, the status says {known}")
+        scene.post(f"{label}, right", __time__=int(time.time()))
+        scene.clock.shift(0)
+        before, discarded = discarded, scene.gateway.drained(CORRECTED)["ledger"]["discarded"]
+        scene.wrong_unless(discarded == before, f"{label}: {discarded - before} of 5 logs with the right time were dropped as late")
+    scene.trial.say(f"right logs: {len(scene.sent)}, of which {discarded} were dropped for the host's clock")
+
+
 def credential_ends(scene):
     """A credential that is good for an hour, and a clock that is five hours ahead for a moment."""
     scene.sandbox.control("POST", "/keys", {"access_key_id": "STS.x", "access_key_secret": "s", "security_token": "t"})
@@ -239,6 +264,7 @@ def check(trial):
         ("2038", lambda scene: crossing(scene, 2**31, 0), {"at": 2**31 - 1.2, "sls_too": True}),
         ("leap second", lambda scene: crossing(scene, new_year, 1), {"at": new_year - 1.2, "sls_too": True}),
         ("SLS's clock", sls_is_off, {}),
+        ("right logs", right_logs, {"destination": ", late_logs: drop"}),
         ("credential", credential_ends, {}),
     ]
     for name, play, options in scenes:
