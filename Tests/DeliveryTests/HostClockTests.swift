@@ -47,6 +47,7 @@ import Testing
                 $0.contains { $0.contains("s \(seconds < 0 ? "ahead" : "behind"): set it (NTP)") }
             }
         )
+        #expect(forwarder.clockOffsets.offset(for: wrong.name) == offset)
         #expect(source.state.now.dead.isEmpty)
         let isolated = source.state.now.isolated
         #expect(isolated.count <= 2 * Evidence.halvingsMax)
@@ -56,6 +57,7 @@ import Testing
         #expect(source.state.wait { $0.unsettled.isEmpty })
         #expect(eventually { forwarder.status[0].awaitingClock == 0 })
         #expect(forwarder.status[0].hostIsWrongBy == nil)
+        #expect(forwarder.clockOffsets.offset(for: wrong.name) == .zero)
         forwarder.stop(within: .seconds(5))
         #expect(source.state.now.dead.isEmpty)
         let values = try sandbox.values()

@@ -52,6 +52,18 @@ import Testing
         #expect(believed.upperBound == 1_735_689_600 + 14 * 60)
     }
 
+    @Test("Where the host is known to be wrong, late is what SLS's clock calls so")
+    func offset() throws {
+        let timing = BatchTiming(arrival: arrival, offset: .seconds(86_400))
+        let times = [now, now + 86_400 - 3600, now + 86_400 + 60, now + 86_400 + 61]
+        let body = times.map { #"{"__time__":\#($0),"n":\#($0 - now)}"# }.joined()
+        let logs = try padded(Array(body.utf8)) { body throws(LogDecodingError) in
+            try decoder.decodePlain(body, timing, rules)
+        }
+        #expect(try logs.sound.read().map(\.fields) == [[["n", "82800"]], [["n", "86460"]]])
+        #expect(logs.faulty.map(\.fault) == [.tooOld(.seconds(3600)), .tooNew(.seconds(60))])
+    }
+
     @Test("A log that is kept aside has its own time and all of its fields")
     func keptAside() throws {
         let logs = try decoder.ruled(#"{"a":"1","__time__":1000000000.25,"b":"2"}{"c":"3"}"#, rules)
