@@ -21,6 +21,10 @@ extension Destination {
         let state = state(now)
         let clockOffset = region.clock.offset ?? settings.clockOffset
         let hostIsWrongBy = region.clock.hostIsWrong(assuming: settings.clockOffset)
+        if hostToldWrongBy != hostIsWrongBy {
+            hostToldWrongBy = hostIsWrongBy
+            surroundings.clockOffsets.set(hostIsWrongBy, for: settings.name)
+        }
         status.withLock { status in
             status.state = state
             status.clockOffset = clockOffset

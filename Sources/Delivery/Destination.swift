@@ -12,6 +12,7 @@ final class Destination {
         let credentials: CredentialDoor
         let journal: Journal
         let now: @Sendable () -> WallTime
+        let clockOffsets = ClockOffsets()
     }
 
     /// Bytes of packets that wait in memory with their content; what comes beyond is read from disk when
@@ -40,6 +41,8 @@ final class Destination {
     /// Lone logs that were refused while the host's clock is wrong.
     var clockWaits = DeadlineHeap<Lease>()
     var hostWasWrong = false
+    /// What others were told of it.
+    var hostToldWrongBy: Duration?
     /// Packets that delivery has, and bytes that it keeps for them.
     var leased = 0
     var contentBytes = 0

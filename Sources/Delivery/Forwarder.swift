@@ -86,6 +86,9 @@ package final class Forwarder: Sendable {
         statuses.map { $0.withLock { $0 } }
     }
 
+    /// By how much the host's clock is known to be wrong.
+    package var clockOffsets: ClockOffsets { surroundings.clockOffsets }
+
     /// Lets destinations that wait for a credential, or were refused with the old one, try at once.
     package func credentialsChanged() {
         mailbox.post(.credentialsChanged)

@@ -35,7 +35,7 @@ extension DeviceHandler {
                 target: target,
                 table: routes.value,
                 queue: shared.queue,
-                timing: timing(head),
+                timing: timing(head, for: target.destination),
                 limits: shared.limits,
                 repeatedBytesMax: reader.limit.repeating(for: body.count),
                 recognizesContent: shared.recognizesRepeats && key == nil,

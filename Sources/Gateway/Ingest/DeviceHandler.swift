@@ -16,6 +16,8 @@ package final class DeviceHandler: RequestHandler {
         package let intake = IntakeSwitch()
         /// What budgets go by.
         var clock: @Sendable () -> Moment = { .now }
+        /// SLS's clock minus the host's, where a destination knows that the host's is wrong.
+        var clockOffset: @Sendable (String) -> Duration = { _ in .zero }
         /// Nil where nobody can look.
         var tail: Tail?
         /// Whether the queue is told what a request would be recognised by if it came again.

@@ -72,6 +72,7 @@ package final class Gateway: Sendable {
             recognizesRepeats: configuration.queueConfiguration.repeatsMax > 0
         )
         devices.tail = tail
+        devices.clockOffset = { [offsets = forwarder.clockOffsets] in offsets.offset(for: $0) }
         let shared = devices
         self.devices = shared
         let webhook = Webhook(journal)

@@ -2,13 +2,17 @@ package import System
 
 /// When a batch came, and how far its device's clock can be believed.
 package struct BatchTiming: Sendable, Equatable {
-    /// The time of logs that bring none, and what others are measured by.
+    /// The time of logs that bring none, and with the offset what others are measured by.
     package var arrival: WallTime
     package var skew: ClockSkew
+    /// SLS's clock minus the host's, where the host's is known to be wrong: whether a log is late is told
+    /// by SLS's.
+    package var offset: Duration
 
-    package init(arrival: WallTime, skew: ClockSkew = .none) {
+    package init(arrival: WallTime, skew: ClockSkew = .none, offset: Duration = .zero) {
         self.arrival = arrival
         self.skew = skew
+        self.offset = offset
     }
 }
 

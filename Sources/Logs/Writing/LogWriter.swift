@@ -68,7 +68,7 @@ struct LogWriter: ~Copyable {
         arrivalTime = LogTime(arrival: timing.arrival)
         skew = timing.skew
         skewText = skew == .none ? [] : Array("\(skew.seconds)".utf8)
-        believedTimes = rules.times?.seconds(around: timing.arrival)
+        believedTimes = rules.times?.seconds(around: timing.arrival + timing.offset)
     }
 
     /// Begins another part of the same body: what was written before is forgotten, and counts.
