@@ -1,8 +1,6 @@
 """Bombs, floods of names and heads, tricks with paths and guessed tokens cost bounded time and memory, and nobody else."""
 
 import gzip
-import re
-import socket
 import threading
 import time
 
@@ -10,72 +8,18 @@ import bombs
 import floods
 import guesses
 import targets
-from device import Device, Lost, is_whole
-from figures import computed, memory
+from attack import Attack
+from device import Device, is_whole
+from figures import memory
 from neighbour import Neighbour
 
-# Seconds of a request, of the machine's time and of the gateway's; MiB of memory in all, of one attacker or of several.
-PATIENCE, EFFORT = 10, 1.5
+# MiB of memory in all, of one attacker or of several.
 MEMORY = {False: 300, True: 500}
 # What a request may become at SLS, as docs/devices.md has it: times its bytes on the wire, and bytes.
 FOLD, LEAST, MOST = 400, 2 << 20, 20 << 20
 # Seconds that an answer to somebody else may take longer meanwhile, 99 of 100: as long as the worst body keeps a loop
 # busy, on a machine that does other things too.
 DELAY = {"bombs": 1, "floods": 3, "heads": 0.5, "guesses": 0.5, "growing": 1, "several": 6}
-
-
-class Attack:
-    """Sends things and looks at what it costs."""
-
-    def __init__(self, trial, gateway):
-        self.trial, self.gateway, self.pid = trial, gateway, gateway.process.pid
-        self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
-
-    def body(self, name, path, content, fields, right):
-        before, began = computed(self.pid), time.monotonic()
-        try:
-            device = Device(self.gateway.devices, 30, address="127.0.9.1")
-            status, answer = device.post(path, content, *fields)
-            device.close()
-        except Lost as error:
-            status, answer = None, str(error)
-        self.judge(name, status, right, answer, before, began)
-
-    def head(self, name, request, right):
-        before, began = computed(self.pid), time.monotonic()
-        status, answer = converse(self.gateway.devices, request)
-        self.judge(name, status, {right}, answer, before, began)
-
-    def judge(self, name, status, right, answer, before, began):
-        took, used = time.monotonic() - began, computed(self.pid) - before
-        self.count += 1
-        self.slowest, self.costliest = max(self.slowest, (took, name)), max(self.costliest, (used, name))
-        self.trial.expect(status in right, f"{name}: answer {status} instead of {sorted(right)}: {answer[:200]!r}")
-        self.trial.expect(took < PATIENCE and used < EFFORT, f"{name}: took {took:.1f} s, {used:.1f} s of a processor")
-
-    def say(self, what):
-        self.trial.say(f"{what}: {self.count} requests, {self.slowest[0]:.2f} s at most ({self.slowest[1]}), "
-                       f"{self.costliest[0]:.2f} s of a processor at most ({self.costliest[1]})")
-        self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
-
-
-def converse(port, request):
-    """Sends bytes as far as they are taken; the first status, and all that came."""
-    answer = b""
-    with socket.create_connection(("127.0.0.1", port), 10, ("127.0.9.2", 0)) as connection:
-        try:
-            connection.sendall(request)
-        except OSError:
-            pass  # It has answered and hung up; the answer may still be there.
-        try:
-            while piece := connection.recv(65536):
-                answer += piece
-                if b"\r\n\r\n" in answer:
-                    break
-        except OSError:
-            pass
-    found = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
-    return int(found[1]) if found else None, answer
 
 
 def growing(trial, gateway, sandbox):

@@ -1,0 +1,65 @@
+"""Sends hostile things one after the other, and looks at answers and costs."""
+
+import re
+import socket
+import time
+
+from device import Device, Lost
+from figures import computed
+
+# Seconds of a request: of the machine's time, and of the gateway's.
+PATIENCE, EFFORT = 10, 1.5
+
+
+class Attack:
+    """Sends things and looks at what it costs."""
+
+    def __init__(self, trial, gateway):
+        self.trial, self.gateway, self.pid = trial, gateway, gateway.process.pid
+        self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
+
+    def body(self, name, path, content, fields, right):
+        before, began = computed(self.pid), time.monotonic()
+        try:
+            device = Device(self.gateway.devices, 30, address="127.0.9.1")
+            status, answer = device.post(path, content, *fields)
+            device.close()
+        except Lost as error:
+            status, answer = None, str(error)
+        self.judge(name, status, right, answer, before, began)
+
+    def head(self, name, request, right):
+        before, began = computed(self.pid), time.monotonic()
+        status, answer = converse(self.gateway.devices, request)
+        self.judge(name, status, {right}, answer, before, began)
+
+    def judge(self, name, status, right, answer, before, began):
+        took, used = time.monotonic() - began, computed(self.pid) - before
+        self.count += 1
+        self.slowest, self.costliest = max(self.slowest, (took, name)), max(self.costliest, (used, name))
+        self.trial.expect(status in right, f"{name}: answer {status} instead of {sorted(right)}: {answer[:200]!r}")
+        self.trial.expect(took < PATIENCE and used < EFFORT, f"{name}: took {took:.1f} s, {used:.1f} s of a processor")
+
+    def say(self, what):
+        self.trial.say(f"{what}: {self.count} requests, {self.slowest[0]:.2f} s at most ({self.slowest[1]}), "
+                       f"{self.costliest[0]:.2f} s of a processor at most ({self.costliest[1]})")
+        self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
+
+
+def converse(port, request):
+    """Sends bytes as far as they are taken; the first status, and all that came."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), 10, ("127.0.9.2", 0)) as connection:
+        try:
+            connection.sendall(request)
+        except OSError:
+            pass  # It has answered and hung up; the answer may still be there.
+        try:
+            while piece := connection.recv(65536):
+                answer += piece
+                if b"\r\n\r\n" in answer:
+                    break
+        except OSError:
+            pass
+    found = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
+    return int(found[1]) if found else None, answer
