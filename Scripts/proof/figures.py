@@ -19,3 +19,17 @@ def memory(pid, name="VmHWM"):
             if line.startswith(name + ":"):
                 return int(line.split()[1]) / 1024
     return 0.0
+
+
+def wanted(pid):
+    """Seconds for which each thread computed or waited for a processor, by thread: a loop that spins wants all of
+    one, also where others leave it little."""
+    seconds = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                ran, waited, _ = file.read().split()
+        except OSError:
+            continue  # It has ended meanwhile.
+        seconds[thread] = (int(ran) + int(waited)) / 1e9
+    return seconds

@@ -5,10 +5,10 @@ import time
 
 import faked_clock
 from device import Device, body, is_whole, log
-from figures import computed
+from figures import wanted
 
-# Of one processor, while nothing is to be done but to try again now and then. A loop that spins takes all of it.
-BUSY = 0.3
+# Of one processor, for a thread, while nothing is to be done but to try again now and then. One that spins wants all of it.
+BUSY = 0.5
 # What a correction may take: the next attempt behind a pause may be a minute away. Mostly it is seconds.
 CORRECTED = 75
 
@@ -52,10 +52,11 @@ class Scene:
 
     def rest(self, label, seconds):
         """The gateway has nothing to do but wait: no loop may spin."""
-        before = computed(self.gateway.process.pid)
+        before = wanted(self.gateway.process.pid)
         time.sleep(seconds)
-        used = (computed(self.gateway.process.pid) - before) / seconds
-        self.wrong_unless(used <= BUSY, f"{label}: {used:.0%} of a processor while nothing was to do")
+        after = wanted(self.gateway.process.pid)
+        used = max(after[thread] - before.get(thread, 0) for thread in after) / seconds
+        self.wrong_unless(used <= BUSY, f"{label}: a thread wants {used:.0%} of a processor while nothing is to do")
         return used
 
     def settled(self, dead=0, within=CORRECTED):
