@@ -1,8 +1,8 @@
 import SLS
 import System
 
-/// What time it is at SLS, so that requests are signed with the time that SLS checks them against. It
-/// serves signing alone: the times of logs are never touched.
+/// What time it is at SLS, so that requests are signed with the time that SLS checks them against, and
+/// that nobody calls a log late by a host's clock that is far off: the times of logs are never touched.
 ///
 /// SLS tells its time with every answer, in whole seconds. So an answer that was asked for at `sent` and
 /// came at `received` puts the offset of its clock into a range: at most `told + 1 s - sent`, at least
