@@ -27,6 +27,8 @@ def hours(scene):
     if scene.trial.is_long:
         jumps += [scene.trial.random.choice([-1, 1]) * scene.trial.random.choice([2, 61, HOUR, DAY, 400 * DAY])
                   * scene.trial.random.randint(1, 9) for _ in range(20)]
+        # Beyond what SLS's times can say, almost as far as Linux lets a clock be set, and before 1970.
+        jumps += [int(end - time.time()) for end in (2**32 + 10, 8_270_000_000, -100)]
     scene.trial.random.shuffle(jumps)
     busiest, before = 0, 0
     for number, seconds in enumerate(jumps):
