@@ -1,3 +1,5 @@
+import System
+
 /// Writes the logs of one body as protobuf and applies the rules to them: every decoder ends in one.
 ///
 /// A log is `startLog`, its fields and its time in any order, `endLog`; a body is `start`, its logs,
