@@ -13,7 +13,7 @@ import time
 from trial import Trial
 
 # In the order in which they run. Each is a module with `check(trial)`; its first line says what it proves.
-PARTS = ["judge", "points", "power", "time_jumps", "lies", "edge"]
+PARTS = ["judge", "points", "power", "time_jumps", "lies", "edge", "disk", "corruption", "limits", "soak"]
 
 
 def arguments():

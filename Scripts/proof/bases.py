@@ -1,0 +1,81 @@
+"""Queues at rest, of which it is known what is in them."""
+
+import shutil
+import sqlite3
+import time
+
+from damage import DATABASE, LOG, last_commit
+from device import Device
+from promises import Promises
+
+SETTINGS = "drain_timeout: 100ms"
+BAD = 5
+
+
+class Base:
+    """A queue's files, the names that are in it, those that were delivered before, and where it keeps its account."""
+
+    def __init__(self, data, name, promises, delivered):
+        self.name, self.data = name, data.with_name(name)
+        shutil.copytree(data, self.data)
+        (self.data / "queue.db-shm").unlink(missing_ok=True)
+        self.delivered = delivered
+        self.queued = promises.kept - delivered
+        self.first_pages = first_pages(self.data)
+        # Without these nobody knows how many logs there were: the schema's, the ledger's.
+        self.account = {1, self.first_pages["ledger"]}
+        self.last_commit = last_commit((self.data / LOG).read_bytes()) if (self.data / LOG).exists() else 0
+
+
+def first_pages(directory):
+    """Where each table and index begins, as the database says."""
+    copy = directory.with_name("look")
+    shutil.copytree(directory, copy)
+    connection = sqlite3.connect(copy / DATABASE)
+    pages = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"))
+    connection.close()
+    shutil.rmtree(copy)
+    return {"the schema": 1} | pages
+
+
+def prepare(trial, sandbox):
+    """The same names in three queues with dead letters, packets and logs that wait: in the log, in the database, in both."""
+    promises = Promises(trial.random, topics=12)
+    sandbox.control("POST", "/poisons", {"key": "bad", "code": "PostBodyInvalid", "message": "so it is"})
+    gateway = trial.gateway(sandbox, settings=SETTINGS)
+    device = Device(gateway.devices)
+    for _ in range(BAD):
+        logs = promises.logs(4)
+        logs[0]["bad"] = "yes"
+        promises.post(device, logs)
+    until(lambda: (ledger := gateway.ledger()["ledger"])["queued"] == 0 and ledger["dead"] == BAD)
+    delivered = promises.arrived(sandbox).names
+    sandbox.fault(status=503)
+    fill(promises, gateway, 60)
+    gateway.kill()
+    bases = [Base(gateway.data, "in-log", promises, delivered)]
+    gateway = trial.gateway(sandbox, settings=SETTINGS)
+    fill(promises, gateway, 30)
+    gateway.stop()
+    bases.append(Base(gateway.data, "in-database", promises, delivered))
+    gateway = trial.gateway(sandbox, settings=SETTINGS)
+    fill(promises, gateway, 30)
+    gateway.kill()
+    bases.append(Base(gateway.data, "in-both", promises, delivered))
+    sandbox.peace()
+    sandbox.control("DELETE", "/poisons")
+    return promises, bases
+
+
+def fill(promises, gateway, requests):
+    device = Device(gateway.devices)
+    for _ in range(requests):
+        promises.post(device, promises.logs(promises.random.randint(1, 8), promises.random.choice((60, 300, 3000))))
+
+
+def until(holds, seconds=20, what="what was prepared did not come about"):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        time.sleep(0.02)

@@ -1,0 +1,105 @@
+"""A damaged queue never serves altered logs; what can be read arrives, what cannot is counted, and new logs are taken."""
+
+import json
+import shutil
+import urllib.error
+from collections import Counter
+from random import Random
+
+from bases import SETTINGS, prepare, until
+from damage import Damage, FirstPage
+from device import Device
+from promises import Promises
+
+
+def check(trial):
+    sandbox = trial.sandbox()
+    promises, bases = prepare(trial, sandbox)
+    counts = Counter()
+    for table, page in bases[1].first_pages.items():
+        Case(trial, sandbox, promises, bases[1], table).run(counts, lambda _, data: FirstPage(table, page, data))
+    for number in range(500 if trial.is_long else 20):
+        base = Random(f"base/{trial.seed}/{number}").choice(bases)
+        Case(trial, sandbox, promises, base, number).run(counts, Damage)
+    trial.say(", ".join(f"{count} {what}" for what, count in counts.items()))
+
+
+class Case:
+    """One damage, one start, and what came of it."""
+
+    def __init__(self, trial, sandbox, promises, base, name):
+        self.trial, self.sandbox, self.promises, self.base = trial, sandbox, promises, base
+        self.random = Random(f"{trial.seed}/{name}")
+        self.says = f"case {name}, {base.name}"
+        self.data = trial.work / f"case-{name}".replace(" ", "-")
+        shutil.copytree(base.data, self.data)
+
+    def run(self, counts, damage):
+        self.sandbox.control("DELETE", "/logs")
+        self.damage = damage(self.random, self.data)
+        self.says += f", {self.damage.says}"
+        counts["cases"] += 1
+        gateway = None
+        try:
+            gateway = self.trial.gateway(self.sandbox, settings=SETTINGS, data=self.data)
+            self.look(gateway, counts)
+        except Exception as error:
+            counts["failed"] += 1
+            self.wrong(f"{type(error).__name__}: {error}")
+        finally:
+            if gateway:
+                gateway.kill()
+            shutil.rmtree(self.data, ignore_errors=True)
+
+    def look(self, gateway, counts):
+        new = Promises(self.random)
+        new.next = self.promises.next + 1_000_000
+        device = Device(gateway.devices)
+        for _ in range(3):
+            # While it rebuilds the queue it refuses, and devices try again.
+            until(lambda: new.post(device, new.logs(3)) == 200, what="new logs are not taken")
+        gateway.drained(20)
+        until(lambda: replayed(gateway), what="dead letters cannot be replayed")
+        document = gateway.drained(20)
+        ledger = document["ledger"]
+        arrived = new.arrived(self.sandbox)
+        lost = self.base.queued - arrived.names
+        self.expect(document["closed"], f"the ledger does not add up: {document}")
+        self.expect(not ledger["queued"] and not ledger["dead"], f"something stays: {document}")
+        self.expect(not arrived.altered, f"{len(arrived.altered)} logs are altered: {json.dumps(arrived.altered[:1])}")
+        self.expect(not new.kept - arrived.names, f"{len(new.kept - arrived.names)} new logs are lost")
+        sent = arrived.names - self.base.queued - self.base.delivered
+        self.expect(sent <= new.kept | new.open, f"nobody sent {list(sent - new.kept - new.open)[:3]}")
+        self.count(counts, gateway, ledger, lost, len(sent))
+
+    def count(self, counts, gateway, ledger, lost, new):
+        counted = ledger["discarded"] + ledger["expired"]
+        salvages = int(gateway.figure("sluice_queue_salvages_total"))
+        counts.update({"rebuilt": salvages, "logs": len(self.base.queued), "lost": len(lost), "of them counted": counted})
+        accepted = len(self.base.delivered) + len(self.base.queued) + new
+        if self.damage.pages & self.base.account:
+            counts["without an account"] += 1
+        elif self.damage.is_cut or any(end > self.base.last_commit for _, end in self.damage.log):
+            counts["without the log's end"] += 1
+            # Nothing on the disk tells how long the log was.
+            self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
+        else:
+            self.expect(ledger["accepted"] == accepted, f"accepted were {accepted}: {ledger}")
+            self.expect(counted == len(lost), f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
+
+    def expect(self, holds, line):
+        if not holds:
+            self.wrong(line)
+
+    def wrong(self, line):
+        self.trial.wrong(f"{self.says}: {line}")
+
+
+def replayed(gateway):
+    try:
+        gateway.ask("/admin/dead-letters/replay?all=true", "POST")
+    except urllib.error.HTTPError as error:
+        if error.code != 503:
+            raise
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""What a bad disk does to files: one way at a time, chosen by chance."""
+
+PAGE = 8192
+DATABASE, LOG = "queue.db", "queue.db-wal"
+
+
+class Damage:
+    """Done to the files of a queue. `says` tells it, `pages` are those of the database, `log` the bytes of the log."""
+
+    def __init__(self, random, directory):
+        self.random = random
+        self.pages, self.log, self.is_cut = set(), [], False
+        files = [directory / name for name in (DATABASE, LOG) if (directory / name).exists()]
+        self.says = "; ".join(self.hit(file) for file in random.sample(files, random.randint(1, len(files))))
+
+    def hit(self, file):
+        ways = [self.flip, self.flip, self.flip_many, self.cut, self.zero, self.scribble, self.misplace]
+        content = bytearray(file.read_bytes())
+        said = self.random.choice(ways)(content, file.name)
+        file.write_bytes(content)
+        return f"{file.name}: {said}"
+
+    def flip(self, content, name, times=1):
+        places = [self.random.randrange(len(content)) for _ in range(times)]
+        for place in places:
+            content[place] ^= self.random.randrange(1, 256)
+            self.note(name, place, 1)
+        return f"bytes flipped at {places}"
+
+    def flip_many(self, content, name):
+        return self.flip(content, name, self.random.randint(2, 16))
+
+    def cut(self, content, name):
+        length = self.random.randrange(len(content))
+        self.note(name, length, len(content) - length)
+        self.is_cut = self.is_cut or name == LOG
+        del content[length:]
+        return f"cut off at {length}"
+
+    def zero(self, content, name):
+        return self.overwrite(content, name, "zeroed", bytes(PAGE))
+
+    def scribble(self, content, name):
+        return self.overwrite(content, name, "overwritten with noise", self.random.randbytes(PAGE))
+
+    def misplace(self, content, name):
+        other = self.random.randrange(len(content) // PAGE) * PAGE
+        return self.overwrite(content, name, f"overwritten with what is at {other}", content[other : other + PAGE])
+
+    def overwrite(self, content, name, what, new):
+        start = self.random.randrange(len(content) // PAGE) * PAGE
+        self.note(name, start, PAGE)
+        content[start : start + PAGE] = new
+        return f"page at {start} {what}"
+
+    def note(self, name, start, length):
+        if name == LOG:
+            self.log.append((start, start + length))
+        else:
+            self.pages |= set(range(start // PAGE + 1, (start + length - 1) // PAGE + 2))
+
+
+class FirstPage:
+    """The page where a table begins is gone, and with it the way to all others of the table."""
+
+    def __init__(self, table, page, directory):
+        self.pages, self.log, self.is_cut = {page}, [], False
+        self.says = f"{DATABASE}: the first page of {table} zeroed"
+        with open(directory / DATABASE, "r+b") as file:
+            file.seek((page - 1) * PAGE)
+            file.write(bytes(PAGE))
+
+
+def last_commit(log):
+    """Where the last transaction of a write-ahead log begins: what is behind may be a power cut's as well."""
+    salt, place, begins, last = log[16:24], 32, 32, 32
+    while log[place + 8 : place + 16] == salt:
+        is_commit = log[place + 4 : place + 8] != bytes(4)
+        place += 24 + PAGE
+        if is_commit:
+            begins, last = place, begins
+    return last
