@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 
 from trial import Trial
 
@@ -37,7 +38,8 @@ def run(part, options):
     try:
         importlib.import_module(part).check(trial)
     except Exception as error:  # Whatever it is, the next part runs, and the way to see it again is told.
-        trial.wrong(f"{type(error).__name__}: {error}")
+        places = [f"{place.name} line {place.lineno}" for place in traceback.extract_tb(error.__traceback__)[-3:]]
+        trial.wrong(f"{type(error).__name__}: {error} (in {', '.join(places)})")
     finally:
         trial.end()
     for line in trial.complaints:

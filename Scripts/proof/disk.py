@@ -1,0 +1,116 @@
+"""A disk that is full, fails, is slow or read-only: no false 2xx, a state that says so, and a recovery by itself."""
+
+import threading
+import time
+
+import small_disk
+from bases import until
+from device import Device
+from life import Life
+from tracing import Fault
+
+LOG, DATABASE = "queue.db-wal", "queue.db"
+SYNC = "fdatasync,fsync"
+# What fails, how, of which file. What hits the log must keep every batch from being taken.
+FAULTS = [
+    ("pwrite64", "error=ENOSPC", LOG),
+    ("pwrite64", "error=EIO", LOG),
+    ("pwrite64", "error=EROFS", LOG),
+    (SYNC, "error=EIO", LOG),
+    ("pwrite64", "error=ENOSPC", DATABASE),
+    ("pwrite64", "error=EIO", DATABASE),
+    (SYNC, "error=EIO", DATABASE),
+]
+
+
+def check(trial):
+    sandbox = trial.sandbox()
+    for number, fault in enumerate(FAULTS):
+        failing(trial, sandbox, number, *fault)
+    one_sync(trial, sandbox)
+    slow(trial, sandbox)
+    small_disk.check(trial, sandbox)
+
+
+def failing(trial, sandbox, number, calls, how, file):
+    """The fault lasts some seconds, the load goes on before, through and behind it."""
+    life = Life(trial, sandbox, f"{calls} {how} of {file}".replace(",", " "))
+    before = [life.post() for _ in range(5)]
+    life.expect(before == [200] * 5, f"before the fault it answers {before}")
+    with Fault(life.gateway, calls, how, life.data / file) as fault:
+        answers, states = [], []
+        ends = time.monotonic() + (3 if trial.is_long else 0.6)
+        while time.monotonic() < ends:
+            # Enough that the log is moved into the database now and then.
+            answers.append(life.post() if file == LOG else life.post(8, 60_000))
+            states.append(life.state())
+            time.sleep(0.02)
+        health = life.gateway.ask("/healthz")
+    life.expect(fault.hits(), "the fault hit nothing")
+    life.expect(health, "/healthz says nothing")
+    life.expect(set(answers) <= {200, 503}, f"answers are {sorted(set(map(str, answers)))}")
+    if file == LOG:
+        life.expect(200 not in answers, f"{answers.count(200)} of {len(answers)} batches were answered with 200")
+    told = [state for state in states if state[0] in ("failing", "disk_full")]
+    life.expect(not file == LOG or told, f"no state tells of it: {set(states)}")
+    life.expect(all(problem and not ready for _, problem, ready in told), f"a state is not clear: {told[:1]}")
+    began = time.monotonic()
+    until(lambda: life.post() == 200, what=f"{life.name}: it does not recover")
+    trial.say(
+        f"{life.name}: {fault.hits()} calls hit, {answers.count(200)} of {len(answers)} batches taken, "
+        f"well {time.monotonic() - began:.1f} s after it"
+    )
+    life.settle()
+
+
+def one_sync(trial, sandbox):
+    """A sync fails once: whoever waited for it is refused, and the log counts for nothing until it was read and moved."""
+    life = Life(trial, sandbox, "one failed sync")
+    sandbox.fault(status=503)
+    life.post()
+    with Fault(life.gateway, SYNC, "error=EIO:when=1", life.data / LOG, life.data / DATABASE) as fault:
+        answer = life.post()
+        until(lambda: life.post() == 200, what="it does not recover")
+    life.expect(answer == 503, f"the batch whose sync failed is answered with {answer}")
+    calls = list(fault.calls())
+    failed = next((place for place, call in enumerate(calls) if call[2] and "sync" in call[0]), None)
+    if life.expect(failed is not None, f"no sync failed: {calls[:5]}"):
+        after = calls[failed + 1 :]
+        names = [(call, file) for call, file, _ in after]
+        writes = next((place for place, name in enumerate(names) if name == ("pwrite64", LOG)), len(names))
+        # What the log held may not be on the disk, whatever a second sync says: it goes into the database first.
+        for step in (("openat", DATABASE), ("fdatasync", DATABASE)):
+            life.expect(step in names[:writes], f"after the failed sync it wrote the log without {step}: {names[:writes]}")
+    sandbox.peace()
+    life.settle()
+
+
+def slow(trial, sandbox):
+    """Each sync takes half a second: answers wait for it, nobody else does."""
+    life = Life(trial, sandbox, "slow disk")
+    times = []
+
+    def device():
+        device = Device(life.gateway.devices, seconds=30)
+        for _ in range(3):
+            began = time.monotonic()
+            if life.promises.post(device, life.promises.logs(2)) == 200:
+                times.append(time.monotonic() - began)
+
+    with Fault(life.gateway, "fdatasync", "delay_exit=500000", life.data / LOG):
+        devices = [threading.Thread(target=device) for _ in range(8)]
+        for thread in devices:
+            thread.start()
+        looks = []
+        while any(thread.is_alive() for thread in devices):
+            began = time.monotonic()
+            life.state()
+            looks.append(time.monotonic() - began)
+        for thread in devices:
+            thread.join()
+    life.expect(len(times) == 24, f"{24 - len(times)} of 24 batches were refused")
+    life.expect(times and min(times) >= 0.5, f"a batch was answered after {min(times, default=0):.3f} s")
+    life.expect(max(times, default=0) < 5, f"a batch was answered after {max(times, default=0):.3f} s")
+    life.expect(sorted(looks)[len(looks) // 2] < 0.4, f"the status took {max(looks):.3f} s")
+    trial.say(f"slow disk: answers after {min(times):.2f} to {max(times):.2f} s, the status after at most {max(looks):.2f} s")
+    life.settle()

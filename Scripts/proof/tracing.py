@@ -1,0 +1,45 @@
+"""Faults of the disk, put between a running program and its files by strace."""
+
+import re
+import signal
+import subprocess
+import time
+
+
+class Fault:
+    """While it lasts, system calls on the files fail or take long as `how` says: error=EIO, delay_exit=200000, when=1."""
+
+    def __init__(self, program, calls, how, *files):
+        self.log = program.journal.with_suffix(".trace")
+        self.notes = program.journal.with_suffix(".attached")
+        words = ["strace", "-f", "-p", str(program.process.pid), "-o", str(self.log), "-y"]
+        words += [word for file in files for word in ("-P", str(file))]
+        # The failing calls, and beside them those that tell what the program does about it.
+        words += ["-e", f"trace={calls},openat,pwrite64,fdatasync,fsync", "-e", f"inject={calls}:{how}"]
+        with open(self.notes, "wb") as notes:
+            self.tracer = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=notes)
+
+    def __enter__(self):
+        deadline = time.monotonic() + 10
+        while " attached" not in self.notes.read_text():
+            if time.monotonic() > deadline or self.tracer.poll() is not None:
+                self.__exit__()
+                raise OSError(f"strace does not trace: {self.notes.read_text()[-300:]}")
+            time.sleep(0.005)
+        return self
+
+    def __exit__(self, *_):
+        """Lets go of the program, which lives on without the fault."""
+        if self.tracer.poll() is None:
+            self.tracer.send_signal(signal.SIGINT)
+        self.tracer.wait(10)
+
+    def hits(self):
+        return self.log.read_text(errors="replace").count("(INJECTED)")
+
+    def calls(self):
+        """Call, file's name, whether it failed; in their order."""
+        pattern = re.compile(r'^\d+ +(\w+)\((?:AT_FDCWD<.*?>, "|\d+<)[^">]*?([\w.-]+)[">].* = (-?\d+)')
+        for line in self.log.read_text(errors="replace").splitlines():
+            if found := pattern.match(line):
+                yield found[1], found[2], int(found[3]) < 0
