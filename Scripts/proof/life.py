@@ -11,14 +11,15 @@ from promises import Promises
 class Life:
     """A gateway on a directory of its own, a device, and what was promised."""
 
-    def __init__(self, trial, sandbox, name, settings="", directory=None):
+    def __init__(self, trial, sandbox, name, settings="", directory=None, **options):
         self.trial, self.sandbox, self.name, self.settings = trial, sandbox, name, settings
+        self.options = options
         self.data = (directory or trial.work) / name.replace(" ", "-")
         self.promises = Promises(trial.random)
         self.start()
 
     def start(self):
-        self.gateway = self.trial.gateway(self.sandbox, data=self.data, settings=self.settings)
+        self.gateway = self.trial.gateway(self.sandbox, data=self.data, settings=self.settings, **self.options)
         self.device = Device(self.gateway.devices, seconds=30)
 
     def post(self, count=4, size=300):

@@ -1,0 +1,120 @@
+"""A gateway that may only have so much memory: within what is documented it lives; killed for it, it loses nothing."""
+
+import os
+import pathlib
+import resource
+import threading
+import time
+
+from device import Device
+from life import Life
+from program import DidNotStart
+
+DOCUMENTED = 128 << 20  # docs/scaling.md, without connections over TLS.
+GROUPS = pathlib.Path("/sys/fs/cgroup/memory")
+
+
+def check(trial, sandbox):
+    confined(trial, sandbox)
+    strangled(trial, sandbox)
+
+
+class Group:
+    """A control group of its own, of version 1 or 2."""
+
+    def __init__(self, bytes):
+        is_old = GROUPS.is_dir()
+        parent = GROUPS if is_old else GROUPS.parent
+        self.directory = parent / f"sluice-proof-{os.getpid()}"
+        self.directory.mkdir()
+        (self.directory / ("memory.limit_in_bytes" if is_old else "memory.max")).write_text(str(bytes))
+
+    def enter(self):
+        """Between fork and exec of the program."""
+        (self.directory / "cgroup.procs").write_text(str(os.getpid()))
+
+    def remove(self):
+        for _ in range(100):
+            try:
+                return self.directory.rmdir()
+            except OSError:
+                time.sleep(0.02)
+
+
+def confined(trial, sandbox):
+    """The heaviest load there may be, in the memory that docs/scaling.md asks for."""
+    try:
+        group = Group(DOCUMENTED)
+    except OSError as error:
+        return trial.say(f"confined memory is left out, this machine has no control groups for it: {error}")
+    life = Life(trial, sandbox, "confined memory", preexec=group.enter)
+    try:
+        sandbox.fault(status=503)
+        answers = storm(life, 15 if trial.is_long else 3)
+        life.expect(life.gateway.is_running, "it was killed for its memory")
+        life.expect(set(answers) <= {200, 503}, f"answers are {answers}")
+        sandbox.peace()
+        if life.gateway.is_running:
+            life.gateway.drained(60)
+            trial.say(f"confined memory: {answers}, at most {peak(life.gateway) >> 10} MiB resident of {DOCUMENTED >> 20}")
+        life.settle()
+    finally:
+        sandbox.peace()
+        life.gateway.kill()
+        group.remove()
+
+
+def strangled(trial, sandbox):
+    """An address space that is too small for the load: it may end, and what it promised stays."""
+    life = Life(trial, sandbox, "strangled", preexec=lambda: None)
+    with open(f"/proc/{life.gateway.process.pid}/status") as status:
+        size = next(int(line.split()[1]) for line in status if line.startswith("VmSize")) << 10
+    life.gateway.kill()
+    most = size + (16 << 20)
+    life.options = {"preexec": lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))}
+    deaths, answers = 0, {}
+    for _ in range(3 if trial.is_long else 1):
+        try:
+            life.start()
+        except DidNotStart as error:
+            life.expect(False, f"it does not start with 16 MiB more than it has at rest: {str(error)[-300:]}")
+            break
+        for key, value in storm(life, 2).items():
+            answers[key] = answers.get(key, 0) + value
+        deaths += not life.gateway.is_running
+        life.gateway.kill()
+    trial.say(f"strangled: {answers}, it ended {deaths} times")
+    life.options = {}
+    life.settle()
+
+
+def storm(life, seconds):
+    """Large batches over many connections at once. Statuses with their counts; None is no answer."""
+    ends, answers, lock = time.monotonic() + seconds, {}, threading.Lock()
+
+    def device():
+        status = 0
+        while time.monotonic() < ends and life.gateway.is_running:
+            try:
+                connection = Device(life.gateway.devices, seconds=30)
+            except OSError:
+                continue
+            while status is not None and time.monotonic() < ends:
+                with lock:
+                    logs = life.promises.logs(40, 100_000)
+                status = life.promises.post(connection, logs)
+                with lock:
+                    answers[status] = answers.get(status, 0) + 1
+            status = 0
+
+    threads = [threading.Thread(target=device) for _ in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def peak(gateway):
+    with open(f"/proc/{gateway.process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
