@@ -13,6 +13,7 @@ import traceback
 
 from trial import Trial
 
+OWN = str(pathlib.Path(__file__).parent)
 # In the order in which they run. Each is a module with `check(trial)`; its first line says what it proves.
 PARTS = ["judge", "points", "power", "time_jumps", "lies", "edge", "disk", "corruption", "limits", "soak"]
 
@@ -38,7 +39,7 @@ def run(part, options):
     try:
         importlib.import_module(part).check(trial)
     except Exception as error:  # Whatever it is, the next part runs, and the way to see it again is told.
-        places = [f"{place.name} line {place.lineno}" for place in traceback.extract_tb(error.__traceback__)[-3:]]
+        places = [f"{place.name} line {place.lineno}" for place in traceback.extract_tb(error.__traceback__) if OWN in place.filename]
         trial.wrong(f"{type(error).__name__}: {error} (in {', '.join(places)})")
     finally:
         trial.end()

@@ -17,15 +17,15 @@ class Promises:
         self.open = set()  # Refused or without an answer: these may come.
         self.next = 0
 
-    def logs(self, count, size=60, **fields):
-        """New logs of one topic, and of one second."""
+    def logs(self, count, size=60, noise=None, **fields):
+        """New logs of one topic, and of one second; with noise of their own unless some is given."""
         topic, then = self.random.randrange(self.topics), int(time.time())
         made = []
         for _ in range(count):
             self.next += 1
             name = f"{self.next}|t{topic}|s{topic}|u{topic}|{then}"
-            noise = "%x" % self.random.getrandbits(4 * size)
-            made.append({"name": name, "noise": noise, "sum": total(name, noise), **fields})
+            text = noise or "%x" % self.random.getrandbits(4 * size)
+            made.append({"name": name, "noise": text, "sum": total(name, text), **fields})
         return made
 
     def post(self, device, logs):
