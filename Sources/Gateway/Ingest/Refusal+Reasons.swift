@@ -37,6 +37,8 @@ extension Refusal {
             case .unreadable: (400, "PostBodyInvalid")
             case .tooLarge: (413, "PostBodyTooLarge")
             case .notInflatable: (400, "PostBodyUncompressError")
+            // The logs are as they should be: whoever is told 400 drops them.
+            case .noMemory: (503, "ServerBusy")
             }
         self.init(status, code, error.description, position: error.position)
     }

@@ -30,14 +30,18 @@ struct JSONFault: Error, Equatable {
 
 extension JSONFault.Reason {
     var kind: LogDecodingError.Kind {
-        if case .otlp(.tooLarge) = self { .tooLarge } else { .unreadable }
+        switch self {
+        case .otlp(.tooLarge): .tooLarge
+        case .noMemory: .noMemory
+        default: .unreadable
+        }
     }
 
     var sentence: String {
         switch self {
         case .empty: "the body has no log: send an object, an array of objects, or one a line"
         case .tooLarge: "the body exceeds 4 GiB"
-        case .noMemory: "the gateway has no memory for a body of this size"
+        case .noMemory: "the gateway has no memory for a body of this size now; send the logs again"
         case .unfinished: "the JSON ends too early"
         case .unclosedString: "the string that starts here is never closed"
         case .badUTF8: "this is not UTF-8"

@@ -8,6 +8,8 @@ package struct LogDecodingError: Error, Equatable, Sendable, CustomStringConvert
         case tooLarge
         /// What is compressed in it is damaged, or of another size.
         case notInflatable
+        /// Nothing is wrong with it; the gateway has no memory for it now.
+        case noMemory
     }
 
     /// The byte of the body where reading ended, from zero.

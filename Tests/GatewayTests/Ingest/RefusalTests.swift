@@ -4,6 +4,7 @@ import System
 import Testing
 
 @testable import Gateway
+@testable import Logs
 
 @Suite(.timeLimit(.minutes(1))) struct RefusalTests {
     @Test("Every bad request gets its status and a reason", arguments: BadRequest.table)
@@ -60,6 +61,17 @@ import Testing
         #expect(track.status == 503)
         #expect(track["retry-after"] == nil)
         #expect(track.text.hasPrefix(#"{"errorCode":"ServerBusy""#))
+    }
+
+    @Test("Logs that only lack memory are 503 in every dialect that reads JSON, and kept")
+    func withoutMemory() {
+        let fault = LogDecodingError(position: 0, reason: "there is no memory", kind: .noMemory)
+        let splunk = SplunkFault(kind: .other, event: 3, cause: fault)
+        for refusal in [Refusal(fault), Refusal(splunk)] {
+            #expect(refusal.status == 503)
+            #expect(refusal.code == "ServerBusy")
+        }
+        #expect(JSONFault.Reason.noMemory.kind == .noMemory)
     }
 
     @Test("A full destination refuses before the body, and the others go on")

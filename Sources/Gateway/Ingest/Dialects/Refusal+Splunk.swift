@@ -8,6 +8,10 @@ extension Refusal {
     )
 
     init(_ fault: SplunkFault) {
+        guard fault.cause.kind != .noMemory else {
+            self.init(fault.cause)
+            return
+        }
         let code =
             switch fault.kind {
             case .noData: "NoData"
