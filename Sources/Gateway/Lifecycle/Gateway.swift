@@ -39,7 +39,9 @@ package final class Gateway: Sendable {
             try LogStore(described.queueConfiguration, journal: journal)
         }
         self.store = store
-        let stored = try Self.start { () throws(QueueError) in try store.recall() }
+        let stored = try Self.start { () throws(QueueError) in
+            try store.recall(within: .seconds(10))
+        }
         let decided = configuration.takeDecided(from: stored, reading, journal)
         if !decided.settings.isEmpty { store.apply(configuration.queueRules) }
         let running = Locked(configuration)

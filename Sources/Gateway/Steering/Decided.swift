@@ -48,6 +48,19 @@ extension Decisions {
         return try outcome.wait().get()
     }
 
+    /// At a start: damage may show only now, and then the queue needs a moment to rebuild itself.
+    func recall(within time: Duration) throws(QueueError) -> [String: [UInt8]] {
+        let deadline = Moment.now + time
+        while true {
+            do throws(QueueError) {
+                return try recall()
+            } catch {
+                guard Moment.now < deadline, let pause = try? WakeUp() else { throw error }
+                pause.wait(timeout: .milliseconds(50))
+            }
+        }
+    }
+
     /// Returns why it was not stored, nil when it was.
     func store(_ decision: Decision) -> DecisionRefusal? {
         guard let outcome = try? Outcome<DecisionRefusal?>() else { return .queue(.failing) }

@@ -1,13 +1,14 @@
 extension Salvage {
     /// Keeps what operators decided as far as it can be read; what is lost of it is as the configuration says.
     mutating func saveDecisions() throws(SQLiteError) {
+        report.decisionsAreLost = true
         guard let table = try? DecisionTable(damaged) else { return }
         do throws(SQLiteError) {
             try saved.write()
             // A page that cannot be read ends the list: there are few.
-            for (name, value) in (try? table.settings()) ?? [:] {
-                try saved.decisions.set(name, to: value)
-            }
+            let settings = try? table.settings()
+            report.decisionsAreLost = settings == nil
+            for (name, value) in settings ?? [:] { try saved.decisions.set(name, to: value) }
             let entries = (try? table.entries(before: .max, limit: 1000)) ?? []
             for entry in entries.reversed() { try saved.decisions.add(entry) }
             try saved.commit()

@@ -33,6 +33,12 @@ extension QueueOwner {
                 "kept": aside,
             ]
         )
+        if report.decisionsAreLost {
+            journal.warning(
+                "what was decided at run time is lost, and all is as the configuration says",
+                ["remedy": "look for 'changed by an operator' in the journal, and decide it again"]
+            )
+        }
         if report.repeatsAreLost {
             journal.warning(
                 "some requests are no longer remembered: one that a device repeats may be stored twice"

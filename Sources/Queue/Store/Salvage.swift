@@ -12,6 +12,8 @@ struct Salvage {
         var isCutShort = false
         /// Some remembered requests could not be read.
         var repeatsAreLost = false
+        /// What operators decided could not be read.
+        var decisionsAreLost = false
     }
 
     let damaged: Connection
