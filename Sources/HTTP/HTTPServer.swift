@@ -118,8 +118,9 @@ package final class HTTPServer: Sendable {
         descriptors: Int,
         _ journal: Journal
     ) -> Int {
-        // Files, the queue, outgoing connections and those that are turned away need some too.
-        let possible = descriptors - min(1024, descriptors / 4)
+        // Files, the queue, outgoing connections and those that are turned away need some too; without them nobody
+        // is turned away, nothing is delivered, and operators are not let in.
+        let possible = max(1, descriptors - max(48, min(1024, descriptors / 4)))
         guard wanted > possible else { return wanted }
         let event = "fewer connections than configured: the limit of open files is too low"
         let fields: KeyValuePairs<String, any Sendable> = [

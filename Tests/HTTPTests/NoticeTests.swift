@@ -54,6 +54,14 @@ struct NoticeTests {
         #expect(lines.all.first?.contains("LimitNOFILE") == true)
     }
 
+    @Test("Very few descriptors leave enough to be there for operators and for SLS")
+    func veryFewDescriptors() {
+        let journal = JournalLines().journal()
+        #expect(HTTPServer.connections(within: 20_000, descriptors: 64, journal) == 16)
+        #expect(HTTPServer.connections(within: 20_000, descriptors: 256, journal) == 192)
+        #expect(HTTPServer.connections(within: 20_000, descriptors: 16, journal) == 1)
+    }
+
     @Test("Enough descriptors are nothing to speak of")
     func enoughDescriptors() {
         let lines = JournalLines()
