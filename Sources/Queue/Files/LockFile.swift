@@ -11,7 +11,7 @@ struct LockFile: ~Copyable {
         do throws(SystemError) {
             opened = try system("open") { open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600) }
         } catch {
-            throw QueueError(.directory, "\(path) cannot be opened: \(error).")
+            throw directory.problem("cannot hold sluice.lock", error.code)
         }
         let held = OwnedDescriptor(taking: opened)
         // Whoever looks at a queue as root must not keep its user out afterwards.
