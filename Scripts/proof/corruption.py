@@ -7,9 +7,12 @@ from collections import Counter
 from random import Random
 
 from bases import SETTINGS, prepare, until
-from damage import Damage, FirstPage
+from damage import Damage, FirstPage, FlippedByte
 from device import Device
 from promises import Promises
+
+# Small tables, which chance alone would hardly hit: how often a bit of them flips.
+FLIPS = {"streams": 3, "packets": 2, "dead": 2}
 
 
 def check(trial):
@@ -18,6 +21,9 @@ def check(trial):
     counts = Counter()
     for table, page in bases[1].first_pages.items():
         Case(trial, sandbox, promises, bases[1], table).run(counts, lambda _, data: FirstPage(table, page, data))
+        for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
+            flip = lambda random, data: FlippedByte(table, page, random, data)
+            Case(trial, sandbox, promises, bases[1], f"{table} {number}").run(counts, flip)
     for number in range(500 if trial.is_long else 20):
         base = Random(f"base/{trial.seed}/{number}").choice(bases)
         Case(trial, sandbox, promises, base, number).run(counts, Damage)
@@ -65,7 +71,7 @@ class Case:
         arrived = new.arrived(self.sandbox)
         lost = self.base.queued - arrived.names
         self.expect(document["closed"], f"the ledger does not add up: {document}")
-        self.expect(not ledger["queued"] and not ledger["dead"], f"something stays: {document}")
+        self.expect(not ledger["queued"], f"something stays: {document}")
         self.expect(not arrived.altered, f"{len(arrived.altered)} logs are altered: {json.dumps(arrived.altered[:1])}")
         self.expect(not new.kept - arrived.names, f"{len(new.kept - arrived.names)} new logs are lost")
         sent = arrived.names - self.base.queued - self.base.delivered
@@ -73,7 +79,8 @@ class Case:
         self.count(counts, gateway, ledger, lost, len(sent))
 
     def count(self, counts, gateway, ledger, lost, new):
-        counted = ledger["discarded"] + ledger["expired"]
+        # A damaged dead letter stays one: it is shown as such, and cannot be sent.
+        counted = ledger["discarded"] + ledger["expired"] + ledger["dead"]
         salvages = int(gateway.figure("sluice_queue_salvages_total"))
         counts.update({"rebuilt": salvages, "logs": len(self.base.queued), "lost": len(lost), "of them counted": counted})
         accepted = len(self.base.delivered) + len(self.base.queued) + new

@@ -71,6 +71,18 @@ class FirstPage:
             file.write(bytes(PAGE))
 
 
+class FlippedByte:
+    """One byte of what is stored on the first page of a table."""
+
+    def __init__(self, table, page, random, directory):
+        self.pages, self.log, self.is_cut = {page}, [], False
+        content = bytearray((directory / DATABASE).read_bytes())
+        place = random.choice([place for place in range((page - 1) * PAGE, page * PAGE) if content[place]])
+        content[place] ^= 1 << random.randrange(8)
+        (directory / DATABASE).write_bytes(content)
+        self.says = f"{DATABASE}: a bit flipped at {place}, in {table}"
+
+
 def last_commit(log):
     """Where the last transaction of a write-ahead log begins: what is behind may be a power cut's as well."""
     salt, place, begins, last = log[16:24], 32, 32, 32
