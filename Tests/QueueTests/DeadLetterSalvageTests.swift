@@ -70,6 +70,7 @@ import Testing
             DROP TABLE dead;
             DROP TABLE decisions;
             DROP TABLE audit;
+            ALTER TABLE streams DROP COLUMN checksum;
             ALTER TABLE packets DROP COLUMN lane_key;
             ALTER TABLE packets DROP COLUMN lane_sequence;
             PRAGMA user_version = 2

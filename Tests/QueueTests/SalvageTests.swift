@@ -191,6 +191,28 @@ import Testing
         #expect(store.store(Batch(stream: .named("a"), logs: logs([1]))) == .stored)
     }
 
+    @Test(
+        "A stream that changed on the disk costs its own logs, and none gets other tags or another logstore",
+        arguments: ["logstore = 'other'", "destination = 'apq'", "trailer = x'1a0161'"]
+    )
+    func changedStream(change: String) throws {
+        let (_, ledger) = try fill()
+        do {
+            let connection = try Connection(database, .readWrite)
+            try connection.execute(
+                "UPDATE streams SET \(change) WHERE id = (SELECT min(id) FROM streams)"
+            )
+            try connection.finish()
+        }
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        #expect(store.status.salvages == 1)
+        let found = store.status.ledger
+        #expect(found.isClosed && found.accepted == ledger.accepted)
+        #expect(found.discarded > 0 && found.queued > 0)
+        #expect(drain(store).count == Int(ledger.queued - found.discarded))
+    }
+
     @Test("A packet that lost a row goes out under a new id, the others as they were")
     func packetsAfterDamage() throws {
         let (sealed, ledger) = try fill()

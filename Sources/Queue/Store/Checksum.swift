@@ -27,6 +27,10 @@ struct Checksum {
         add(rest)
         add(UInt64(bytes.count))
     }
+
+    mutating func add(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { add($0) }
+    }
 }
 
 extension Checksum {

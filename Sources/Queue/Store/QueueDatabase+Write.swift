@@ -9,6 +9,7 @@ extension QueueDatabase {
         addStream.bind(4, stream.key.trailer.bytes)
         addStream.bind(5, stream.packPrefix)
         addStream.bind(6, stream.nextPack)
+        addStream.bind(7, stream.checksum)
         try addStream.run()
     }
 

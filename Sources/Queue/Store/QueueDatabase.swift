@@ -34,7 +34,7 @@ final class QueueDatabase {
         begin = try connection.prepare("BEGIN IMMEDIATE")
         commitAll = try connection.prepare("COMMIT")
         rollBackAll = try connection.prepare("ROLLBACK")
-        addStream = try connection.prepare("INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?)")
+        addStream = try connection.prepare("INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?)")
         advancePack = try connection.prepare("UPDATE streams SET next_pack = ?2 WHERE id = ?1")
         removeStream = try connection.prepare("DELETE FROM streams WHERE id = ?")
         addRow = try connection.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)")

@@ -46,6 +46,18 @@ extension StreamRecord {
         )
         packPrefix = row.text(4)
         self.nextPack = nextPack
+        guard row.isNull(6) || row.integer(6) == checksum else {
+            throw .damage("stream \(id) has changed on the disk")
+        }
+    }
+
+    /// What the column `checksum` holds: all but the pack counter, which moves.
+    var checksum: Int64 {
+        var checksum = Checksum()
+        checksum.add(UInt64(bitPattern: id))
+        for text in [key.destination, key.logstore, packPrefix] { checksum.add(Array(text.utf8)) }
+        checksum.add(key.trailer.bytes)
+        return Int64(bitPattern: checksum.value)
     }
 }
 

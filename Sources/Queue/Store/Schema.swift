@@ -117,6 +117,11 @@ enum Schema {
             after TEXT NOT NULL
         )
         """,
+        """
+        -- Of what a stream's logs take from it: without it a flipped bit would change their tags, or their logstore.
+        -- NULL where the stream is from before.
+        ALTER TABLE streams ADD COLUMN checksum INTEGER
+        """,
     ]
 
     /// "SLUC", so that `file` and we can tell whose database it is.
