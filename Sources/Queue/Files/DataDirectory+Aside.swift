@@ -11,13 +11,7 @@ extension DataDirectory {
 
     /// Gives the database's files a second name that stays. Returns it.
     func linkAside(_ time: WallTime) throws(QueueError) -> String {
-        let stamp = time.rfc3339.filter { $0.isNumber }.prefix(14)
-        var aside = "\(path)/queue.corrupt-\(stamp).db"
-        var attempt = 1
-        while Self.companions.contains(where: { access(aside + $0, F_OK) == 0 }) {
-            attempt += 1
-            aside = "\(path)/queue.corrupt-\(stamp)-\(attempt).db"
-        }
+        let aside = newAside(time, "db")
         for suffix in Self.companions
         where link(database + suffix, aside + suffix) != 0 && errno != ENOENT {
             let code = errno
@@ -25,6 +19,17 @@ extension DataDirectory {
             throw problem("cannot keep a damaged queue.db under another name", code)
         }
         try sync()
+        return aside
+    }
+
+    func newAside(_ time: WallTime, _ ending: String) -> String {
+        let stamp = time.rfc3339.filter { $0.isNumber }.prefix(14)
+        var aside = "\(path)/queue.corrupt-\(stamp).\(ending)"
+        var attempt = 1
+        while Self.companions.contains(where: { access(aside + $0, F_OK) == 0 }) {
+            attempt += 1
+            aside = "\(path)/queue.corrupt-\(stamp)-\(attempt).\(ending)"
+        }
         return aside
     }
 

@@ -82,6 +82,7 @@ extension QueueOwner {
     func open() throws(QueueError) {
         try directory.settleSalvage()
         try directory.createDatabaseFile()
+        if damage == nil, nextSalvage <= .now { damage = try directory.lookIntoFiles(.now) }
         if let damage {
             try salvage(because: damage)
             self.damage = nil

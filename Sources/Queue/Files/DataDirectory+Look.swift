@@ -1,0 +1,69 @@
+import Glibc
+import System
+
+// What SQLite would pass over in silence: a log that is damaged in its middle, which it takes to end there, and a
+// database that was cut off, whose missing pages read as zeroes once the log has made the file long again.
+extension DataDirectory {
+    private var log: String { database + "-wal" }
+
+    /// Returns what is wrong, nil when nothing is. The sound part of a damaged log stands in its place then, and the
+    /// damaged one is kept aside.
+    func lookIntoFiles(_ time: WallTime) throws(QueueError) -> SQLiteError? {
+        let scan = scanLog()
+        if let missing = missingPages(scan) {
+            return .damage("\(missing) pages of the file are cut off")
+        }
+        guard let scan, scan.isDamaged else { return nil }
+        try mend(scan, time)
+        return .damage(
+            "\(scan.damagedFrames) of \(scan.damagedFrames + scan.sound.count) pages in its log are damaged"
+        )
+    }
+
+    private func scanLog() -> LogScan? {
+        let number = open(log, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { return nil }
+        let descriptor = OwnedDescriptor(taking: number)
+        return LogScan(descriptor.number)
+    }
+
+    private func mend(_ scan: LogScan, _ time: WallTime) throws(QueueError) {
+        let mended = log + ".mended"
+        defer { unlink(mended) }
+        let from = open(log, O_RDONLY | O_CLOEXEC)
+        guard from >= 0 else { throw problem("cannot give its log", errno) }
+        let damaged = OwnedDescriptor(taking: from)
+        let number = open(mended, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0o600)
+        guard number >= 0 else { throw problem("cannot hold a mended log", errno) }
+        let descriptor = OwnedDescriptor(taking: number)
+        let isWhole = scan.mended(damaged.number) { bytes in
+            bytes.withUnsafeBytes { write(number, $0.baseAddress, $0.count) } == bytes.count
+        }
+        guard isWhole, fsync(descriptor.number) == 0 else {
+            throw problem("cannot hold a mended log", errno)
+        }
+        guard link(log, newAside(time, "log")) == 0, rename(mended, log) == 0 else {
+            throw problem("cannot keep a damaged log under another name", errno)
+        }
+        try sync()
+    }
+
+    /// How many pages the database's head counts that are neither in the file nor in the log.
+    private func missingPages(_ scan: LogScan?) -> Int? {
+        let number = open(database, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { return nil }
+        let descriptor = OwnedDescriptor(taking: number)
+        var head = [UInt8](repeating: 0, count: 32)
+        let found = head.withUnsafeMutableBytes {
+            pread(descriptor.number, $0.baseAddress, $0.count, 0)
+        }
+        guard found == head.count, let size = fileSize(database) else { return nil }
+        let pageBytes = Int(head[16]) << 8 | Int(head[17])
+        let pages = head[28...].reduce(0) { $0 << 8 | Int($1) }
+        // A head that makes no sense is found by SQLite.
+        guard pageBytes >= 512, pages <= 1 << 31, size / pageBytes < pages else { return nil }
+        let logged = Set((scan?.sound ?? []).map { Int($0.page) })
+        let missing = (size / pageBytes + 1...pages).count { !logged.contains($0) }
+        return missing > 0 ? missing : nil
+    }
+}
