@@ -33,6 +33,12 @@ extension QueueOwner {
                 "kept": aside,
             ]
         )
+        if report.isAccountLost {
+            journal.warning(
+                "how many logs were lost is not known: the ledger could not be read",
+                ["remedy": "compare with sluice_logs_queued and sluice_logs_dead as they were seen last"]
+            )
+        }
         if report.decisionsAreLost {
             journal.warning(
                 "what was decided at run time is lost, and all is as the configuration says",

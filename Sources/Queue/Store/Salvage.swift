@@ -8,6 +8,8 @@ struct Salvage {
         var savedLogs: Int64 = 0
         /// Queued by the old ledger and not found; they are counted as discarded.
         var lostLogs: Int64 = 0
+        /// The old ledger could not be read, so that nobody knows how many were.
+        var isAccountLost = true
         /// The new database found no room for everything.
         var isCutShort = false
         /// Some remembered requests could not be read.
@@ -80,7 +82,12 @@ struct Salvage {
     /// As many as can be read.
     private mutating func readLedgers() {
         guard let all = try? damaged.prepare("SELECT * FROM ledger") else { return }
-        while (try? all.step()) ?? false { ledgers[all.text(0)] = Ledger(all).mended }
+        do throws(SQLiteError) {
+            while try all.step() { ledgers[all.text(0)] = Ledger(all).mended }
+            report.isAccountLost = false
+        } catch {
+            // What could be read of it stands.
+        }
     }
 
     private mutating func saveStreams() throws(SQLiteError) {
