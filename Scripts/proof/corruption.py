@@ -18,7 +18,8 @@ FLIPS = {"streams": 3, "packets": 2, "dead": 2}
 def check(trial):
     sandbox = trial.sandbox()
     promises, bases = prepare(trial, sandbox)
-    counts = Counter()
+    counts, silent = Counter(), {"the log": [], "the database": []}
+    Case.silent = silent
     for table, page in bases[1].first_pages.items():
         Case(trial, sandbox, promises, bases[1], table).run(counts, lambda _, data: FirstPage(table, page, data))
         for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
@@ -27,6 +28,8 @@ def check(trial):
     for number in range(500 if trial.is_long else 20):
         base = Random(f"base/{trial.seed}/{number}").choice(bases)
         Case(trial, sandbox, promises, base, number).run(counts, Damage)
+    for where, cases in silent.items():
+        trial.expect(not cases, f"damage in {where} is not counted as it was, in {len(cases)} cases: {'; '.join(cases[:2])}")
     trial.say(", ".join(f"{count} {what}" for what, count in counts.items()))
 
 
@@ -91,8 +94,10 @@ class Case:
             # Nothing on the disk tells how long the log was.
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
         else:
-            self.expect(ledger["accepted"] == accepted, f"accepted were {accepted}: {ledger}")
-            self.expect(counted == len(lost), f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
+            told = (ledger["accepted"], counted) == (accepted, len(lost))
+            where = "the log" if self.damage.log else "the database"
+            if not told:
+                self.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
 
     def expect(self, holds, line):
         if not holds:

@@ -40,7 +40,7 @@ def failing(trial, sandbox, number, calls, how, file):
     with Fault(life.gateway, calls, how, life.data / file) as fault:
         answers, states = [], []
         ends = time.monotonic() + (3 if trial.is_long else 0.6)
-        while time.monotonic() < ends:
+        while time.monotonic() < ends or (not fault.hits() and time.monotonic() < ends + 15):
             # Enough that the log is moved into the database now and then.
             answers.append(life.post() if file == LOG else life.post(8, 60_000))
             states.append(life.state())
@@ -53,7 +53,8 @@ def failing(trial, sandbox, number, calls, how, file):
         life.expect(200 not in answers, f"{answers.count(200)} of {len(answers)} batches were answered with 200")
     told = [state for state in states if state[0] in ("failing", "disk_full")]
     life.expect(not file == LOG or told, f"no state tells of it: {set(states)}")
-    life.expect(all(problem and not ready for _, problem, ready in told), f"a state is not clear: {told[:1]}")
+    unclear = [state for state in told if state[2] or not (state[1] or state[0] == "disk_full")]
+    life.expect(not unclear, f"a state is not clear: {unclear[:1]}")
     began = time.monotonic()
     until(lambda: life.post() == 200, what=f"{life.name}: it does not recover")
     trial.say(

@@ -1,10 +1,8 @@
 """A gateway on a disk of its own, from its start to the comparison of what it promised with what came."""
 
 import json
-import urllib.error
 
 from device import Device
-from program import ask
 from promises import Promises
 
 
@@ -31,11 +29,7 @@ class Life:
     def state(self):
         """What the status says of the queue, and whether the gateway calls itself ready."""
         status = json.loads(self.gateway.ask("/admin/status"))
-        try:
-            is_ready = bool(ask(self.gateway.admin, "/readyz"))
-        except urllib.error.HTTPError as error:
-            is_ready = error.code != 503
-        return status["queue"]["admission"], status["queue"]["problem"], is_ready
+        return status["queue"]["admission"], status["queue"]["problem"], status["ready"]
 
     def expect(self, holds, line):
         return self.trial.expect(holds, f"{self.name}: {line}")
