@@ -36,7 +36,7 @@ extension QueueOwner {
         if report.isAccountLost {
             journal.warning(
                 "how many logs were lost is not known: the ledger could not be read",
-                ["remedy": "compare with sluice_logs_queued and sluice_logs_dead as they were seen last"]
+                ["remedy": "look up what sluice_logs_queued and sluice_logs_dead were last"]
             )
         }
         if report.decisionsAreLost {
