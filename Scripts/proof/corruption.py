@@ -7,7 +7,7 @@ from collections import Counter
 from random import Random
 
 from bases import SETTINGS, prepare, until
-from damage import Damage, FirstPage, FlippedByte
+from damage import CutOff, Damage, FirstPage, FlippedByte
 from device import Device
 from promises import Promises
 
@@ -25,7 +25,9 @@ def check(trial):
         for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
             flip = lambda random, data: FlippedByte(table, page, random, data)
             Case(trial, sandbox, promises, bases[1], f"{table} {number}").run(counts, flip)
-    for number in range(500 if trial.is_long else 20):
+    for number in range(15 if trial.is_long else 3):
+        Case(trial, sandbox, promises, bases[2], f"cut {number}").run(counts, CutOff)
+    for number in range(500 if trial.is_long else 12):
         base = Random(f"base/{trial.seed}/{number}").choice(bases)
         Case(trial, sandbox, promises, base, number).run(counts, Damage)
     for where, cases in silent.items():

@@ -1,5 +1,7 @@
 """What a bad disk does to files: one way at a time, chosen by chance."""
 
+import os
+
 PAGE = 8192
 DATABASE, LOG = "queue.db", "queue.db-wal"
 
@@ -81,6 +83,17 @@ class FlippedByte:
         content[place] ^= 1 << random.randrange(8)
         (directory / DATABASE).write_bytes(content)
         self.says = f"{DATABASE}: a bit flipped at {place}, in {table}"
+
+
+class CutOff:
+    """A database without its end, which its log may make as long again as it was."""
+
+    def __init__(self, random, directory):
+        self.pages, self.log, self.is_cut = set(), [], False
+        size = (directory / DATABASE).stat().st_size
+        length = random.randrange(size // 8, size)
+        os.truncate(directory / DATABASE, length)
+        self.says = f"{DATABASE}: cut off at {length} of {size}"
 
 
 def last_commit(log):

@@ -1,5 +1,6 @@
 """A disk that is full, fails, is slow or read-only: no false 2xx, a state that says so, and a recovery by itself."""
 
+import shutil
 import threading
 import time
 
@@ -25,21 +26,24 @@ FAULTS = [
 
 def check(trial):
     sandbox = trial.sandbox()
-    for number, fault in enumerate(FAULTS):
-        failing(trial, sandbox, number, *fault)
-    one_sync(trial, sandbox)
-    slow(trial, sandbox)
+    if shutil.which("strace"):
+        for fault in FAULTS:
+            failing(trial, sandbox, *fault)
+        one_sync(trial, sandbox)
+        slow(trial, sandbox)
+    else:
+        trial.say("faults of single calls are left out, this machine has no strace")
     small_disk.check(trial, sandbox)
 
 
-def failing(trial, sandbox, number, calls, how, file):
+def failing(trial, sandbox, calls, how, file):
     """The fault lasts some seconds, the load goes on before, through and behind it."""
     life = Life(trial, sandbox, f"{calls} {how} of {file}".replace(",", " "))
     before = [life.post() for _ in range(5)]
     life.expect(before == [200] * 5, f"before the fault it answers {before}")
     with Fault(life.gateway, calls, how, life.data / file) as fault:
         answers, states = [], []
-        ends = time.monotonic() + (3 if trial.is_long else 0.6)
+        ends = time.monotonic() + (3 if trial.is_long else 0.4)
         while time.monotonic() < ends or (not fault.hits() and time.monotonic() < ends + 15):
             # Enough that the log is moved into the database now and then.
             answers.append(life.post() if file == LOG else life.post(8, 60_000))

@@ -50,7 +50,7 @@ def confined(trial, sandbox):
     life = Life(trial, sandbox, "confined memory", preexec=group.enter)
     try:
         sandbox.fault(status=503)
-        answers = storm(life, 15 if trial.is_long else 3)
+        answers = storm(life, 15 if trial.is_long else 2)
         life.expect(life.gateway.is_running, "it was killed for its memory")
         life.expect(set(answers) <= {200, 503}, f"answers are {answers}")
         sandbox.peace()
@@ -79,7 +79,7 @@ def strangled(trial, sandbox):
         except DidNotStart as error:
             life.expect(False, f"it does not start with 16 MiB more than it has at rest: {str(error)[-300:]}")
             break
-        for key, value in storm(life, 2).items():
+        for key, value in storm(life, 1.5).items():
             answers[key] = answers.get(key, 0) + value
         deaths += not life.gateway.is_running
         life.gateway.kill()

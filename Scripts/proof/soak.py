@@ -28,9 +28,9 @@ def check(trial):
     sandbox = trial.sandbox()
     life = Life(trial, sandbox, "soak")
     life.reloads = life.rotations = life.broken = 0
-    ends, samples, total = time.monotonic() + (285 if trial.is_long else 8), [], 0
+    ends, samples, total = time.monotonic() + (285 if trial.is_long else 5), [], 0
     while len(samples) < 6 or time.monotonic() < ends:
-        total += busy(trial, sandbox, life, 10 if trial.is_long else 0.8)
+        total += busy(trial, sandbox, life, 10 if trial.is_long else 0.6)
         quiet(sandbox, life)
         samples.append(sample(life))
     rounds = len(samples)
