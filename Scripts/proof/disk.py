@@ -111,6 +111,7 @@ def slow(trial, sandbox):
             began = time.monotonic()
             life.state()
             looks.append(time.monotonic() - began)
+            time.sleep(0.02)
         for thread in devices:
             thread.join()
     life.expect(len(times) == 24, f"{24 - len(times)} of 24 batches were refused")
