@@ -34,7 +34,7 @@ class Life:
     def expect(self, holds, line):
         return self.trial.expect(holds, f"{self.name}: {line}")
 
-    def settle(self):
+    def settle(self, goes_on=False):
         """Killed and started again it delivers all it promised, and the ledger adds up."""
         self.gateway.kill()
         self.start()
@@ -44,5 +44,7 @@ class Life:
         self.expect(not missing, f"{len(missing)} of {len(self.promises.kept)} logs that were answered with 200 are lost")
         self.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger: {ledger}")
         self.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
-        self.gateway.kill()
+        self.promises.kept.clear()
+        if not goes_on:
+            self.gateway.kill()
         self.sandbox.control("DELETE", "/logs")
