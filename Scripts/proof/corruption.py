@@ -18,21 +18,28 @@ FLIPS = {"streams": 3, "packets": 2, "dead": 2}
 def check(trial):
     sandbox = trial.sandbox()
     promises, bases = prepare(trial, sandbox)
-    counts, silent = Counter(), {"the log": [], "the database": []}
-    Case.silent = silent
+    tally = Tally()
     for table, page in bases[1].first_pages.items():
-        Case(trial, sandbox, promises, bases[1], table).run(counts, lambda _, data: FirstPage(table, page, data))
+        Case(trial, sandbox, promises, bases[1], table).run(tally, lambda _, data: FirstPage(table, page, data))
         for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
             flip = lambda random, data: FlippedByte(table, page, random, data)
-            Case(trial, sandbox, promises, bases[1], f"{table} {number}").run(counts, flip)
+            Case(trial, sandbox, promises, bases[1], f"{table} {number}").run(tally, flip)
     for number in range(15 if trial.is_long else 3):
-        Case(trial, sandbox, promises, bases[2], f"cut {number}").run(counts, CutOff)
+        Case(trial, sandbox, promises, bases[2], f"cut {number}").run(tally, CutOff)
     for number in range(500 if trial.is_long else 12):
         base = Random(f"base/{trial.seed}/{number}").choice(bases)
-        Case(trial, sandbox, promises, base, number).run(counts, Damage)
-    for where, cases in silent.items():
+        Case(trial, sandbox, promises, base, number).run(tally, Damage)
+    for where, cases in tally.silent.items():
         trial.expect(not cases, f"damage in {where} is not counted as it was, in {len(cases)} cases: {'; '.join(cases[:2])}")
-    trial.say(", ".join(f"{count} {what}" for what, count in counts.items()))
+    trial.say(", ".join(f"{count} {what}" for what, count in tally.counts.items()))
+
+
+class Tally:
+    """What all cases gave, and those in which more was lost than was told, by what was damaged."""
+
+    def __init__(self):
+        self.counts = Counter()
+        self.silent = {"the log": [], "the database": []}
 
 
 class Case:
@@ -45,24 +52,24 @@ class Case:
         self.data = trial.work / f"case-{name}".replace(" ", "-")
         shutil.copytree(base.data, self.data)
 
-    def run(self, counts, damage):
+    def run(self, tally, damage):
         self.sandbox.control("DELETE", "/logs")
         self.damage = damage(self.random, self.data)
         self.says += f", {self.damage.says}"
-        counts["cases"] += 1
+        tally.counts["cases"] += 1
         gateway = None
         try:
             gateway = self.trial.gateway(self.sandbox, settings=SETTINGS, data=self.data)
-            self.look(gateway, counts)
+            self.look(gateway, tally)
         except Exception as error:
-            counts["failed"] += 1
+            tally.counts["failed"] += 1
             self.wrong(f"{type(error).__name__}: {error}")
         finally:
             if gateway:
                 gateway.kill()
             shutil.rmtree(self.data, ignore_errors=True)
 
-    def look(self, gateway, counts):
+    def look(self, gateway, tally):
         new = Promises(self.random)
         new.next = self.promises.next + 1_000_000
         device = Device(gateway.devices)
@@ -81,25 +88,25 @@ class Case:
         self.expect(not new.kept - arrived.names, f"{len(new.kept - arrived.names)} new logs are lost")
         sent = arrived.names - self.base.queued - self.base.delivered
         self.expect(sent <= new.kept | new.open, f"nobody sent {list(sent - new.kept - new.open)[:3]}")
-        self.count(counts, gateway, ledger, lost, len(sent))
+        self.count(tally, gateway, ledger, lost, len(sent))
 
-    def count(self, counts, gateway, ledger, lost, new):
+    def count(self, tally, gateway, ledger, lost, new):
         # A damaged dead letter stays one: it is shown as such, and cannot be sent.
         counted = ledger["discarded"] + ledger["expired"] + ledger["dead"]
         salvages = int(gateway.figure("sluice_queue_salvages_total"))
-        counts.update({"rebuilt": salvages, "logs": len(self.base.queued), "lost": len(lost), "of them counted": counted})
+        tally.counts.update({"rebuilt": salvages, "logs": len(self.base.queued), "lost": len(lost), "of them counted": counted})
         accepted = len(self.base.delivered) + len(self.base.queued) + new
         if self.damage.pages & self.base.account:
-            counts["without an account"] += 1
+            tally.counts["without an account"] += 1
         elif self.damage.is_cut or any(end > self.base.last_commit for _, end in self.damage.log):
-            counts["without the log's end"] += 1
+            tally.counts["without the log's end"] += 1
             # Nothing on the disk tells how long the log was.
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
         else:
             told = (ledger["accepted"], counted) == (accepted, len(lost))
             where = "the log" if self.damage.log else "the database"
             if not told:
-                self.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
+                tally.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
 
     def expect(self, holds, line):
         if not holds:
