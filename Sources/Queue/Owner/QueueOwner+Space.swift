@@ -23,12 +23,15 @@ extension QueueOwner {
         let spare = try store.database.freePages() * tuning.pageBytes
         let free = disk.freeBytes - max(0, pages - database) - max(0, store.logBytes - log)
         let acknowledgements = tuning.checkpointBytes / 4
-        guard free >= acknowledgements else {
+        // What the log's file has already is written again. Not to count it would leave a queue that filled its disk
+        // refusing for ever, empty as it is: its database keeps its pages.
+        let reusable = max(0, log - store.logBytes)
+        guard free + reusable >= acknowledgements else {
             roomBytes = 0
             return
         }
         // What lies in both files already costs nothing; the rest goes to the log and to the database.
-        let owned = min(spare, max(0, log - store.logBytes))
+        let owned = min(spare, reusable)
         roomBytes = (owned + max(0, free - max(others, acknowledgements))) / 2
     }
 }
