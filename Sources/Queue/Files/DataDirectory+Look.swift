@@ -10,14 +10,16 @@ extension DataDirectory {
     /// damaged one is kept aside.
     func lookIntoFiles(_ time: WallTime) throws(QueueError) -> SQLiteError? {
         let scan = scanLog()
-        if let missing = missingPages(scan) {
-            return .damage("\(missing) pages of the file are cut off")
-        }
-        guard let scan, scan.isDamaged else { return nil }
+        if let problem = missingPages(scan) { return problem }
+        guard let scan, let problem = scan.problem else { return nil }
         try mend(scan, time)
-        return .damage(
-            "\(scan.damagedFrames) of \(scan.damagedFrames + scan.sound.count) pages in its log are damaged"
-        )
+        return problem
+    }
+
+    /// The same, and changes nothing.
+    func problemOfFiles() -> SQLiteError? {
+        let scan = scanLog()
+        return missingPages(scan) ?? scan?.problem
     }
 
     private func scanLog() -> LogScan? {
@@ -48,8 +50,8 @@ extension DataDirectory {
         try sync()
     }
 
-    /// How many pages the database's head counts that are neither in the file nor in the log.
-    private func missingPages(_ scan: LogScan?) -> Int? {
+    /// Pages that the database's head counts, and that are neither in the file nor in the log.
+    private func missingPages(_ scan: LogScan?) -> SQLiteError? {
         let number = open(database, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { return nil }
         let descriptor = OwnedDescriptor(taking: number)
@@ -64,6 +66,14 @@ extension DataDirectory {
         guard pageBytes >= 512, pages <= 1 << 31, size / pageBytes < pages else { return nil }
         let logged = Set((scan?.sound ?? []).map { Int($0.page) })
         let missing = (size / pageBytes + 1...pages).count { !logged.contains($0) }
-        return missing > 0 ? missing : nil
+        return missing > 0 ? .damage("\(missing) pages of the file are cut off") : nil
+    }
+}
+
+extension LogScan {
+    fileprivate var problem: SQLiteError? {
+        guard isDamaged else { return nil }
+        let pages = damagedFrames + sound.count
+        return .damage("\(damagedFrames) of \(pages) pages in its log are damaged")
     }
 }

@@ -28,7 +28,9 @@ package struct Inspection {
         let directory = DataDirectory(path: isDirectory ? path : DataDirectory.parent(of: path))
         guard stat(directory.database, &about) == 0 else { throw missing(directory.database) }
         let lock = try lock(directory)
-        let report = try look(at: directory.database)
+        var report = try look(at: directory.database)
+        // What SQLite passes over in silence.
+        if let problem = directory.problemOfFiles() { report.found(.structure, "\(problem)") }
         _ = consume lock
         return report
     }

@@ -82,7 +82,10 @@ extension QueueOwner {
     func open() throws(QueueError) {
         try directory.settleSalvage()
         try directory.createDatabaseFile()
-        if damage == nil, nextSalvage <= .now { damage = try directory.lookIntoFiles(.now) }
+        // With fewer syncs a power cut may leave holes in the log, and what SQLite makes of it is what was promised.
+        if damage == nil, nextSalvage <= .now, configuration.durability == .full {
+            damage = try directory.lookIntoFiles(.now)
+        }
         if let damage {
             try salvage(because: damage)
             self.damage = nil
