@@ -12,7 +12,13 @@ final class SettableClock: Sendable {
 
     var queueClock: QueueClock { QueueClock { [time] in time.withLock { $0 } } }
 
+    var now: WallTime { time.withLock { $0 } }
+
     func advance(_ seconds: Int64) {
-        time.withLock { $0 = WallTime(seconds: $0.seconds + seconds) }
+        time.withLock { $0 = $0 + .seconds(seconds) }
+    }
+
+    func tick() {
+        time.withLock { $0 = $0 + .milliseconds(1) }
     }
 }

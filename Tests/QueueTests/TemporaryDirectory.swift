@@ -3,9 +3,12 @@ import Glibc
 /// A directory of the test's own, gone with the value.
 final class TemporaryDirectory: Sendable {
     let path: String
+    /// Where it lies, and what its name begins with.
+    private let place: String
 
-    init() {
-        var template = Array("/tmp/sluice-queue-XXXXXX".utf8CString)
+    init(_ place: String = "/tmp/sluice-queue-") {
+        self.place = place
+        var template = Array("\(place)XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { preconditionFailure("no temporary directory") }
         path = String(cString: made)
     }
@@ -45,7 +48,7 @@ final class TemporaryDirectory: Sendable {
 
     /// A copy of what is on disk now, as a crash at this moment would leave it.
     func copy() -> TemporaryDirectory {
-        let copy = TemporaryDirectory()
+        let copy = TemporaryDirectory(place)
         for name in names where !name.hasSuffix("-shm") {
             writeFile(copy.path + "/" + name, readFile(path + "/" + name))
         }

@@ -105,7 +105,7 @@ final class QueueOwner {
     }
 
     /// There is something to do without anybody asking.
-    private var hasMore: Bool {
+    var hasMore: Bool {
         if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || !streamQuestions.isEmpty
             || departures.hasMore
         {
