@@ -1,0 +1,59 @@
+/// Settings and what happens then: all that a run depends on.
+struct Scenario: Equatable {
+    var settings = Settings()
+    var operations: [Operation] = []
+    /// What it came from, if it was random.
+    var seed: UInt64 = 0
+
+    /// Runs it next to a model, and throws where the queue does not do what the model says.
+    func run() throws {
+        let run = try ScenarioRun(settings, seed: seed)
+        for (index, operation) in operations.enumerated() {
+            do {
+                try run.perform(operation)
+            } catch let failure as ModelFailure {
+                throw failure.at("operation \(index), \(operation.code)")
+            }
+        }
+        do {
+            try run.finish()
+        } catch let failure as ModelFailure {
+            throw failure.at("the end, when everything leaves")
+        }
+    }
+
+    /// Why it fails; nil when it does not.
+    var failure: String? {
+        do {
+            try run()
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// A test that can be pasted.
+    var code: String {
+        """
+        try Scenario(
+            settings: \(codeOf(settings)),
+            operations: [
+                \(operations.map { $0.code + "," }.joined(separator: "\n        "))
+            ]
+        ).run()
+        """
+    }
+}
+
+struct ModelFailure: Error, CustomStringConvertible {
+    var description: String
+
+    init(_ description: String) { self.description = description }
+
+    func at(_ place: String) -> ModelFailure { ModelFailure("\(description) (at \(place))") }
+}
+
+/// Throws when it does not hold.
+func check(_ holds: Bool, _ what: @autoclosure () -> String) throws(ModelFailure) {
+    if !holds { throw ModelFailure(what()) }
+}

@@ -1,0 +1,138 @@
+import Logs
+import System
+
+@testable import Queue
+
+/// What a device sends in one request.
+struct Call {
+    struct Part {
+        let batch: Batch
+        let queued: [Int]
+        let dead: [Int]
+    }
+
+    var parts: [Part] = []
+    /// When it was stored.
+    var stored: WallTime?
+}
+
+extension ScenarioRun {
+    /// Asks the queue, which does it with the next turn.
+    func begin(_ operation: Operation) throws {
+        switch operation {
+        case .append(let loads):
+            calls.append(Call(parts: loads.map { part($0) }))
+            send(calls.count - 1)
+        case .again(let pick): again(pick)
+        case .flush(let destination): store.flush(Settings.destinations[destination % 2])
+        case .ask(let outlet, let count): ask(Settings.outlet(outlet), count)
+        case .acknowledge(let pick):
+            take(pick) {
+                store.acknowledge($0.packet)
+                pending.append(.acknowledge($0))
+            }
+        case .refuse(let pick):
+            take(pick) {
+                store.isolate($0.packet, because: FakeSLS.reason)
+                pending.append(.refuse($0))
+            }
+        case .drop(let pick):
+            take(pick) {
+                store.discard($0.packet, because: FakeSLS.reason)
+                pending.append(.drop($0))
+            }
+        case .relane(let pick):
+            take(pick) {
+                store.relane($0.packet)
+                pending.append(.relane($0))
+            }
+        case .setAside(let pick):
+            take(pick) {
+                store.setAside($0.packet)
+                inFlight.append($0)
+            }
+        case .postpone(let pick):
+            take(pick) {
+                store.setAside($0.packet)
+                store.postpone($0.packet)
+            }
+        case .read(let pick): try read(pick)
+        case .giveBack(let pick): giveBack(pick)
+        case .advance(let seconds): queue.clock.advance(Int64(seconds))
+        case .fail(let looks):
+            mayFail = true
+            queue.fail(after: looks)
+        default: preconditionFailure("\(operation) has a function of its own")
+        }
+    }
+
+    func ask(_ outlet: Outlet, _ count: Int) {
+        asked[outlet, default: 0] += count
+        store.request(count, for: outlet)
+    }
+
+    private func take(_ pick: Int, _ body: (Held) -> Void) {
+        if !inFlight.isEmpty { body(inFlight.remove(at: pick % inFlight.count)) }
+    }
+
+    private func part(_ load: Load) -> Call.Part {
+        let stream = Settings.stream(load.stream)
+        func make(_ count: Int) -> [Int] {
+            (0..<count).map { index in
+                let isLate = load.late > 0 && (index + 1).isMultiple(of: load.late)
+                let stamp = now.seconds - (isLate ? 8 * 86_400 : 0)
+                return model.make(stream, stamp: stamp, filling: load.filling)
+            }
+        }
+        let (queued, dead) = (make(load.logs), make(load.dead))
+        let reason = DeathReason(code: "ValueTooLarge", message: "")
+        let batch = Batch(
+            stream: stream,
+            logs: encoded(queued),
+            dead: dead.isEmpty ? [] : [Batch.Dead(logs: encoded(dead), reason: reason)],
+            dropped: load.dropped
+        )
+        return Call.Part(batch: batch, queued: queued, dead: dead)
+    }
+
+    private func encoded(_ numbers: [Int]) -> EncodedLogs {
+        EncodedLogs(bytes: numbers.flatMap { model[$0].bytes }, count: numbers.count)
+    }
+
+    private func send(_ index: Int) {
+        let answer = Locked<AppendOutcome?>(nil)
+        pending.append(.append(call: index, answer))
+        let batches = calls[index].parts.map(\.batch)
+        store.append(batches, identity: Self.identity(index)) { outcome in
+            answer.withLock { $0 = outcome }
+        }
+    }
+
+    static func identity(_ call: Int) -> BatchIdentity {
+        let digest = (0..<16).map { UInt8(truncatingIfNeeded: call >> ($0 % 8 * 8)) }
+        return BatchIdentity(digest: digest, receipt: Array("\(call)".utf8), logs: call)
+    }
+
+    private func again(_ pick: Int) {
+        guard !calls.isEmpty else { return }
+        let index = pick % calls.count
+        // Whether a request is still remembered after a day is a question of its own.
+        if let stored = calls[index].stored, stored + .seconds(80_000) < now { return }
+        send(index)
+    }
+
+    private func read(_ pick: Int) throws {
+        guard !inFlight.isEmpty else { return }
+        let index = pick % inFlight.count
+        let held = inFlight[index]
+        if try contents(of: held.packet) != held.numbers { inFlight.remove(at: index) }
+    }
+
+    private func giveBack(_ pick: Int) {
+        let recalled = inFlight.indices.filter { queue.isRecalled(inFlight[$0].packet.number) }
+        guard !recalled.isEmpty else { return }
+        let held = inFlight.remove(at: recalled[pick % recalled.count])
+        store.giveBack(held.packet)
+        pending.append(.giveBack(held))
+    }
+}

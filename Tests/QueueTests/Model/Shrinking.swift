@@ -1,0 +1,111 @@
+/// Makes a failing sequence small by delta debugging: leaves out ever smaller chunks, then single values, then puts
+/// simpler ones in their place, until nothing of that fails any more.
+struct Shrinking<Value> {
+    let simpler: (Value) -> [Value]
+    let fails: ([Value]) -> Bool
+    /// Runs that may be tried.
+    var attempts = 3000
+
+    init(simpler: @escaping (Value) -> [Value], fails: @escaping ([Value]) -> Bool) {
+        self.simpler = simpler
+        self.fails = fails
+    }
+
+    /// The values must fail.
+    mutating func smallest(of values: [Value]) -> [Value] {
+        var current = values
+        var hasChanged = true
+        while hasChanged, attempts > 0 {
+            hasChanged = leaveOut(of: &current)
+            hasChanged = simplify(&current) || hasChanged
+        }
+        return current
+    }
+
+    private mutating func stillFails(_ values: [Value]) -> Bool {
+        attempts -= 1
+        return attempts >= 0 && fails(values)
+    }
+
+    private mutating func leaveOut(of current: inout [Value]) -> Bool {
+        let before = current.count
+        var chunk = max(1, current.count / 2)
+        while true {
+            let atStart = current.count
+            // From the end: what comes last depends on what came before it.
+            var end = current.count
+            while end > 0 {
+                let start = max(0, end - chunk)
+                var without = current
+                without.removeSubrange(start..<end)
+                if stillFails(without) { current = without }
+                end = start
+            }
+            if chunk > 1 {
+                chunk /= 2
+            } else if current.count == atStart {
+                return current.count < before
+            }
+        }
+    }
+
+    private mutating func simplify(_ current: inout [Value]) -> Bool {
+        var hasChanged = false
+        for index in current.indices {
+            while let simpler = firstThatFails(in: current, at: index) {
+                current[index] = simpler
+                hasChanged = true
+            }
+        }
+        return hasChanged
+    }
+
+    private mutating func firstThatFails(in current: [Value], at index: Int) -> Value? {
+        for value in simpler(current[index]) {
+            var changed = current
+            changed[index] = value
+            if stillFails(changed) { return value }
+        }
+        return nil
+    }
+}
+
+extension Scenario {
+    /// The smallest one found that fails in the same way: with the same words, whatever the numbers. It must fail.
+    func shrunk() -> Scenario {
+        guard let failure else { return self }
+        var smallest = self
+        smallest.shrinkOperations(failure.words)
+        // Fewer of them may be needed once the settings are plain.
+        smallest.shrinkSettings(failure.words)
+        smallest.shrinkOperations(failure.words)
+        return smallest
+    }
+
+    private mutating func shrinkOperations(_ words: String) {
+        var shrinking = Shrinking<Operation>(simpler: \.simpler) { [self] operations in
+            var tried = self
+            tried.operations = operations
+            return tried.failure?.words == words
+        }
+        operations = shrinking.smallest(of: operations)
+    }
+
+    private mutating func shrinkSettings(_ words: String) {
+        var shrinking = Shrinking<Settings>(simpler: \.simpler) { [self] settings in
+            guard settings.count == 1 else { return false }
+            var tried = self
+            tried.settings = settings[0]
+            return tried.failure?.words == words
+        }
+        settings = shrinking.smallest(of: [settings])[0]
+    }
+}
+
+extension String {
+    /// Before the place where it happened.
+    fileprivate var words: String {
+        let end = indices.first { self[$0...].hasPrefix(" (at ") } ?? endIndex
+        return self[..<end].filter(\.isLetter)
+    }
+}

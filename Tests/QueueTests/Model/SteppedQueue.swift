@@ -1,0 +1,151 @@
+import Glibc
+import System
+
+@testable import Queue
+
+/// A queue whose owner's turns are taken on the test's own thread: the same operations do the same each time.
+final class SteppedQueue {
+    private(set) var directory: TemporaryDirectory
+    private var configuration: QueueConfiguration
+    private var life: (owner: QueueOwner, store: LogStore)?
+    let clock = SettableClock()
+    private let saboteur = Saboteur()
+    private let arrived = Locked<[SealedPacket]>([])
+    private let recalled = Locked<Set<Int64>>([])
+
+    /// In memory where there is a file system for that: nothing here is about power cuts. What a run leaves that
+    /// ends the process is named after its seed.
+    init(_ settings: Settings, seed: UInt64) throws {
+        let place = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp"
+        directory = TemporaryDirectory("\(place)/sluice-model-\(seed)-")
+        configuration = settings.configuration(directory.path)
+        try begin()
+    }
+
+    var owner: QueueOwner {
+        guard let life else { preconditionFailure("between two lives") }
+        return life.owner
+    }
+
+    var store: LogStore {
+        guard let life else { preconditionFailure("between two lives") }
+        return life.store
+    }
+
+    private func begin() throws {
+        let door = try QueueDoor(configuration)
+        let queueClock = QueueClock { [clock, saboteur] in
+            saboteur.look()
+            return clock.now
+        }
+        let owner = try QueueOwner(configuration, door, queueClock, .silent)
+        let store = LogStore(door)
+        life = (owner, store)
+        saboteur.owner = owner
+        store.deliver { [arrived] packets in arrived.withLock { $0 += packets } }
+        store.recallPackets { [recalled] packets in
+            recalled.withLock { recalled in
+                for numbers in packets.values { recalled.formUnion(numbers) }
+            }
+        }
+    }
+
+    var now: WallTime { clock.now }
+
+    /// The store behind the door, which is there between turns.
+    func opened() throws(ModelFailure) -> OpenStore {
+        guard let store = owner.store else { throw ModelFailure("the store is closed") }
+        return store
+    }
+
+    /// Lets the owner do what was asked, and whatever comes of that.
+    func run() throws(ModelFailure) {
+        clock.tick()
+        for _ in 0..<2000 {
+            let hasNews = owner.takeMessages()
+            owner.turn()
+            owner.keepHouse(isQuiet: !hasNews)
+            if !hasNews, owner.store != nil, !owner.hasMore { return }
+        }
+        throw ModelFailure("the owner never comes to rest")
+    }
+
+    /// Housekeeping, now and until it is done.
+    func keepHouse() throws(ModelFailure) {
+        mend()
+        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        for _ in 0..<2000 {
+            owner.keepHouse(isQuiet: false)
+            if try !opened().isExpiring { return }
+        }
+        throw ModelFailure("expiry never ends")
+    }
+
+    func apply(_ rules: [String: DestinationRules]) {
+        configuration.destinations = rules
+        store.apply(rules)
+    }
+
+    func takePackets() -> [SealedPacket] {
+        arrived.withLock { arrived in
+            defer { arrived = [] }
+            return arrived
+        }
+    }
+
+    func isRecalled(_ number: Int64) -> Bool { recalled.withLock { $0.contains(number) } }
+
+    // MARK: - Failures
+
+    func fail(after looks: Int) { saboteur.looks = looks }
+
+    /// The disk is as it was.
+    func mend() {
+        saboteur.looks = nil
+        try? owner.store?.database.connection.execute("PRAGMA query_only = OFF")
+    }
+
+    // MARK: - Ends of a life
+
+    enum End {
+        case orderly
+        case crash
+        /// The ledger has a number that cannot be.
+        case damaged
+    }
+
+    func restart(_ end: End) throws {
+        mend()
+        if end == .crash {
+            // What was asked and not done stays behind in the directory that is left.
+            directory = directory.copy()
+            configuration.directory = directory.path
+        } else {
+            store.close()
+            owner.run()
+        }
+        arrived.withLock { $0 = [] }
+        recalled.withLock { $0 = [] }
+        life = nil
+        if end == .damaged {
+            let connection = try Connection(directory.path + "/queue.db", .readWrite)
+            try connection.execute("UPDATE ledger SET accepted = -1")
+            try connection.finish()
+        }
+        try begin()
+    }
+}
+
+/// Takes the right to write from the database after some looks at the clock, so that a transaction fails somewhere in
+/// its middle. Unchecked: all of it happens on the one thread that takes the turns.
+private final class Saboteur: @unchecked Sendable {
+    weak var owner: QueueOwner?
+    var looks: Int?
+
+    func look() {
+        guard let left = looks else { return }
+        looks = left > 0 ? left - 1 : nil
+        guard left == 0 else { return }
+        try? owner?.store?.database.connection.execute("PRAGMA query_only = ON")
+    }
+}
