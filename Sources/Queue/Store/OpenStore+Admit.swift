@@ -19,14 +19,14 @@ extension OpenStore {
                     newOutlets.insert(batch.stream.outlet)
                 }
             }
-            reserve(Self.most(batch) + Self.mostDead(batch), destination)
+            reserve(most(batch) + Self.mostDead(batch), destination)
             let refusal =
                 refusal(streams: newStreams)
                 ?? refusal(destination, outlets: newOutlets)
                 ?? refusal(destination, more: newStreamBytes, margins: false)
             if let refusal {
                 for batch in batches[...index] where batch.takesRoom {
-                    let most = Self.most(batch) + Self.mostDead(batch)
+                    let most = most(batch) + Self.mostDead(batch)
                     reserve(-most, self.destination(batch.stream.destination))
                 }
                 return refusal
@@ -36,8 +36,18 @@ extension OpenStore {
     }
 
     /// Incompressible logs grow by less than a row's overhead.
-    private static func most(_ batch: Batch) -> Int {
-        batch.logs.count > 0 ? batch.logs.bytes.count + 2 * rowOverhead : 0
+    private func most(_ batch: Batch) -> Int {
+        guard batch.logs.count > 0 else { return 0 }
+        return batch.logs.bytes.count + (mostRows(batch) + 1) * Self.rowOverhead
+    }
+
+    /// A row ends where it has as many logs as a packet may, or where the next log would exceed its bytes: then it and
+    /// the row behind it have more than one may.
+    private func mostRows(_ batch: Batch) -> Int {
+        let limits = configuration.rules(batch.stream.destination).packet
+        let bytes = max(1, min(configuration.tuning.rowBytes, limits.rawBytes))
+        let ends = 2 * batch.logs.bytes.count / bytes + batch.logs.count / max(1, limits.logs)
+        return min(1 + ends, batch.logs.count)
     }
 
     /// These are written at once, and then weigh what they do.

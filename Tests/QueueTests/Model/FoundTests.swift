@@ -1,0 +1,17 @@
+import Testing
+
+@testable import Queue
+
+/// What random sequences found, as they were shrunk.
+@Suite struct FoundTests {
+    @Test("A batch that becomes many rows stays within the bound, with all that rows cost")
+    func manyRows() throws {
+        try Scenario(
+            settings: Settings(rules: [Rules(packetLogs: 1, bytes: 8317), Rules()]),
+            operations: [
+                .append([Load(stream: 0, logs: 21, filling: 45)]),
+                .append([Load(stream: 2, logs: 19, filling: 12, late: 2)]),
+            ]
+        ).run()
+    }
+}
