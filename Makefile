@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` need nothing done before them.
-.PHONY: run build test check-admin-api check-clients check-edge check-tls check-manifests test-image bench bench-outage lint format clean setup
+.PHONY: run build test check-admin-api check-clients check-edge check-tls check-manifests test-image model races leaks bench bench-outage lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -11,6 +11,18 @@ build: setup
 
 test: setup
 	@Scripts/test
+
+# Some 20,000 random sequences of what can happen to the queue, next to a model of it. See docs/reliability.md.
+model: setup
+	@swift build --build-tests
+	@Scripts/model
+
+# All tests under ThreadSanitizer, and under AddressSanitizer with its search for leaks.
+races: setup
+	@Scripts/sanitize thread
+
+leaks: setup
+	@Scripts/sanitize address
 
 # Whether the admin listener answers as its OpenAPI document says, asked by schemathesis.
 check-admin-api: setup
