@@ -30,6 +30,8 @@ extension QueueOwner {
             if !sealed.isEmpty { receiver?(sealed) }
         } catch {
             failed(error)
+            // At once: the next turn may find the store open again, and would not know of them.
+            refuseLetters(door.admission)
             refuseDecisions(door.admission)
             // Nothing of this transaction is stored for certain, so nothing of it is acknowledged.
             for (append, _) in taken { answer(append, .refused(door.admission)) }

@@ -14,4 +14,15 @@ import Testing
             ]
         ).run()
     }
+
+    @Test("An edit that met a failing disk is answered, however soon the disk is well again")
+    func failedEdit() throws {
+        try Scenario(
+            operations: [
+                .append([Load(stream: 0, logs: 0, dead: 1)]),
+                .fail(after: 0),
+                .edit(letter: 0, filling: 0),
+            ]
+        ).run()
+    }
 }
