@@ -12,7 +12,7 @@ struct LaneModel {
 
     mutating func note(_ packet: SealedPacket) throws(ModelFailure) {
         guard let lane = packet.lane else { return held[packet.number] = nil }
-        let what = "lane \(lane.key) of packet \(packet.number)"
+        let what = "the lane of packet \(packet.number)"
         try check(!dead.contains(lane.key), "\(what) must not be used again")
         let others = held.filter { $0.value.key == lane.key && $0.key != packet.number }
         try check(others.isEmpty, "\(what) is also that of \(others.keys.sorted())")

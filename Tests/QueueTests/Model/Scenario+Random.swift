@@ -3,6 +3,7 @@
 extension Scenario {
     init(seed: UInt64) {
         self.seed = seed
+        auditEvery = 8
         var generator = SeededGenerator(seed: seed)
         settings = Settings(&generator)
         let count = Int.random(in: 10...60, using: &generator)

@@ -4,10 +4,12 @@ struct Scenario: Equatable {
     var operations: [Operation] = []
     /// What it came from, if it was random.
     var seed: UInt64 = 0
+    /// After how many operations all that is on the disk is looked at.
+    var auditEvery = 1
 
     /// Runs it next to a model, and throws where the queue does not do what the model says.
     func run() throws {
-        let run = try ScenarioRun(settings, seed: seed)
+        let run = try ScenarioRun(settings, seed: seed, auditEvery: auditEvery)
         for (index, operation) in operations.enumerated() {
             do {
                 try run.perform(operation)

@@ -24,7 +24,7 @@ extension ScenarioRun {
         try compareBounds(status)
         storedInto = []
         comparisons += 1
-        if comparisons.isMultiple(of: 8) { try audit() }
+        if comparisons.isMultiple(of: auditEvery) { try audit() }
     }
 
     private func compareBounds(_ status: QueueStatus) throws(ModelFailure) {

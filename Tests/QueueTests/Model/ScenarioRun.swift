@@ -27,6 +27,7 @@ final class ScenarioRun {
     /// Destinations of which batches were stored since their bounds were last looked at.
     var storedInto: Set<String> = []
     var comparisons = 0
+    let auditEvery: Int
     /// The disk may have failed in this life.
     var mayFail = false
 
@@ -50,8 +51,9 @@ final class ScenarioRun {
         case giveBack(Held)
     }
 
-    init(_ settings: Settings, seed: UInt64) throws {
+    init(_ settings: Settings, seed: UInt64, auditEvery: Int) throws {
         self.settings = settings
+        self.auditEvery = auditEvery
         queue = try SteppedQueue(settings, seed: seed)
     }
 

@@ -75,6 +75,9 @@ extension Scenario {
     func shrunk() -> Scenario {
         guard let failure else { return self }
         var smallest = self
+        // What is found later than it happens keeps operations that only take time.
+        smallest.auditEvery = 1
+        if smallest.failure?.words != failure.words { smallest = self }
         smallest.shrinkOperations(failure.words)
         // Fewer of them may be needed once the settings are plain.
         smallest.shrinkSettings(failure.words)
