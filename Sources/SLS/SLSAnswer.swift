@@ -29,7 +29,8 @@ package struct SLSAnswer: Sendable, Equatable {
             requestID == nil ? nil : Self.wait(value("retry-after"), serverTime: serverTime)
         let error = status == 200 ? nil : ErrorBody(parsing: body)
         errorCode = error?.code
-        errorMessage = error?.message
+        // Words that are none would stand in the way of what is known of the code.
+        errorMessage = error.flatMap { $0.message.isEmpty ? nil : $0.message }
     }
 
     private static func identifier(_ text: String) -> String? {

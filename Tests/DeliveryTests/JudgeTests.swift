@@ -242,6 +242,20 @@ import Testing
         #expect(judgement.retryAfter(for: .logstore) == nil)
     }
 
+    @Test(
+        "A refusal without words is told by what its code means, else by its status",
+        arguments: [#"{"errorCode":"CODE"}"#, #"{"errorCode":"CODE","errorMessage":""}"#]
+    )
+    func wordless(body: String) throws {
+        func message(_ code: String) -> String {
+            let body = Array(body.replacing("CODE", with: code).utf8)
+            return Judge.judge(SLSAnswer(status: 403, headers: [Self.id], body: body)).message
+        }
+        let known = try #require(ErrorCode.known("WriteQuotaExceed"))
+        #expect(message(known.name) == known.meaning)
+        #expect(message("SomethingNew") == "HTTP status 403")
+    }
+
     @Test("After an answer of SLS below 500 it is certain that nothing was stored")
     func outcome() {
         #expect(Judge.judge(Self.answer(500, "InternalServerError")).isOutcomeUnknown)
