@@ -13,8 +13,7 @@ extension OTLPTexts {
         return Text(range: repaired ?? range, isRepaired: repaired != nil)
     }
 
-    /// Writes the record. False when it would make the request larger than `bytesMax`; then it is not
-    /// written.
+    /// Writes the record. False when it makes the request larger than `bytesMax`; what is written is of no use then.
     mutating func write(_ record: OTLPRecord, to writer: inout LogWriter) -> Bool {
         let severity = settle(record.severityText)
         let event = settle(record.eventName)
@@ -25,7 +24,7 @@ extension OTLPTexts {
             isExceeded = true
             return false
         }
-        let start = writer.length
+        let (start, aside) = (writer.length, writer.excluded.bytes)
         writer.startLog()
         let time = record.time > 0 ? record.time : record.observedTime
         if time > 0 { writer.time(nanosecondsSince1970: time) }
@@ -54,10 +53,11 @@ extension OTLPTexts {
         field("traceID", Text(range: record.traceID, isRepaired: false), &writer)
         field("spanID", Text(range: record.spanID, isRepaired: false), &writer)
         writer.endLog()
-        // A log that is kept aside is no longer there, and takes as much.
-        written += max(writer.length - start, texts)
-        // Numbers are texts, too.
-        return !memory.isExceeded
+        // What is kept aside takes as much; what is dropped counts as what was read.
+        written += max(writer.length - start + writer.excluded.bytes - aside, texts)
+        // Names are known now, too, and numbers are texts.
+        if written > bytesMax { isExceeded = true }
+        return !isTooLarge
     }
 
     private func writeShared(to writer: inout LogWriter) {

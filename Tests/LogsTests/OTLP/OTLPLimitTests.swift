@@ -180,6 +180,26 @@ import Testing
         }
     }
 
+    @Test(
+        "No log counts as less than it becomes, kept aside or the last one",
+        arguments: [LogRules.Late.rewrite, .setAside]
+    )
+    func exact(late: LogRules.Late) {
+        let rules = LogRules(times: .sls, late: late)
+        for bytesMax in 900..<1300 {
+            let record = SampleRequest.Record(time: 1, body: .string("b"))
+            let scope = SampleRequest.Scope(records: Array(repeating: record, count: 20))
+            let request = SampleRequest([([], [scope])])
+            for groups in [
+                try? decoders.groups(request.protobuf(), rules, atMost: bytesMax),
+                try? decoders.groups(json: request.json(), rules, atMost: bytesMax),
+            ] {
+                let bytes = groups?.reduce(0) { $0 + $1.logs.bytes } ?? 0
+                #expect(bytes <= bytesMax)
+            }
+        }
+    }
+
     @Test("Text that has to be repaired counts as what it becomes")
     func repaired() throws {
         let broken = Wire.bytes(1, [UInt8](repeating: 0xFF, count: 10_000))
