@@ -41,6 +41,29 @@ func program(_ name: String, path: String, uses: [Target.Dependency]) -> Target 
     )
 }
 
+/// Readers of what strangers write, and what must hold whatever comes. The suite tries their seeds; with SLUICE_FUZZ they
+/// are a program of libFuzzer's, which needs a build of its own (`Scripts/fuzz`).
+func fuzzEntries(uses: [Target.Dependency]) -> Target {
+    let (seeds, path) = (["corpus", "dictionaries"], "Tests/Fuzz")
+    guard Context.environment["SLUICE_FUZZ"] != nil else {
+        return .testTarget(
+            name: "FuzzTests",
+            dependencies: uses,
+            path: path,
+            exclude: seeds + ["Fuzzer.swift"],
+            swiftSettings: swiftSettings
+        )
+    }
+    return .executableTarget(
+        name: "sluice-fuzz",
+        dependencies: uses,
+        path: path,
+        exclude: seeds + ["CorpusTests.swift"],
+        // libFuzzer has the main function.
+        swiftSettings: swiftSettings + [.unsafeFlags(["-parse-as-library"])]
+    )
+}
+
 let package = Package(
     name: "sluice",
     products: [.executable(name: "sluice", targets: ["sluice"])],
@@ -110,6 +133,12 @@ let package = Package(
             ]
         ),
         tests(of: "Operator", uses: ["Net", "HTTP", "System", "Gateway", "TestTLS"]),
+        fuzzEntries(
+            uses: [
+                "System", "Net", "HTTP", "Logs", "SLS", "Delivery", "Credentials", "Sandbox",
+                "Gateway", "Tokens",
+            ]
+        ),
         // The built program itself, started as a process.
         .testTarget(
             name: "CommandTests",

@@ -1,0 +1,26 @@
+import Logs
+import System
+
+/// What readers are told besides the input.
+enum Fixed {
+    static let arrival = WallTime(seconds: 1_736_843_400)
+    static let timing = BatchTiming(arrival: arrival)
+    /// What makes of any log one that SLS takes.
+    static let strict = LogRules(times: .sls)
+    /// Such logs are kept apart.
+    static let apart = LogRules(times: .sls, late: .setAside, oversize: .setAside)
+
+    /// Few enough that an input can reach them.
+    static let limits = {
+        var limits = LogLimits()
+        limits.logs = 64
+        limits.packages = 4
+        limits.streams = 8
+        limits.batches = 8
+        limits.tags = 6
+        limits.tagsBytes = 200
+        limits.tagsGathered = 12
+        limits.valueBytes = 600
+        return limits
+    }()
+}
