@@ -7,18 +7,8 @@ struct LockFile: ~Copyable {
 
     init(_ directory: DataDirectory) throws(QueueError) {
         let path = directory.lock
-        let opened: CInt
-        do throws(SystemError) {
-            opened = try system("open") { open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600) }
-        } catch {
-            throw directory.problem("cannot hold sluice.lock", error.code)
-        }
-        let held = OwnedDescriptor(taking: opened)
-        // Whoever looks at a queue as root must not keep its user out afterwards.
-        var owner = stat()
-        if geteuid() == 0, stat(directory.path, &owner) == 0 {
-            _ = fchown(opened, owner.st_uid, owner.st_gid)
-        }
+        let held = try Self.open(path, directory)
+        let opened = held.number
         do throws(SystemError) {
             _ = try system("flock") { flock(opened, LOCK_EX | LOCK_NB) }
         } catch {
@@ -35,6 +25,41 @@ struct LockFile: ~Copyable {
         _ = ftruncate(opened, 0)
         _ = line.withUnsafeBytes { pwrite(opened, $0.baseAddress, $0.count, 0) }
         descriptor = held
+    }
+
+    /// Never what another user put there in its place: root looks at queues, too, and writes into what it opens.
+    private static func open(
+        _ path: String,
+        _ directory: DataDirectory
+    ) throws(QueueError) -> OwnedDescriptor {
+        let how = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let made = Glibc.open(path, how | O_CREAT | O_EXCL, 0o600)
+        if made >= 0 {
+            let descriptor = OwnedDescriptor(taking: made)
+            // Whoever looks at a queue as root must not keep its user out afterwards.
+            var owner = stat()
+            if geteuid() == 0, stat(directory.path, &owner) == 0 {
+                _ = fchown(made, owner.st_uid, owner.st_gid)
+            }
+            return descriptor
+        }
+        let opened: CInt
+        do throws(SystemError) {
+            guard errno == EEXIST else { throw SystemError(call: "open", code: errno) }
+            opened = try system("open") { Glibc.open(path, how) }
+        } catch {
+            throw directory.problem("cannot hold sluice.lock", error.code)
+        }
+        let descriptor = OwnedDescriptor(taking: opened)
+        var about = stat()
+        guard fstat(opened, &about) == 0, about.st_mode & S_IFMT == S_IFREG, about.st_nlink == 1
+        else {
+            throw QueueError(
+                .directory,
+                "\(path) is not a file of its own but a link or something else; see who put it there, and remove it."
+            )
+        }
+        return descriptor
     }
 
     private static func holder(_ descriptor: CInt) -> String {
