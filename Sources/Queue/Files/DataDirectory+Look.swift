@@ -64,8 +64,10 @@ extension DataDirectory {
         let pages = head[28...].reduce(0) { $0 << 8 | Int($1) }
         // A head that makes no sense is found by SQLite.
         guard pageBytes >= 512, pages <= 1 << 31, size / pageBytes < pages else { return nil }
-        let logged = Set((scan?.sound ?? []).map { Int($0.page) })
-        let missing = (size / pageBytes + 1...pages).count { !logged.contains($0) }
+        // Without a walk over the pages: a head that is damaged may count any number of them.
+        let cutOff = size / pageBytes + 1...pages
+        let logged = Set((scan?.sound ?? []).map { Int($0.page) }).count { cutOff.contains($0) }
+        let missing = cutOff.count - logged
         return missing > 0 ? .damage("\(missing) pages of the file are cut off") : nil
     }
 }
