@@ -42,6 +42,9 @@ all_arrived "at first"
 engine exec --env "SLUICE_ADMIN_LISTEN=127.0.0.1:$admin" "$name-first" /usr/bin/sluice health >/dev/null ||
     fail "it does not say that it is well, which the health check asks it"
 
+engine exec "$name-first" /usr/bin/sluice backup - >"$scratch/copy.db" || fail "its queue cannot be copied"
+[ "$(head -c 15 "$scratch/copy.db")" = 'SQLite format 3' ] || fail "the copy of its queue is none"
+
 fault '{"reset":true}'
 post 50
 engine kill --signal KILL "$name-first" >/dev/null

@@ -14,6 +14,7 @@ extension Help {
 
     static let backup = """
         Usage: sluice backup FILE [OPTIONS]
+               sluice backup - >FILE              out of a container
 
         Copies the queue as it is at one moment into a new file, dead letters, ledger and decisions with it, also
         while the gateway runs; then reads the copy as fsck does. FILE appears once it is whole, and only its owner

@@ -44,6 +44,18 @@ import Testing
         #expect(store.store(Batch(stream: .named("a"), logs: logs([7]))) == .stored)
     }
 
+    @Test("A copy gives way to a gateway that starts anew, and leaves nothing")
+    func anotherLife() throws {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        for number in 0..<50 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
+        #expect(throws: QueueError.self) {
+            try Backup.run(directory.path, to: file, whileSame: { false })
+        }
+        #expect(place.names == [])
+        #expect(try Backup.run(directory.path, to: file).isFine)
+    }
+
     @Test(
         "Queues of all versions can be copied, and stay as they are",
         arguments: SchemaFixture.all

@@ -1,3 +1,4 @@
+import Glibc
 import Queue
 
 /// `sluice backup`: copies a queue into one file, also while the gateway runs.
@@ -21,6 +22,7 @@ package struct QueueBackup: Sendable {
             return ExitCode.wrong
         }
         do throws(QueueError) {
+            guard path != "-" else { return try send(directory) }
             let report = try Backup.run(directory, to: path)
             Terminal.say(isJSON ? Self.document(report, path) : Self.text(report, path))
             return ExitCode.fine
@@ -28,6 +30,30 @@ package struct QueueBackup: Sendable {
             Terminal.complain("sluice: \(error)")
             return ExitCode.failed
         }
+    }
+
+    /// Out of a container, in which nothing else could take a file away again.
+    private func send(_ directory: String) throws(QueueError) -> CInt {
+        let copy = "\(directory)/queue.backup-\(getpid()).db"
+        defer { unlink(copy) }
+        let report = try Backup.run(directory, to: copy)
+        let descriptor = open(copy, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        var sent = 0
+        while true {
+            let count = piece.withUnsafeMutableBytes {
+                read(descriptor, $0.baseAddress, $0.count)
+            }
+            guard count > 0, Terminal.say(bytes: Array(piece[..<count])) else { break }
+            sent += count
+        }
+        guard sent == report.bytes else {
+            Terminal.complain("sluice: only \(sent) of \(report.bytes) bytes could be sent")
+            return ExitCode.failed
+        }
+        Terminal.complain(isJSON ? Self.document(report, "-") : Self.text(report, "the copy"))
+        return ExitCode.fine
     }
 
     static func text(_ report: InspectionReport, _ path: String) -> String {
@@ -62,6 +88,8 @@ extension GatewayConfiguration {
         var file = Section(document, path: "", report: report)
         let named = file.value("data_dir", .path, dataDirectorySource)
         guard report.problems.isEmpty else { throw report.sorted }
-        return named ?? usualDataDirectory
+        // As the commands that ask a gateway: the sandbox's is in the working directory.
+        return named ?? usualDataDirectories.first { access("\($0)/queue.db", F_OK) == 0 }
+            ?? usualDataDirectory
     }
 }

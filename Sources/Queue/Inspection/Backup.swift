@@ -11,6 +11,19 @@ package enum Backup {
         _ directory: String,
         to path: String
     ) throws(QueueError) -> InspectionReport {
+        // Each gateway writes itself into the lock.
+        let lock = DataDirectory(path: directory).lock
+        let life = changed(lock)
+        return try run(directory, to: path) { changed(lock) == life }
+    }
+
+    /// A gateway that starts must move its whole log before it may take anything, and a reader keeps it from that. So the
+    /// copy ends when it is no longer the same gateway.
+    static func run(
+        _ directory: String,
+        to path: String,
+        whileSame isSame: @escaping () -> Bool
+    ) throws(QueueError) -> InspectionReport {
         let source = DataDirectory(path: directory)
         guard fileSize(source.database) != nil else { throw Inspection.missing(source.database) }
         guard access(path, F_OK) != 0 else {
@@ -25,22 +38,45 @@ package enum Backup {
         }
         let companions = lock == nil ? [] : SQLiteCompanions.missing(of: source.database)
         let copy = DatabaseCopy(to: path)
-        do {
+        let isAlone = lock != nil
+        do throws(QueueError) {
             defer { for name in companions { unlink(name) } }
-            try write(copy, from: source.database)
+            try write(copy, from: source.database, whileSame: isAlone ? nil : isSame)
+        } catch {
+            guard isAlone || isSame() else {
+                throw QueueError(
+                    .inUse,
+                    "the gateway of \(directory) was started anew while its queue was copied; try again."
+                )
+            }
+            throw error
+        }
+        // What SQLite passes over in silence; of a gateway that runs it is its own to know.
+        if isAlone, let problem = source.problemOfFiles() {
+            copy.discard()
+            throw QueueError(problem, path: source.database)
         }
         _ = consume lock
         return try proved(copy)
     }
 
+    private static func changed(_ lock: String) -> WallTime? {
+        var about = stat()
+        guard stat(lock, &about) == 0 else { return nil }
+        let time = about.st_mtim
+        return WallTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
     private static func write(
         _ copy: DatabaseCopy,
-        from database: String
+        from database: String,
+        whileSame isSame: (() -> Bool)?
     ) throws(QueueError) {
         let connection: Connection
         let bytes: Int
         do throws(SQLiteError) {
             connection = try Connection(database, .readOnly)
+            if let isSame { connection.endUnless(isSame) }
             try connection.execute("PRAGMA mmap_size = 0")
             let schema = Int(try connection.integer("PRAGMA user_version"))
             guard schema <= Schema.migrations.count else { throw .newerSchema(schema) }

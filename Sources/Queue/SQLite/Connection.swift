@@ -9,6 +9,9 @@ final class Connection {
 
     private let handle: OpaquePointer
 
+    /// See `endUnless`.
+    private var wish: Wish?
+
     /// Pages in the write-ahead log after the last commit, as SQLite told its hook.
     private(set) var walPages = 0
 
@@ -52,6 +55,21 @@ final class Connection {
         try execute("PRAGMA query_only = ON")
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
+    }
+
+    /// Asks while statements run, some hundred steps apart, and ends the one that runs once the answer is no.
+    func endUnless(_ isWanted: @escaping () -> Bool) {
+        let wish = Wish(isWanted)
+        self.wish = wish
+        sqlite3_progress_handler(
+            handle,
+            500,
+            { place in
+                guard let place else { return 0 }
+                return Unmanaged<Wish>.fromOpaque(place).takeUnretainedValue().isWanted() ? 0 : 1
+            },
+            Unmanaged.passUnretained(wish).toOpaque()
+        )
     }
 
     /// Counts the log's pages after each commit. It takes the place of SQLite's automatic checkpoint,
@@ -146,4 +164,11 @@ extension Connection {
         if inLog == moved { walPages = 0 }
         return inLog == moved
     }
+}
+
+/// What SQLite's callback holds; it must stay where it is.
+private final class Wish {
+    let isWanted: () -> Bool
+
+    init(_ isWanted: @escaping () -> Bool) { self.isWanted = isWanted }
 }
