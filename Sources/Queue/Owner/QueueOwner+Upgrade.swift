@@ -8,9 +8,11 @@ extension QueueOwner {
         let copy = DatabaseCopy(to: directory.older(schema))
         copy.discard()
         let bytes = try DatabaseCopy.bytes(connection)
+        // With less than this left the queue would take no logs behind it.
+        let needed = bytes + min(configuration.freeBytesMin, 1 << 60)
         disk.look()
-        guard disk.freeBytes >= bytes else {
-            throw .noRoomToKeep(Self.noRoom(schema, bytes: bytes, free: disk.freeBytes))
+        guard disk.freeBytes >= needed else {
+            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: disk.freeBytes))
         }
         journal.info(
             "queue has an older schema and is copied before it is changed",
@@ -22,7 +24,7 @@ extension QueueOwner {
         } catch  where error.kind == .full {
             copy.discard()
             disk.look()
-            throw .noRoomToKeep(Self.noRoom(schema, bytes: bytes, free: disk.freeBytes))
+            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: disk.freeBytes))
         }
     }
 
@@ -41,7 +43,7 @@ extension QueueOwner {
     private static func noRoom(_ schema: Int, bytes: Int, free: Int) -> String {
         """
         has schema \(schema) and must be brought to \(Schema.migrations.count), before which a copy of it is kept; that \
-        takes \(bytes) bytes, and \(free) are free. Free them, let the version that wrote it deliver its logs (sluice \
+        takes \(bytes) bytes with queue.min_free_bytes, and \(free) are free. Free them, let the version that wrote it deliver its logs (sluice \
         drain) so that it becomes smaller, or move the data directory to a larger disk and set data_dir
         """
     }

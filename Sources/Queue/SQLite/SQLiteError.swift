@@ -83,10 +83,12 @@ extension QueueError {
         case .corrupt:
             self.init(.corrupt, "\(path): the queue's database is damaged: \(error).")
         case .newerSchema:
+            let kept = "queue.schema-\(Schema.migrations.count).db"
+            let isKept = access("\(DataDirectory.parent(of: path))/\(kept)", F_OK) == 0
+            let wayBack = isKept ? " go back to the copy that it kept as \(kept)," : ""
             self.init(
                 .newerSchema,
-                "\(path) was written by a newer Sluice (\(error)); run that version, go back to the copy "
-                    + "that it kept as queue.schema-\(Schema.migrations.count).db, or move the file away."
+                "\(path) was written by a newer Sluice (\(error)); run that version,\(wayBack) or move the file away."
             )
         case .noRoomToKeep:
             self.init(.diskFull, "\(path) \(error).")
