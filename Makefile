@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` need nothing done before them.
-.PHONY: run build test check-admin-api check-clients check-edge check-tls check-manifests test-image model races leaks bench bench-outage lint format clean setup
+.PHONY: run build test prove check-admin-api check-clients check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -52,6 +52,10 @@ check-manifests: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-manifests
+
+# libFuzzer with AddressSanitizer on all that reads what strangers write; FUZZ_SECONDS each.
+fuzz: setup
+	@Scripts/fuzz
 
 # The image, from this release, tried as it will run; needs docker, or podman with buildah as root.
 test-image: build
