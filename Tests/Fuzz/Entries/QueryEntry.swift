@@ -22,7 +22,7 @@ enum QueryEntry: FuzzEntry {
         try check(pairs == again, "written anew they are other pairs: \(pairs), \(again)")
         // Of a form, and of a path: they differ in the plus only.
         guard !query.contains(where: { "+&".utf8.contains($0) }),
-            let text = percentDecoded(query[...])
+            let text = percentDecodedText(query[...])
         else { return }
         let value = self.pairs(Array("=".utf8) + query)[0][1]
         try check(value == Array(text.utf8), "one escape, two meanings: \(text)")
