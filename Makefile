@@ -11,6 +11,14 @@ build: setup
 
 test: setup
 	@Scripts/test
+	@Scripts/prove
+
+# The long forms of what tries to break Sluice's promises, half an hour and more. See docs/reliability.md.
+prove: build
+	@SLUICE=.build/release/sluice Scripts/prove --long
+	@swift build --build-tests
+	@Scripts/model
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-20} Scripts/fuzz
 
 # Some 20,000 random sequences of what can happen to the queue, next to a model of it. See docs/reliability.md.
 model: setup

@@ -27,7 +27,7 @@ import Testing
             Issue.record(
                 """
                 seed \(seed), \(scenario.operations.count) operations: \(failure)
-                again: SLUICE_MODEL_SEED=\(seed) swift test --filter SequenceTests
+                again: SWIFT_DETERMINISTIC_HASHING=1 SLUICE_MODEL_SEED=\(seed) swift test --filter SequenceTests
                 shrunk to \(smallest.operations.count): \(smallest.failure ?? "")
                 \(smallest.code)
                 """
