@@ -48,7 +48,7 @@ import Testing
     func anotherLife() throws {
         let store = try LogStore(.small(directory.path), journal: .silent)
         defer { store.close() }
-        for number in 0..<50 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
+        for number in 0..<200 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
         #expect(throws: QueueError.self) {
             try Backup.run(directory.path, to: file, whileSame: { false })
         }

@@ -57,13 +57,13 @@ final class Connection {
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
     }
 
-    /// Asks while statements run, some hundred steps apart, and ends the one that runs once the answer is no.
+    /// Asks while statements run, a hundred steps apart, and ends the one that runs once the answer is no.
     func endUnless(_ isWanted: @escaping () -> Bool) {
         let wish = Wish(isWanted)
         self.wish = wish
         sqlite3_progress_handler(
             handle,
-            500,
+            100,
             { place in
                 guard let place else { return 0 }
                 return Unmanaged<Wish>.fromOpaque(place).takeUnretainedValue().isWanted() ? 0 : 1
