@@ -11,32 +11,36 @@ extension DataDirectory {
 
     /// Gives the database's files a second name that stays. Returns it.
     func linkAside(_ time: WallTime) throws(QueueError) -> String {
-        let aside = newAside(time, "db")
-        for suffix in Self.companions
-        where link(database + suffix, aside + suffix) != 0 && errno != ENOENT {
-            let code = errno
+        let stamp = time.rfc3339.filter { $0.isNumber }.prefix(14)
+        var aside = "\(path)/queue.corrupt-\(stamp).db"
+        var attempt = 1
+        while isTaken(aside) {
+            attempt += 1
+            aside = "\(path)/queue.corrupt-\(stamp)-\(attempt).db"
+        }
+        do throws(QueueError) {
+            guard link(database, aside) == 0 || errno == ENOENT else {
+                throw problem("cannot keep a damaged queue.db under another name", errno)
+            }
+            try linkLog(to: aside)
+        } catch {
             unlinkAside(aside)
-            throw problem("cannot keep a damaged queue.db under another name", code)
+            throw error
         }
         try sync()
         return aside
     }
 
-    func newAside(_ time: WallTime, _ ending: String) -> String {
-        let stamp = time.rfc3339.filter { $0.isNumber }.prefix(14)
-        var aside = "\(path)/queue.corrupt-\(stamp).\(ending)"
-        var attempt = 1
-        while Self.companions.contains(where: { access(aside + $0, F_OK) == 0 }) {
-            attempt += 1
-            aside = "\(path)/queue.corrupt-\(stamp)-\(attempt).\(ending)"
-        }
-        return aside
+    private func isTaken(_ aside: String) -> Bool {
+        let names = Self.companions.map { aside + $0 } + [Self.damagedLog(of: aside)]
+        return names.contains { access($0, F_OK) == 0 }
     }
 
     /// Takes the second name away again, while the first still stands: the next attempt gives another.
     func unlinkAside(_ aside: String) {
         guard access(database, F_OK) == 0 else { return }
         for suffix in Self.companions + ["-shm"] { unlink(aside + suffix) }
+        unlink(Self.damagedLog(of: aside))
     }
 
     /// Puts the saved database in the place of the damaged one. Also finishes what a crash interrupted.

@@ -6,19 +6,20 @@ import System
 extension DataDirectory {
     private var log: String { database + "-wal" }
 
-    /// Returns what is wrong, nil when nothing is. The sound part of a damaged log stands in its place then, and the
-    /// damaged one is kept aside.
-    func lookIntoFiles(_ time: WallTime) throws(QueueError) -> SQLiteError? {
+    /// What is wrong, nil when nothing is. For whoever holds the lock, before SQLite opens the files.
+    func lookIntoFiles() -> SQLiteError? {
         let scan = scanLog()
-        if let problem = missingPages(scan) { return problem }
-        guard let scan, let problem = scan.problem else { return nil }
-        try mend(scan, time)
-        return problem
+        if let problem = problem(scan) { return problem }
+        if let scan, scan.hasRest { cutRest(scan) }
+        return nil
     }
 
     /// The same, and changes nothing.
-    func problemOfFiles() -> SQLiteError? {
-        let scan = scanLog()
+    func problemOfFiles() -> SQLiteError? { problem(scanLog()) }
+
+    private func problem(_ scan: LogScan?) -> SQLiteError? {
+        // A log that is there and cannot be looked into is for SQLite to judge.
+        guard scan != nil || (fileSize(log) ?? 0) <= LogScan.headBytes else { return nil }
         return missingPages(scan) ?? scan?.problem
     }
 
@@ -29,26 +30,46 @@ extension DataDirectory {
         return LogScan(descriptor.number)
     }
 
-    private func mend(_ scan: LogScan, _ time: WallTime) throws(QueueError) {
-        let mended = log + ".mended"
-        defer { unlink(mended) }
+    /// Behind the last whole transaction lies what a power cut left of one that nobody was told of. SQLite passes over it and
+    /// writes on before it; what then still lies behind would look like transactions of the same round.
+    private func cutRest(_ scan: LogScan) {
+        let number = open(log, O_WRONLY | O_CLOEXEC)
+        guard number >= 0 else { return }
+        let descriptor = OwnedDescriptor(taking: number)
+        _ = ftruncate(descriptor.number, off_t(scan.provenEnd))
+        _ = fsync(descriptor.number)
+    }
+
+    /// Gives the copy of a damaged database its log: the sound part of one that is damaged itself, which is kept beside it as
+    /// it is. The log in its place stays, so that a crash leaves what was found.
+    func linkLog(to aside: String) throws(QueueError) {
+        guard let scan = scanLog(), scan.isDamaged else {
+            guard link(log, aside + "-wal") == 0 || errno == ENOENT else {
+                throw problem("cannot keep a damaged queue.db under another name", errno)
+            }
+            return
+        }
+        guard link(log, Self.damagedLog(of: aside)) == 0 else {
+            throw problem("cannot keep a damaged log under another name", errno)
+        }
         let from = open(log, O_RDONLY | O_CLOEXEC)
         guard from >= 0 else { throw problem("cannot give its log", errno) }
         let damaged = OwnedDescriptor(taking: from)
-        let number = open(mended, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0o600)
+        let number = open(aside + "-wal", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         guard number >= 0 else { throw problem("cannot hold a mended log", errno) }
         let descriptor = OwnedDescriptor(taking: number)
+        var code: CInt = 0
         let isWhole = scan.mended(damaged.number) { bytes in
-            bytes.withUnsafeBytes { write(number, $0.baseAddress, $0.count) } == bytes.count
+            let count = bytes.withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
+            if count < 0 { code = errno }
+            return count == bytes.count
         }
         guard isWhole, fsync(descriptor.number) == 0 else {
-            throw problem("cannot hold a mended log", errno)
+            throw problem("cannot hold a mended log", code == 0 ? ENOSPC : code)
         }
-        guard link(log, newAside(time, "log")) == 0, rename(mended, log) == 0 else {
-            throw problem("cannot keep a damaged log under another name", errno)
-        }
-        try sync()
     }
+
+    static func damagedLog(of aside: String) -> String { aside.dropLast(2) + "log" }
 
     /// Pages that the database's head counts, and that are neither in the file nor in the log.
     private func missingPages(_ scan: LogScan?) -> SQLiteError? {
@@ -61,13 +82,17 @@ extension DataDirectory {
         }
         guard found == head.count, let size = fileSize(database) else { return nil }
         let pageBytes = Int(head[16]) << 8 | Int(head[17])
-        let pages = head[28...].reduce(0) { $0 << 8 | Int($1) }
+        // A checkpoint that makes the file shorter may have come to the disk without its head; the log knows.
+        let told = head[28...].reduce(0) { $0 << 8 | Int($1) }
+        let pages = min(told, scan?.sound.last.map { Int($0.commit) } ?? told)
         // A head that makes no sense is found by SQLite.
         guard pageBytes >= 512, pages <= 1 << 31, size / pageBytes < pages else { return nil }
         // Without a walk over the pages: a head that is damaged may count any number of them.
         let cutOff = size / pageBytes + 1...pages
         let logged = Set((scan?.sound ?? []).map { Int($0.page) }).count { cutOff.contains($0) }
-        let missing = cutOff.count - logged
+        // The page of SQLite's locks, at 1 GiB, is never written.
+        let locks = cutOff.contains((1 << 30) / pageBytes + 1) ? 1 : 0
+        let missing = cutOff.count - logged - locks
         return missing > 0 ? .damage("\(missing) pages of the file are cut off") : nil
     }
 }

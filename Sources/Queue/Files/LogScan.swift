@@ -23,6 +23,9 @@ struct LogScan {
     private(set) var damagedFrames = 0
     /// Transactions that end at or behind the first damaged frame.
     private(set) var commitsBehind = 0
+    /// Where the last transaction ends that SQLite reads, and where the last frame of this round does.
+    private(set) var provenEnd = 0
+    private var roundEnd = 0
 
     /// Nil where there is no log, or none whose head can be read: SQLite begins a new one.
     init?(_ descriptor: CInt) {
@@ -58,7 +61,8 @@ struct LogScan {
                 damaged += 1
             }
             // Behind the last one of this round lies what is left of earlier rounds.
-            if isFromHere { damagedFrames = damaged }
+            if isFromHere { (damagedFrames, roundEnd) = (damaged, offset + frameBytes) }
+            if damaged == 0, words[1] != 0 { provenEnd = offset + frameBytes }
             if isFromHere, damaged > 0, words[1] != 0 { commitsBehind += 1 }
             // The next frame is proved against what this one says of itself.
             sum.value = (words[4], words[5])
@@ -68,6 +72,9 @@ struct LogScan {
 
     /// A power cut may tear the last transaction, which nobody was told of. More than that was told.
     var isDamaged: Bool { commitsBehind > 1 }
+
+    /// Whether something of this round lies behind what SQLite reads.
+    var hasRest: Bool { roundEnd > provenEnd }
 
     private static func read(_ descriptor: CInt, _ count: Int, at offset: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)

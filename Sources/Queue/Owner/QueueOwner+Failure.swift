@@ -83,9 +83,7 @@ extension QueueOwner {
         try directory.settleSalvage()
         try directory.createDatabaseFile()
         // With fewer syncs a power cut may leave holes in the log, and what SQLite makes of it is what was promised.
-        if damage == nil, nextSalvage <= .now, configuration.durability == .full {
-            damage = try directory.lookIntoFiles(.now)
-        }
+        if damage == nil, configuration.durability == .full { damage = directory.lookIntoFiles() }
         if let damage {
             try salvage(because: damage)
             self.damage = nil
