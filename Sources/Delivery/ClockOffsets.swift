@@ -5,20 +5,39 @@ import System
 package final class ClockOffsets: Sendable {
     /// Mostly none, and then nobody takes the lock.
     private let count = Atomic<Int>(0)
-    private let offsets = Locked<[String: Duration]>([:])
+    private let known = Locked<[String: Known]>([:])
 
-    /// SLS's clock minus the host's where that is known to be much, else nothing.
+    private static let noticeable = Duration.seconds(60)
+
+    private struct Known {
+        let offset: Duration
+        /// The host's clock minus the one that never jumps, when that was learned.
+        let lead: Int64
+    }
+
+    /// SLS's clock minus the host's where that is known to be much, else nothing. The host's may have been set since.
     package func offset(for destination: String) -> Duration {
-        guard count.load(ordering: .relaxed) > 0 else { return .zero }
-        return offsets.withLock { $0[destination] ?? .zero }
+        guard count.load(ordering: .relaxed) > 0,
+            let known = known.withLock({ $0[destination] })
+        else { return .zero }
+        let step = Duration.nanoseconds(Self.lead &- known.lead)
+        guard step.magnitude > Self.noticeable else { return known.offset }
+        let rest = known.offset - step
+        return rest.magnitude > Self.noticeable ? rest : .zero
     }
 
     /// The delivery thread's alone.
     func set(_ offset: Duration?, for destination: String) {
-        let known = offsets.withLock { offsets in
-            offsets[destination] = offset
-            return offsets.count
+        let number = known.withLock { known in
+            known[destination] = offset.map { Known(offset: $0, lead: Self.lead) }
+            return known.count
         }
-        count.store(known, ordering: .relaxed)
+        count.store(number, ordering: .relaxed)
     }
+
+    private static var lead: Int64 { WallTime.now.nanoseconds &- Moment.now.nanoseconds }
+}
+
+extension Duration {
+    fileprivate var magnitude: Duration { self < .zero ? .zero - self : self }
 }
