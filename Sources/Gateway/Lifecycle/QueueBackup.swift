@@ -38,7 +38,12 @@ package struct QueueBackup: Sendable {
         defer { unlink(copy) }
         let report = try Backup.run(directory, to: copy)
         let descriptor = open(copy, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw QueueError(.io, "\(copy) cannot be read again; look at the disk.")
+        }
         defer { close(descriptor) }
+        // Whoever stops reading leaves nothing behind.
+        unlink(copy)
         var piece = [UInt8](repeating: 0, count: 1 << 20)
         var sent = 0
         while true {

@@ -33,26 +33,28 @@ struct LockFile: ~Copyable {
         _ directory: DataDirectory
     ) throws(QueueError) -> OwnedDescriptor {
         let how = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        var owner = stat()
+        let isKnown = stat(directory.path, &owner) == 0
         let made = Glibc.open(path, how | O_CREAT | O_EXCL, 0o600)
+        let failure = errno
         if made >= 0 {
             let descriptor = OwnedDescriptor(taking: made)
             // Whoever looks at a queue as root must not keep its user out afterwards.
-            var owner = stat()
-            if geteuid() == 0, stat(directory.path, &owner) == 0 {
-                _ = fchown(made, owner.st_uid, owner.st_gid)
-            }
+            if geteuid() == 0, isKnown { _ = fchown(made, owner.st_uid, owner.st_gid) }
             return descriptor
         }
         let opened: CInt
         do throws(SystemError) {
-            guard errno == EEXIST else { throw SystemError(call: "open", code: errno) }
+            guard failure == EEXIST else { throw SystemError(call: "open", code: failure) }
             opened = try system("open") { Glibc.open(path, how) }
         } catch {
             throw directory.problem("cannot hold sluice.lock", error.code)
         }
         let descriptor = OwnedDescriptor(taking: opened)
         var about = stat()
-        guard fstat(opened, &about) == 0, about.st_mode & S_IFMT == S_IFREG, about.st_nlink == 1
+        // A second name is fine where it is of the same user, as in copies made of links.
+        guard fstat(opened, &about) == 0, about.st_mode & S_IFMT == S_IFREG,
+            about.st_nlink == 1 || isKnown && about.st_uid == owner.st_uid
         else {
             throw QueueError(
                 .directory,
