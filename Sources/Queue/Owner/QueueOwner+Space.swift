@@ -26,7 +26,7 @@ extension QueueOwner {
         // What the log's file has already is written again. Not to count it would leave a queue that filled its disk
         // refusing for ever, empty as it is: its database keeps its pages.
         let reusable = max(0, log - store.logBytes)
-        guard free + reusable >= acknowledgements else {
+        guard free >= 0, free + reusable >= acknowledgements else {
             roomBytes = 0
             return
         }
