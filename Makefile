@@ -9,9 +9,11 @@ run: build
 build: setup
 	@$(RELEASE) --product sluice
 
+# What tries to break the promises is for the program as it is shipped.
 test: setup
 	@Scripts/test
-	@Scripts/prove
+	@$(RELEASE) --product sluice
+	@SLUICE=.build/release/sluice Scripts/prove
 
 # The long forms of what tries to break Sluice's promises, half an hour and more. See docs/reliability.md.
 prove: build
