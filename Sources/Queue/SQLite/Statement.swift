@@ -122,6 +122,8 @@ final class Statement {
 
     // MARK: - Columns of the current row
 
+    var columns: CInt { sqlite3_column_count(handle) }
+
     func isNull(_ column: CInt) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }

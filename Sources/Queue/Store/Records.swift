@@ -37,7 +37,17 @@ extension StreamRecord {
         try self.init(row, nextPack: row.integer(5, in: Plausible.counts))
     }
 
-    private init(_ row: Statement, nextPack: Int64) throws(SQLiteError) {
+    /// From a table that has no checksums yet.
+    init(unproved row: Statement) throws(SQLiteError) {
+        let nextPack = try row.integer(5, in: Plausible.counts)
+        try self.init(row, nextPack: nextPack, isProved: false)
+    }
+
+    private init(
+        _ row: Statement,
+        nextPack: Int64,
+        isProved: Bool = true
+    ) throws(SQLiteError) {
         id = try row.integer(0, in: Plausible.ids)
         key = StreamKey(
             destination: row.text(1),
@@ -46,7 +56,8 @@ extension StreamRecord {
         )
         packPrefix = row.text(4)
         self.nextPack = nextPack
-        guard row.isNull(6) || row.integer(6) == checksum else {
+        // A record of which the end is missing reads as one from before the column.
+        guard !isProved || row.columns <= 6 || !row.isNull(6) && row.integer(6) == checksum else {
             throw .damage("stream \(id) has changed on the disk")
         }
     }

@@ -119,7 +119,7 @@ enum Schema {
         """,
         """
         -- Of what a stream's logs take from it: without it a flipped bit would change their tags, or their logstore.
-        -- NULL where the stream is from before.
+        -- Filled where it is added.
         ALTER TABLE streams ADD COLUMN checksum INTEGER
         """,
     ]
@@ -136,8 +136,24 @@ enum Schema {
     ) throws(SQLiteError) {
         guard found < steps.count else { return }
         let missing = steps[found...].joined(separator: ";\n")
-        try connection.execute(
-            "BEGIN IMMEDIATE; \(missing); PRAGMA user_version = \(steps.count); COMMIT"
-        )
+        // What fails in between ends with the connection.
+        try connection.execute("BEGIN IMMEDIATE; \(missing)")
+        if found < provingStreams, steps.count >= provingStreams { try proveStreams(connection) }
+        try connection.execute("PRAGMA user_version = \(steps.count); COMMIT")
+    }
+
+    /// The version since which streams have checksums.
+    private static let provingStreams = 6
+
+    private static func proveStreams(_ connection: Connection) throws(SQLiteError) {
+        var records: [StreamRecord] = []
+        let all = try connection.prepare("SELECT * FROM streams")
+        while try all.step() { records.append(try StreamRecord(unproved: all)) }
+        let prove = try connection.prepare("UPDATE streams SET checksum = ?2 WHERE id = ?1")
+        for record in records {
+            prove.bind(1, record.id)
+            prove.bind(2, record.checksum)
+            try prove.run()
+        }
     }
 }
