@@ -9,9 +9,20 @@ package final class ClockOffsets: Sendable {
 
     private static let noticeable = Duration.seconds(60)
 
+    /// The host's clock minus the one that never jumps: it changes when the host's is set.
+    private let lead: @Sendable () -> Int64
+
+    package init(
+        lead: @escaping @Sendable () -> Int64 = {
+            WallTime.now.nanoseconds &- Moment.now.nanoseconds
+        }
+    ) {
+        self.lead = lead
+    }
+
     private struct Known {
         let offset: Duration
-        /// The host's clock minus the one that never jumps, when that was learned.
+        /// What it was when that was learned.
         let lead: Int64
     }
 
@@ -20,7 +31,7 @@ package final class ClockOffsets: Sendable {
         guard count.load(ordering: .relaxed) > 0,
             let known = known.withLock({ $0[destination] })
         else { return .zero }
-        let step = Duration.nanoseconds(Self.lead &- known.lead)
+        let step = Duration.nanoseconds(lead() &- known.lead)
         guard step.magnitude > Self.noticeable else { return known.offset }
         let rest = known.offset - step
         return rest.magnitude > Self.noticeable ? rest : .zero
@@ -29,13 +40,11 @@ package final class ClockOffsets: Sendable {
     /// The delivery thread's alone.
     func set(_ offset: Duration?, for destination: String) {
         let number = known.withLock { known in
-            known[destination] = offset.map { Known(offset: $0, lead: Self.lead) }
+            known[destination] = offset.map { Known(offset: $0, lead: lead()) }
             return known.count
         }
         count.store(number, ordering: .relaxed)
     }
-
-    private static var lead: Int64 { WallTime.now.nanoseconds &- Moment.now.nanoseconds }
 }
 
 extension Duration {
