@@ -99,10 +99,3 @@ package struct BulkLogs: Sendable, Equatable {
     package let parts: [Part]
     package let items: BulkItems
 }
-
-/// Why a body is refused as a whole.
-package struct BulkFault: Error, Equatable, Sendable {
-    /// Whether the body is well, and only too much.
-    package let isTooMuch: Bool
-    package let cause: LogDecodingError
-}

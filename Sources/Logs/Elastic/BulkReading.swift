@@ -39,46 +39,48 @@ struct BulkReading {
     }
 
     /// The place of the action's index; nil when there is none left for it.
-    mutating func place(at line: BulkLine) throws(BulkFault) -> Int? {
+    mutating func place(at line: BulkLine) throws(LogDecodingError) -> Int? {
         if action.index.isEmpty { action.index += index }
         guard !action.index.isEmpty else {
             throw fault(line, "the action on line \(line.number) names no index")
         }
         guard items.count < JSONLogDecoder.bulkItemsMax else {
             let most = JSONLogDecoder.bulkItemsMax
-            throw fault(line, "the body has more than \(most) actions; send smaller batches", true)
+            throw fault(
+                line,
+                "the body has more than \(most) actions; send smaller batches",
+                .tooLarge
+            )
         }
         return parted.place(of: BulkIndex(bytes: action.index))
     }
 
-    func malformed(_ line: BulkLine, _ error: JSONFault) -> BulkFault {
+    func malformed(_ line: BulkLine, _ error: JSONFault) -> LogDecodingError {
         let cause = error.moved(by: line.start)
+        guard cause.kind != .noMemory else { return cause }
         let reason = "Malformed action/metadata line [\(line.number)]: \(cause.reason)"
-        return BulkFault(
-            isTooMuch: false,
-            cause: LogDecodingError(position: cause.position, reason: reason)
-        )
+        return LogDecodingError(position: cause.position, reason: reason)
     }
 
-    func missingDocument(_ line: BulkLine) -> BulkFault {
+    func missingDocument(_ line: BulkLine) -> LogDecodingError {
         fault(line, "no document follows the action on line \(line.number)")
     }
 
-    func tooManyLogs(_ line: BulkLine) -> BulkFault {
-        fault(line, JSONFault.Reason.tooManyLogs(logsMax).sentence, true)
+    func tooManyLogs(_ line: BulkLine) -> LogDecodingError {
+        fault(line, JSONFault.Reason.tooManyLogs(logsMax).sentence, .tooLarge)
     }
 
-    private func fault(_ line: BulkLine, _ reason: String, _ isTooMuch: Bool = false) -> BulkFault {
-        BulkFault(
-            isTooMuch: isTooMuch,
-            cause: LogDecodingError(position: line.start, reason: reason)
-        )
+    private func fault(
+        _ line: BulkLine,
+        _ reason: String,
+        _ kind: LogDecodingError.Kind = .unreadable
+    ) -> LogDecodingError {
+        LogDecodingError(position: line.start, reason: reason, kind: kind)
     }
 
-    func logs() throws(BulkFault) -> BulkLogs {
+    func logs() throws(LogDecodingError) -> BulkLogs {
         guard items.count > 0 else {
-            let cause = LogDecodingError(position: 0, reason: "the body has no action")
-            throw BulkFault(isTooMuch: false, cause: cause)
+            throw LogDecodingError(position: 0, reason: "the body has no action")
         }
         return BulkLogs(
             parts: parted.parts.map {
@@ -92,6 +94,6 @@ struct BulkReading {
 extension JSONFault {
     /// As it is told, from the start of the body.
     func moved(by start: Int) -> LogDecodingError {
-        LogDecodingError(position: position + start, reason: reason.sentence)
+        LogDecodingError(position: position + start, reason: reason.sentence, kind: reason.kind)
     }
 }

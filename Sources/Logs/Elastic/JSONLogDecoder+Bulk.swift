@@ -13,7 +13,7 @@ extension JSONLogDecoder {
         _ timing: BatchTiming,
         _ rules: LogRules = LogRules(),
         index: String? = nil
-    ) throws(BulkFault) -> BulkLogs {
+    ) throws(LogDecodingError) -> BulkLogs {
         let text = UnsafeBufferPointer(
             start: body.bindMemory(to: UInt8.self).baseAddress,
             count: body.count
@@ -60,6 +60,8 @@ extension JSONLogDecoder {
                 reading.items.append(reading.action, .taken, at: place)
             } catch {
                 walk.writer.discard()
+                // That is nothing against the document: all of them can come again.
+                guard error.reason != .noMemory else { throw error.moved(by: document.start) }
                 reading.items.append(
                     reading.action,
                     error.moved(by: document.start),

@@ -9,11 +9,11 @@ enum BulkEntry: FuzzEntry {
 
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
-        let read = try readTwice(body) { body throws(BulkFault) in
+        let read = try readTwice(body) { body throws(LogDecodingError) in
             try decoder.decodeBulk(body, Fixed.timing, Fixed.strict, index: "i")
         }
         switch read {
-        case .failure(let fault): try fault.cause.isInside(body)
+        case .failure(let fault): try fault.isInside(body)
         case .success(let logs): try keepsPromises(logs, body)
         }
     }

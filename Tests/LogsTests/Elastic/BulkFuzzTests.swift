@@ -17,12 +17,12 @@ import Testing
         let decoder = JSONLogDecoder()
         let bytes = Array(Self.body.utf8)
         for count in 0..<bytes.count {
-            do throws(BulkFault) {
+            do throws(LogDecodingError) {
                 let logs = try decoder.bulk(Array(bytes[..<count]), index: "i")
                 #expect(logs.items.count <= 3)
                 for part in logs.parts { #expect((try? part.logs.sound.read()) != nil) }
             } catch {
-                #expect(0...count ~= error.cause.position)
+                #expect(0...count ~= error.position)
             }
         }
         let all = try decoder.bulk(bytes, index: "i")
@@ -43,7 +43,7 @@ import Testing
                 }.joined()
             }
             let body = writer.mostlyBroken(text)
-            do throws(BulkFault) {
+            do throws(LogDecodingError) {
                 let logs = try decoder.bulk(body, rules, index: "i")
                 let taken = logs.items.items.count { $0.outcome == .taken }
                 #expect(logs.parts.reduce(0) { $0 + $1.logs.count } == taken)
@@ -53,7 +53,7 @@ import Testing
                     #expect(0...body.count ~= logs.items.fault(number).position)
                 }
             } catch {
-                #expect(0...body.count ~= error.cause.position, "\(error)")
+                #expect(0...body.count ~= error.position, "\(error)")
             }
         }
     }

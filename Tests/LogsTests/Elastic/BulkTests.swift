@@ -7,13 +7,13 @@ extension JSONLogDecoder {
         _ body: [UInt8],
         _ rules: LogRules = LogRules(),
         index: String? = nil
-    ) throws(BulkFault) -> BulkLogs {
-        try padded(body) { body throws(BulkFault) in
+    ) throws(LogDecodingError) -> BulkLogs {
+        try padded(body) { body throws(LogDecodingError) in
             try decodeBulk(body, BatchTiming(arrival: arrival), rules, index: index)
         }
     }
 
-    func bulk(_ body: String, index: String? = nil) throws(BulkFault) -> BulkLogs {
+    func bulk(_ body: String, index: String? = nil) throws(LogDecodingError) -> BulkLogs {
         try bulk(Array(body.utf8), index: index)
     }
 }
@@ -178,12 +178,12 @@ extension JSONLogDecoder {
     @Test("A line that is no action is the whole body's fault", arguments: 0..<wrong.count)
     func malformed(index: Int) {
         let (body, position, reason) = Self.wrong[index]
-        let fault = #expect(throws: BulkFault.self, "\(body)") { try decoder.bulk(body) }
+        let fault = #expect(throws: LogDecodingError.self, "\(body)") { try decoder.bulk(body) }
         #expect(
-            fault?.cause.reason.contains(reason) == true,
-            "\(body): \(fault?.cause.reason ?? "")"
+            fault?.reason.contains(reason) == true,
+            "\(body): \(fault?.reason ?? "")"
         )
-        #expect(fault?.isTooMuch == false && fault?.cause.position == position, "\(body)")
+        #expect(fault?.kind == .unreadable && fault?.position == position, "\(body)")
     }
 
     @Test("One index too many costs its own documents only")
@@ -218,11 +218,11 @@ extension JSONLogDecoder {
         (limits.logs, limits.packages) = (3, 2)
         let decoder = JSONLogDecoder(limits: limits)
         func isTooMuch(_ body: String) -> Bool? {
-            do throws(BulkFault) {
+            do throws(LogDecodingError) {
                 _ = try decoder.bulk(body)
                 return nil
             } catch {
-                return error.isTooMuch
+                return error.kind == .tooLarge
             }
         }
         func actions(_ names: String...) -> String {

@@ -51,7 +51,7 @@ struct ElasticDialect: LogDialect {
 
     func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
         let logs: BulkLogs
-        do throws(BulkFault) {
+        do throws(LogDecodingError) {
             logs = try reader.decoder.decodeBulk(
                 request.content,
                 request.timing,
@@ -59,12 +59,7 @@ struct ElasticDialect: LogDialect {
                 index: try? indexName(request.head)
             )
         } catch {
-            throw Refusal(
-                error.isTooMuch ? 413 : 400,
-                error.isTooMuch ? "PostBodyTooLarge" : "PostBodyInvalid",
-                error.cause.description,
-                position: error.cause.position
-            )
+            throw Refusal(error)
         }
         let targets = logs.parts.map { part in
             Result { () throws(Refusal) in try target(of: part.index, request) }
