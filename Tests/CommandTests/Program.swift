@@ -34,13 +34,14 @@ final class Program {
     init(
         _ arguments: [String],
         environment: [String: String] = [:],
-        in directory: String? = nil
+        in directory: String? = nil,
+        writingTo file: FileHandle? = nil
     ) throws {
         process.executableURL = URL(fileURLWithPath: Self.path)
         process.arguments = arguments
         process.environment = environment
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-        process.standardOutput = output.pipe
+        process.standardOutput = file ?? output.pipe
         process.standardError = errors.pipe
         process.standardInput = FileHandle.nullDevice
         try process.run()

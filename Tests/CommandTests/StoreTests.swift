@@ -153,4 +153,37 @@ import Testing
         let final = try Program(["fsck", restored]).finished()
         #expect(final.exitCode == 0 && final.output.contains("queued 0"))
     }
+
+    @Test("A backup can be written to standard output, as it has to leave a container")
+    func backupToOutput() throws {
+        let (program, file, listeners) = try start()
+        #expect(postOne(listeners) == 200)
+        let copy = "\(scratch.path)/copy.db"
+        #expect(FileManager.default.createFile(atPath: copy, contents: nil))
+        let handle = try #require(FileHandle(forWritingAtPath: copy))
+        let backup = try Program(["backup", "-", "--config", file], writingTo: handle)
+        let said = backup.errors.all()
+        #expect(backup.ended() == 0, "\(said)")
+        try handle.close()
+        program.signal(SIGKILL)
+        _ = program.finished()
+        let check = try Program(["fsck", copy]).finished()
+        #expect(check.exitCode == 0, "\(check.errors)")
+        #expect(check.output.contains("accepted 1 = delivered 0 + queued 1"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(scratch.path)/data")
+        #expect(!names.contains { $0.contains("backup") || $0.contains("copy") })
+    }
+
+    @Test("A backup whose reader went away fails, and says so")
+    func backupToNobody() throws {
+        let (program, file, listeners) = try start()
+        #expect(postOne(listeners) == 200)
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let backup = try Program(["backup", "-", "--config", file], writingTo: full)
+        let said = backup.errors.all()
+        #expect(backup.ended() == 1)
+        #expect(said.contains("No space left"), "\(said)")
+        program.signal(SIGTERM)
+        #expect(program.finished().exitCode == 0)
+    }
 }
