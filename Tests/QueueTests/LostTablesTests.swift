@@ -1,0 +1,95 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+/// A table whose first page is gone costs what it held, is said, and takes no log with it.
+@Suite(.timeLimit(.minutes(1))) struct LostTablesTests {
+    let directory = TemporaryDirectory()
+    private let lines = Awaited<[UInt8]>()
+
+    private func open() throws -> LogStore {
+        let journal = Journal(level: .warning, format: .json) { [lines] in lines.put($0) }
+        return try LogStore(.small(directory.path), journal: journal)
+    }
+
+    private func said() -> String {
+        String(decoding: lines.take(lines.count).joined(), as: UTF8.self)
+    }
+
+    /// Ten logs and a decision, stored in good order; then the first page of `table` is zeroed.
+    private func lose(_ table: String) throws {
+        do {
+            let store = try open()
+            defer { store.close() }
+            #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
+            #expect(store.decide(["a": [1, 2]], "first") == nil)
+        }
+        let database = directory.path + "/queue.db"
+        let connection = try Connection(database, .readWrite)
+        let page = try connection.integer(
+            "SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"
+        )
+        let pageBytes = try Int(connection.integer("PRAGMA page_size"))
+        try connection.finish()
+        var bytes = readFile(database)
+        let start = Int(page - 1) * pageBytes
+        for index in start..<start + pageBytes { bytes[index] = 0 }
+        writeFile(database, bytes)
+    }
+
+    private func expectTenLogs(in store: LogStore) throws {
+        #expect(store.status.ledger.queued == 10 && store.status.ledger.isClosed)
+        store.flush("app")
+        let packet = Consumer(store).packets(1)[0]
+        #expect(try store.contents(of: packet).elementsEqual(0..<10))
+        store.acknowledge(packet)
+        store.wait { $0.ledger.delivered == 10 }
+        #expect(store.status.ledger.isClosed)
+    }
+
+    @Test("Lost decisions are said, what the configuration says holds, and new ones are kept")
+    func decisions() throws {
+        try lose("decisions")
+        do {
+            let store = try open()
+            defer { store.close() }
+            #expect(store.status.salvages == 1 && store.status.lostLogs == 0)
+            #expect(said().contains("what was decided at run time is lost"))
+            #expect(try store.recalled() == [:])
+            #expect(try store.audited().map(\.entry.subject) == ["first"])
+            #expect(store.decide(["b": [3]], "second") == nil)
+            try expectTenLogs(in: store)
+        }
+        let store = try open()
+        defer { store.close() }
+        #expect(try store.recalled() == ["b": [3]])
+        #expect(said() == "")
+    }
+
+    @Test("A lost audit log takes no decision with it")
+    func audit() throws {
+        try lose("audit")
+        let store = try open()
+        defer { store.close() }
+        #expect(store.status.salvages == 1)
+        #expect(try store.recalled() == ["a": [1, 2]])
+        #expect(try store.audited().isEmpty)
+        #expect(store.decide(["b": [3]], "second") == nil)
+        #expect(try store.audited().map(\.entry.subject) == ["second"])
+        try expectTenLogs(in: store)
+    }
+
+    @Test(
+        "A lost ledger begins anew with the logs that are there, and it is said that nobody knows more"
+    )
+    func ledger() throws {
+        try lose("ledger")
+        let store = try open()
+        defer { store.close() }
+        #expect(store.status.salvages == 1)
+        #expect(said().contains("how many logs were lost is not known"))
+        try expectTenLogs(in: store)
+    }
+}
