@@ -19,7 +19,22 @@ enum AnswerEntry: FuzzEntry {
         }
         _ = exactly(rest) { received.receive(body: $0) }
         let answer = SLSAnswer(status: status, headers: received.headers, body: received.body)
+        try check(
+            !answer.isStored || status == 200 && namesRequest(bytes),
+            "taken for stored with status \(status)"
+        )
         try keepsPromises(answer)
+    }
+
+    /// Whether any line gives a request id: looked for in the bytes, and not where the answer has it from.
+    private static func namesRequest(_ bytes: [UInt8]) -> Bool {
+        bytes.split(separator: UInt8(ascii: "\n")).contains { line in
+            let text = String(decoding: line, as: UTF8.self).lowercased()
+            guard let name = text.firstRange(of: "x-log-requestid") else { return false }
+            let rest = text[name.upperBound...].drop { $0 == " " || $0 == "\t" }
+            return rest.first == ":"
+                && rest.dropFirst().utf8.contains { $0 > 0x20 && $0 < 0x7F }
+        }
     }
 
     private static func keepsPromises(_ answer: SLSAnswer) throws(Contradiction) {
