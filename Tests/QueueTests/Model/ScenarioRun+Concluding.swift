@@ -42,15 +42,10 @@ extension ScenarioRun {
             try check(call.stored != nil, "call \(index) is known and was never stored")
             try check(receipt == first.receipt && logs == first.logs, "another call's receipt")
         case .refused(let why)?:
-            let hasReason =
-                switch why {
-                case .failing: mayFail
-                case .full: settings.bytes > 0
-                case .destinationFull: call.parts.contains { rules($0).bytes > 0 }
-                case .tooManyLogstores: call.parts.contains { rules($0).logstores < 3 }
-                default: false
-                }
-            try check(hasReason, "call \(index) is refused as \(why), without a reason")
+            try check(
+                hasReason(why, for: call.parts.map { rules($0) }),
+                "call \(index) is refused as \(why), without a reason"
+            )
             try check(
                 call.stored == nil || why == .failing,
                 "call \(index) was stored, and is refused as \(why) when it comes again"
@@ -65,6 +60,17 @@ extension ScenarioRun {
                 model.drop(part.batch.dropped, of: name)
                 if part.queued.count + part.dead.count > 0 { storedInto.insert(name) }
             }
+        }
+    }
+
+    /// Whether the queue may say that of something that goes to destinations with these rules.
+    func hasReason(_ refusal: QueueAdmission, for rules: [Rules]) -> Bool {
+        switch refusal {
+        case .failing: mayFail
+        case .full: settings.bytes > 0
+        case .destinationFull: rules.contains { $0.bytes > 0 }
+        case .tooManyLogstores: rules.contains { $0.logstores < 3 }
+        default: false
         }
     }
 

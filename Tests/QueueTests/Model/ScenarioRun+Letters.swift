@@ -57,11 +57,14 @@ extension ScenarioRun {
         let left = Set(try letters().map(\.id))
         let changed = chosen.filter { !left.contains($0.id) }
         try check(change.changed == changed.count, "\(change), and \(changed.count) changed")
-        if change.end == .complete {
+        switch change.end {
+        case .complete:
             try check(changed.count == chosen.count, "\(change), and not all changed")
-        } else {
-            let isBounded = settings.bytes > 0 || settings.rules.contains { $0.bytes > 0 }
-            try check(isBounded || mayFail || place == .queued, "\(change), without a reason")
+        case .refused(let why):
+            // What only leaves needs no room.
+            let mayBe = place == .queued ? hasReason(why, for: settings.rules) : mayFail
+            try check(mayBe, "\(change), without a reason")
+        case .busy, .tooManyIDs: throw ModelFailure("\(change), without a reason")
         }
         for letter in changed { model.move(letter.number, to: place, now) }
         try conclude()
@@ -78,7 +81,11 @@ extension ScenarioRun {
         try queue.run()
         switch answer.withLock({ $0 }) {
         case .replaced?: model.edit(letter.number, filling: filling)
-        case .refused?: break
+        case .refused(let why)?:
+            try check(
+                hasReason(why, for: settings.rules),
+                "an edit is refused as \(why), without a reason"
+            )
         case let outcome: throw ModelFailure("an edit ended as \(String(describing: outcome))")
         }
         try conclude()

@@ -28,7 +28,7 @@ final class ScenarioRun {
     var storedInto: Set<String> = []
     var comparisons = 0
     let auditEvery: Int
-    /// The disk may have failed in this life.
+    /// The disk may fail now, or has failed in what was asked last.
     var mayFail = false
 
     struct Held {
@@ -98,9 +98,21 @@ final class ScenarioRun {
             try conclude()
             let packets = queue.takePackets()
             for packet in packets { try note(packet) }
-            if packets.isEmpty, pending.isEmpty { return try compare() }
+            if packets.isEmpty, pending.isEmpty {
+                // One failure ends with its transaction; what comes now has to be taken.
+                mayFail = try queue.isSabotaged()
+                return try compare()
+            }
         }
         throw ModelFailure("packets come without end")
+    }
+
+    /// Whatever happened, an empty queue is open to a destination that may have anything.
+    private func takesAgain() throws {
+        try apply(Rules(), to: 0)
+        try begin(.append([Load(stream: 0, logs: 1)]))
+        try settle()
+        try check(calls.last?.stored != nil, "an empty queue takes nothing")
     }
 
     /// Whatever happened, everything leaves in the end, or is a dead letter that can be purged.
@@ -123,6 +135,7 @@ final class ScenarioRun {
         try check(status.bytes == 0, "an empty queue has \(status.bytes) bytes")
         try check(status.rows == 0 && status.packets == 0 && status.streams == 0, "\(status)")
         try check(model.all(.queued).isEmpty && model.all(.dead).isEmpty, "the model has more")
+        try takesAgain()
     }
 }
 

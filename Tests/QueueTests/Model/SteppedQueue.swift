@@ -13,10 +13,11 @@ final class SteppedQueue {
     private let arrived = Locked<[SealedPacket]>([])
     private let recalled = Locked<Set<Int64>>([])
 
-    /// In memory where there is a file system for that: nothing here is about power cuts. What a run leaves that
-    /// ends the process is named after its seed.
+    /// In memory where there is a file system for that: nothing here is about power cuts. Whoever runs many says
+    /// where, and tidies up behind one that ends the process.
     init(_ settings: Settings, seed: UInt64) throws {
-        let place = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp"
+        let given = getenv("SLUICE_MODEL_PLACE").map { String(cString: $0) }
+        let place = given ?? (access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp")
         directory = TemporaryDirectory("\(place)/sluice-model-\(seed)-")
         configuration = settings.configuration(directory.path)
         try begin()
@@ -98,6 +99,12 @@ final class SteppedQueue {
     // MARK: - Failures
 
     func fail(after looks: Int) { saboteur.looks = looks }
+
+    /// Whether the next write may fail.
+    func isSabotaged() throws -> Bool {
+        guard saboteur.looks == nil else { return true }
+        return try opened().database.connection.integer("PRAGMA query_only") != 0
+    }
 
     /// The disk is as it was.
     func mend() {
