@@ -37,11 +37,11 @@ extension GatewayConfiguration {
         return tls.listen
     }
 
-    /// As above, with what is read from the files.
-    func warnings(at now: WallTime) -> [String] {
+    /// What the files of certificates give reason for.
+    func certificateWarnings(at now: WallTime) -> [String] {
         let certificates = [tls?.settings, admin.tls].compactMap { settings in
             settings.flatMap { try? TLSContext($0) }
         }
-        return listenerWarnings + certificates.flatMap { $0.warnings(at: now) }
+        return certificates.flatMap { $0.warnings(at: now) }
     }
 }

@@ -58,7 +58,8 @@ extension GatewayConfiguration {
             tlsSection,
             besides: ["listen": devicesListen, "admin.listen": admin.listen]
         )
-        let dataDirectory = file.value("data_dir", .path, dataDirectorySource)
+        let written = file.value("data_dir", .path)
+        let dataDirectory = file.overriding(dataDirectorySource, .path) ?? written
         let queue = QueueSettings.read(file.section("queue"))
         let described = file.section("destinations")
         // Also those that are described wrongly.
@@ -93,6 +94,11 @@ extension GatewayConfiguration {
             limits: limits
         )
         configuration.webhook = webhook
+        if case .environment = report.inputs.override(dataDirectorySource)?.place,
+            written != dataDirectory
+        {
+            configuration.overruledDirectory = written
+        }
         if let drain { configuration.drainTimeout = drain }
         if configuration.listen.excludes(admin.listen) {
             let (devices, operators) = (configuration.listen, admin.listen)

@@ -13,6 +13,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var tls: DeviceTLS?
     package var admin: AdminSettings
     package var dataDirectory: String
+    /// What the file says of it, where the environment says something else.
+    var overruledDirectory: String?
     package var queue = QueueSettings()
     package var devices = DeviceSettings()
     package var destinations: [Destination]

@@ -167,7 +167,7 @@ package final class Gateway: Sendable {
             reporter.add(secureDeviceServer, as: DeviceTLS.listener, deviceTLS)
         }
         reporter.add(adminServer, as: "admin", adminTLS)
-        for warning in configuration.listenerWarnings { journal.warning("\(warning)") }
+        for warning in configuration.startWarnings { journal.warning("\(warning)") }
         warnOfStrangers()
     }
 

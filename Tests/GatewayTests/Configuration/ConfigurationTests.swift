@@ -128,6 +128,30 @@ import Testing
         #expect(try listen([:], ["SLUICE_LISTEN": ""]) == "127.0.0.1:1")
     }
 
+    @Test("A file's data directory that the environment overrules is worth a warning")
+    func overruledDirectory() throws {
+        let directory = TemporaryDirectory()
+        let listen = "listen: 127.0.0.1:0\n"
+        let file = directory.file("s.yaml", minimal + listen + "data_dir: ${DIRECTORY:-/data}\n")
+        let silent = directory.file("t.yaml", minimal + listen)
+        func warnings(
+            _ file: String,
+            _ environment: [String: String],
+            options: [String: String] = [:]
+        ) throws -> [String] {
+            let all = keys.merging(environment) { $1 }
+            let inputs = ConfigurationInputs(file: file, options: options, environment: all)
+            return try GatewayConfiguration.read(inputs).startWarnings
+        }
+        let image = ["SLUICE_DATA_DIR": "/var/lib/sluice"]
+        let said = try #require(warnings(file, image).first)
+        #expect(said.contains("data_dir is /data in") && said.contains("=/var/lib/sluice, which"))
+        #expect(try warnings(file, image.merging(["DIRECTORY": "/var/lib/sluice"]) { $1 }) == [])
+        #expect(try warnings(file, image, options: ["--data-dir": "/elsewhere"]) == [])
+        #expect(try warnings(file, ["SLUICE_DATA_DIR": ""]) == [])
+        #expect(try warnings(silent, image) == [])
+    }
+
     @Test("The environment overrides the default destination of a file")
     func environmentOverDestination() throws {
         let configuration = try read(
