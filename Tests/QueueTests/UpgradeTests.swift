@@ -50,6 +50,13 @@ import Testing
         }
     }
 
+    @Test("There is a queue of every version before this one")
+    func complete() {
+        let versions = Set(SchemaFixture.all.map(\.schema))
+        // Fixtures/README.md says how one is added.
+        #expect(versions == Set(1..<Schema.migrations.count))
+    }
+
     @Test("Every log of an older queue is there, byte for byte", arguments: SchemaFixture.all)
     func everyLog(fixture: SchemaFixture) throws {
         try fixture.unpack(into: directory)
