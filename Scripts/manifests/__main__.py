@@ -4,10 +4,12 @@ import sys
 
 import compose
 import kubernetes
+import libraries
 import samples
 from problems import problems
 
 samples.check()
+libraries.check()
 if not problems:
     # These rely on configurations that are right.
     kubernetes.check()
