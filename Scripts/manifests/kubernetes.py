@@ -93,6 +93,13 @@ def pods(resources):
     expect(pod["terminationGracePeriodSeconds"] > time, f"draining and stopping may take {time} s")
     secrets(resources, mounts["secrets"])
 
+    shell = resources["Pod", "shell"]["spec"]
+    expect(
+        shell["securityContext"] == pod["securityContext"]
+        and [volume["persistentVolumeClaim"]["claimName"] for volume in shell["volumes"]] == ["queue-sluice-0"],
+        "the shell is another user than the gateway, or not beside its volume",
+    )
+
 
 def secrets(resources, place):
     """Each file that a configuration names is in the secret."""
