@@ -55,6 +55,8 @@ def version():
     current = re.search(r'current = "([^"]+)"', pathlib.Path("Sources/Gateway/Version.swift").read_text()).group(1)
     (image,) = yaml.safe_load(pathlib.Path("Docker/kubernetes/base/kustomization.yaml").read_text())["images"]
     expect(image["newTag"] == current, f"kustomization.yaml: the image is {image['newTag']}, this is {current}")
+    label = re.search(r"^ARG VERSION=(.*)$", pathlib.Path("Docker/Dockerfile").read_text(), re.M).group(1)
+    expect(label == current, f"Dockerfile: the label says version {label}, this is {current}")
 
 
 def query():
