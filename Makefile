@@ -84,6 +84,7 @@ bench-outage: setup
 	@Benchmarks/outage
 
 lint:
+	@Scripts/check-links
 	@swift format lint --recursive --strict Sources Tests Benchmarks Package.swift
 
 format:
