@@ -6,24 +6,37 @@ if command -v docker >/dev/null && docker info >/dev/null 2>&1; then
     build() { docker build --quiet "$@" >/dev/null; }
     limits=()
     bases() { :; }
+    checked=(--health-interval 1s)
+    healthy() {
+        for _ in $(seq 60); do
+            [ "$(engine inspect --format '{{.State.Health.Status}}' "$1")" = healthy ] && return
+            sleep 0.5
+        done
+        return 1
+    }
 elif command -v podman >/dev/null && command -v buildah >/dev/null; then
     # Where cgroups are not a container's own, limits that podman would set make the start fail.
     engine() { podman --runtime runc --cgroup-manager=cgroupfs "$@"; }
     build() { buildah bud --quiet --format docker --isolation chroot --pull-never "$@" >/dev/null; }
     limits=(--pids-limit 0 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --log-driver k8s-file)
     bases() { Docker/make-bases; }
+    # The check of the image, asked for once: podman leaves its repetition to systemd, and says so where there is none.
+    checked=()
+    healthy() { engine healthcheck run "$1"; }
 else
     fail "neither docker nor podman with buildah is here: Scripts/setup-tests installs the latter"
 fi
 
-# start NAME [OPTION…] -- [ARGUMENT…]
-contained=(--read-only --cap-drop ALL --security-opt no-new-privileges --network host --no-healthcheck)
+# start NAME [OPTION…] -- [ARGUMENT…]: without the image's health check, or with it: start NAME checked [OPTION…] -- [ARGUMENT…]
+contained=(--read-only --cap-drop ALL --security-opt no-new-privileges --network host)
 start() {
-    local container=$name-$1 options=()
+    local container=$name-$1 options=(--no-healthcheck)
     shift
+    if [ "$1" = checked ]; then options=("${checked[@]}") && shift; fi
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
-    engine run --detach --name "$container" "${limits[@]}" "${contained[@]}" "${options[@]}" "$image" "$@" >/dev/null ||
+    engine run --detach --name "$container" "${limits[@]}" "${contained[@]}" "${options[@]}" "$image" "$@" \
+        2> >(grep -v 'systemd connection' >&2) >/dev/null ||
         fail "$container cannot be started"
     containers+=("$container")
 }

@@ -7,7 +7,7 @@ refuses() {
     shift 2
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
-    engine run --rm "${limits[@]}" "${contained[@]}" "${options[@]}" "$image" "$@" >"$scratch/said" 2>&1 || got=$?
+    engine run --rm --no-healthcheck "${limits[@]}" "${contained[@]}" "${options[@]}" "$image" "$@" >"$scratch/said" 2>&1 || got=$?
     [ "$got" -eq "$code" ] && grep -q "$pattern" "$scratch/said" && return
     cat "$scratch/said" >&2
     fail "it ended with $got instead of $code, or did not say '$pattern'"
