@@ -2,6 +2,7 @@
 
 import sys
 
+import adapter
 import compose
 import kubernetes
 import libraries
@@ -10,6 +11,7 @@ from problems import problems
 
 samples.check()
 libraries.check()
+adapter.check()
 if not problems:
     # These rely on configurations that are right.
     kubernetes.check()

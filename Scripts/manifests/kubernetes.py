@@ -139,7 +139,9 @@ def scaling(resources):
         expect(name in known, f"there is no metric {name}")
     for metric in scaler["metrics"]:
         target = metric["pods"]["target"]["averageValue"]
-        expect(f" {target} * sluice_delivery_failing" in adapter, f"the adapter's neutral age is not the target, {target}")
+        expect(
+            f" {target} * (" in adapter and f", {target})" in adapter, f"the adapter's neutral age is not the target, {target}"
+        )
     for name in wanted:
         expect(f"seriesQuery: '{name}{{" in adapter, f"the adapter does not give {name}")
     monitor = resources["ServiceMonitor", "sluice"]["spec"]

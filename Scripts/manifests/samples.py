@@ -1,4 +1,4 @@
-"""Sample configurations, versions and queries: what the program and promtool say of them."""
+"""Sample configurations and versions: what the program says of them."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 import yaml
-from problems import expect, problems
+from problems import expect
 
 SAMPLES = ["Docker/sluice.yaml", "Docker/kubernetes/base/sluice.yaml", "Docker/kubernetes/rrsa/sluice.yaml"]
 SETTINGS = {
@@ -23,7 +23,6 @@ def check():
         configuration(sample)
     variables()
     version()
-    query()
 
 
 def configuration(sample):
@@ -57,15 +56,3 @@ def version():
     expect(image["newTag"] == current, f"kustomization.yaml: the image is {image['newTag']}, this is {current}")
     label = re.search(r"^ARG VERSION=(.*)$", pathlib.Path("Docker/Dockerfile").read_text(), re.M).group(1)
     expect(label == current, f"Dockerfile: the label says version {label}, this is {current}")
-
-
-def query():
-    """What the adapter asks Prometheus for is a query."""
-    (rule,) = yaml.safe_load(pathlib.Path("Docker/kubernetes/monitoring/adapter.yaml").read_text())["rules"]
-    text = rule["metricsQuery"].replace("<<.GroupBy>>", "pod").replace("<<.LabelMatchers>>", 'namespace="sluice"')
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        json.dump({"groups": [{"name": "adapter", "rules": [{"record": "adapter:query", "expr": text}]}]}, file)
-        file.flush()
-        run = subprocess.run(["promtool", "check", "rules", file.name], capture_output=True, text=True)
-    if run.returncode != 0:
-        problems.append(f"adapter.yaml: {run.stdout}{run.stderr}")
