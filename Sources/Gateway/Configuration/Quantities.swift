@@ -35,24 +35,27 @@ func timeSpan(_ text: String) -> Duration? {
 
 /// A size in the largest unit that divides it: "4GiB", "1500B".
 func sizeText(_ bytes: Int) -> String {
-    for (name, scale) in [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
-    where bytes >= scale && bytes % scale == 0 {
-        return "\(bytes / scale)\(name)"
-    }
-    return "\(bytes)B"
+    inLargest(of: sizeUnits, Int64(bytes))
 }
 
 /// A duration in the largest unit that divides it: "7d", "1500ms".
 func durationText(_ duration: Duration) -> String {
-    let milliseconds =
-        duration.components.seconds * 1000
-        + duration.components.attoseconds / 1_000_000_000_000_000
-    for (name, scale) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)]
-        as [(
-            String, Int64
-        )]
-    where milliseconds >= scale && milliseconds % scale == 0 {
-        return "\(milliseconds / scale)\(name)"
-    }
-    return "\(milliseconds)ms"
+    let (seconds, attoseconds) = duration.components
+    return inLargest(of: durationUnits, seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+}
+
+private typealias Unit = (name: String, scale: Int64)
+
+// Tables, and not literals in a loop: of divisors that it knows the compiler makes a chain of tests whose order is
+// another in each build, and two builds of one commit should be the same binary.
+private let sizeUnits: [Unit] = [
+    ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
+]
+private let durationUnits: [Unit] = [
+    ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+]
+
+private func inLargest(of units: [Unit], _ count: Int64) -> String {
+    let unit = units.first { count >= $0.scale && count % $0.scale == 0 } ?? units[units.count - 1]
+    return "\(count / unit.scale)\(unit.name)"
 }
