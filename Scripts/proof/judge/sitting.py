@@ -2,11 +2,11 @@
 
 import json
 import os
-import signal
 import time
 from random import Random
 
 from judge import plan
+from judge.lives import Life
 from judge.mischief import Mischief
 from judge.senders import Door, Sender
 
@@ -16,18 +16,6 @@ READY_WITHIN = 2
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 SETTINGS = """drain_timeout: 1s
 credentials: { encryption_key: a-passphrase-of-the-judge-that-is-long-enough, default: { from: environment } }"""
-
-
-class Life:
-    """From a start of the gateway to its end, with the pauses in which it was stopped."""
-
-    def __init__(self, gateway):
-        self.gateway = gateway
-        self.began, self.ended, self.pauses = gateway.began, None, []
-
-    def end(self):
-        self.gateway.kill()
-        self.ended = time.monotonic()
 
 
 class Sitting:
@@ -100,17 +88,21 @@ class Sitting:
         time.sleep(max(0, began + round.seconds - time.monotonic()))
 
     def end(self, round, life):
-        gateway = life.gateway
         if round.end in ("stop", "drained"):
-            gateway.signal(signal.SIGTERM)
+            life.ask_to_end()
         if round.end in ("blind", "drained"):
             time.sleep(round.delay)
-        self.kills += round.end != "stop" and gateway.is_running
         if round.end == "stop":
-            code = gateway.process.wait(20)
-            self.trial.expect(code == 0, f"it was asked to stop and ended with {code}")
-        life.end()
+            life.gateway.process.wait(20)
+        self.kills += self.close(life)
         self.door.set(None)
+
+    def close(self, life):
+        """Ends a life, and looks at how it was: whether it had to be killed."""
+        was_alive = life.end()
+        for line in life.wrong(was_alive):
+            self.trial.wrong(f"life {self.lives.index(life)}: {line}")
+        return was_alive
 
     def rest(self, last):
         """Whatever the last round does, its gateway stays, and when all is well again everything has to arrive."""
@@ -130,13 +122,13 @@ class Sitting:
         left = book["ledger"]["queued"]
         self.trial.expect(not left, f"{left} logs still wait after {within} s of peace: {troubles(life.gateway)}")
         self.look(book, self.stored)
-        code = life.gateway.stop()
-        self.trial.expect(code == 0, f"the last stop ended with {code}")
-        life.end()
+        life.ask_to_end()
+        life.gateway.process.wait(60)
+        self.close(life)
         if not left:
             again = self.begin()
             self.trial.expect(again.gateway.ledger() == book, f"after another start the ledger is not {book}")
-            again.end()
+            self.close(again)
 
 
 def troubles(gateway):

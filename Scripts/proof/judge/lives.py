@@ -1,0 +1,47 @@
+"""From a start of the gateway to its end, which nobody but the judge may bring about."""
+
+import json
+import signal
+import time
+
+
+class Life:
+    """With the pauses in which the gateway was stopped."""
+
+    def __init__(self, gateway):
+        self.gateway = gateway
+        self.began, self.ended, self.pauses = gateway.began, None, []
+        self.is_asked = False
+
+    def ask_to_end(self):
+        self.is_asked = True
+        self.gateway.signal(signal.SIGTERM)
+
+    def end(self):
+        """Kills it, if it still lives: whether it did."""
+        was_alive = self.gateway.is_running
+        self.gateway.kill()
+        self.ended = time.monotonic()
+        return was_alive
+
+    def wrong(self, was_alive):
+        """What must not be when it has ended: that it did so by itself, or that its journal tells of a fault. A gateway
+        that breaks down writes why between the lines of its journal."""
+        code = self.gateway.process.returncode
+        killed = was_alive and code == -signal.SIGKILL
+        if not killed and not (self.is_asked and code == 0):
+            yield f"the gateway ended by itself with {code}"
+        *lines, rest = self.gateway.journal.read_text(errors="replace").split("\n")
+        # A kill may come between two pieces of a line.
+        lines += [rest] if rest and not killed else []
+        bad = [line for line in lines if is_bad(line)]
+        yield from (f"the journal says: {line[:300]}" for line in bad[:10])
+        if len(bad) > 10:
+            yield f"and {len(bad) - 10} more such lines"
+
+
+def is_bad(line):
+    try:
+        return json.loads(line)["level"] == "error"
+    except (ValueError, TypeError, KeyError):
+        return True
