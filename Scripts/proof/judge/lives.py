@@ -1,6 +1,8 @@
 """From a start of the gateway to its end, which nobody but the judge may bring about."""
 
+import contextlib
 import json
+import pathlib
 import signal
 import time
 
@@ -12,6 +14,14 @@ class Life:
         self.gateway = gateway
         self.began, self.ended, self.pauses = gateway.began, None, []
         self.is_asked = False
+
+    def starved(self):
+        """For how many seconds its threads wanted to run and got no core."""
+        total = 0
+        for thread in pathlib.Path(f"/proc/{self.gateway.process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):  # It has ended, or the kernel does not tell.
+                total += int((thread / "schedstat").read_text().split()[1])
+        return total / 1e9
 
     def ask_to_end(self):
         self.is_asked = True
