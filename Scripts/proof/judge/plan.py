@@ -28,6 +28,7 @@ LIMITS = [
 # What becomes of the key: see `Keys`.
 KEYS = ["rotate", "rotate by force", "token", "wrong", "revoke"]
 # What an operator changes at run time: under a path of the admin listener.
+PAUSE = ("POST", "destinations/*/pause", None)
 CHANGES = [
     ("PATCH", "destinations/once", {"lanes": 2}),
     ("PATCH", "destinations/once", {"lanes": None, "packet": {"logs": 5}}),
@@ -36,7 +37,7 @@ CHANGES = [
     ("PATCH", "destinations/least", {"signature": "v1"}),
     ("DELETE", "destinations/least", None),
     ("POST", "destinations/*/flush", None),
-    ("POST", "destinations/*/pause", None),
+    PAUSE,
 ]
 RESUME = ("POST", "destinations/*/resume", None)
 # How a gateway's life ends. `blind` is killed at some point of its start, `drained` at some point of its stop.
@@ -50,7 +51,9 @@ class Round:
 
     def __init__(self, random, end=None):
         self.end = end or random.choice(ENDS)
-        self.seconds = random.choice([random.uniform(0.02, 0.3), random.uniform(0.3, 1.2)])
+        long = random.uniform(0.3, 1.2)
+        # The last one is long enough to leave waits behind that have to end.
+        self.seconds = random.choice([random.uniform(0.02, 0.3), long]) if end is None else 1 + long
         # A start takes a few hundredths; a stop up to `drain_timeout`.
         self.delay = random.uniform(0, 0.08 if self.end == "blind" else 0.6)
         self.faults = random.sample(FAULTS, random.choice([0, 0, 1, 1, 2]))
@@ -64,9 +67,10 @@ class Round:
             begin = self.moment(random)
             self.events += [(begin, "key", random.choice(KEYS)), (begin + random.choice([0.1, 0.5]), "key", "mend")]
         if random.random() < 0.25:
-            begin = self.moment(random)
-            self.events.append((begin, "operator", random.choice(CHANGES)))
-            self.events.append((begin + random.choice([0.1, 0.5]), "operator", RESUME))
+            begin, change = self.moment(random), random.choice(CHANGES)
+            self.events.append((begin, "operator", change))
+            if change == PAUSE:
+                self.events.append((begin + random.choice([0.1, 0.5]), "operator", RESUME))
         if random.random() < 0.3:
             stopped = random.choice(["gateway", "gateway", "sandbox"])
             self.events.append((self.moment(random), "pause", (stopped, random.uniform(0.02, 0.4))))

@@ -68,6 +68,7 @@ class Sitting:
             told = f"a start took {after:.2f} s, in {starved:.2f} s of them no core was free"
             self.trial.expect(after - starved < READY_WITHIN, told)
             self.look(gateway.ledger(), stored)
+            self.mischief.keys.look(gateway)
         return self.lives[-1]
 
     def look(self, book, stored):
