@@ -39,6 +39,14 @@ class Books:
         for network in sitting.mischief.networks:
             self.passed |= network.passed
         self.taken = self.answers_taken()
+        # In the life that was the last with traffic all is known in the end.
+        began = self.last.began
+        self.early = {request for request, answer in self.passed.items() if answer.status == 200 and answer.began < began}
+
+    @property
+    def last(self):
+        """The life in which all was delivered."""
+        return max((life for life in self.sitting.lives if life.began <= self.sitting.settled), key=lambda life: life.began)
 
     def wrong(self):
         for check in (self.lost, self.altered, self.twice, self.disorder, self.counts):
@@ -85,8 +93,7 @@ class Books:
                 if life.began <= batch.sent and batch.heard <= life.ended:
                     heard[number] = max(heard[number], batch.sent)
         # Nothing was queued any more.
-        last = max(number for number, life in enumerate(lives) if life.began <= self.sitting.settled)
-        heard[last] = self.sitting.settled + TAKEN_AFTER
+        heard[lives.index(self.last)] = self.sitting.settled + TAKEN_AFTER
         taken = set()
         for request, answer in self.passed.items():
             for number, life in enumerate(lives):

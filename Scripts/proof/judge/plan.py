@@ -26,7 +26,8 @@ LIMITS = [
     {"project": "least", "bytes_per_second": 20_000},
 ]
 # What becomes of the key: see `Keys`.
-KEYS = ["rotate", "rotate by force", "token", "wrong", "revoke"]
+ROTATIONS = ["rotate", "rotate by force", "token"]
+KEYS = [*ROTATIONS, "wrong", "revoke"]
 # What an operator changes at run time: under a path of the admin listener.
 PAUSE = ("POST", "destinations/*/pause", None)
 CHANGES = [
@@ -96,8 +97,20 @@ class Round:
 
 
 def rounds(random, kills, is_long):
-    """As many as have so many kills, and one more that does not end. What is not over when a gateway ends, as a network
-    that holds its requests, goes on in the life of the next."""
+    """As many as have so many kills, and one more that does not end; drawn again until something of each kind is there."""
+    while True:
+        drawn = draw(random, kills, is_long)
+        events = [(kind, detail) for round in drawn[:-1] for _, kind, detail in round.events]
+        networks = any((kind, detail) == ("network 0", "refuse") for kind, detail in events)
+        keys = any(kind == "key" and detail in ROTATIONS for kind, detail in events)
+        # Long enough for the judge to be sure what the gateway knew when it was killed.
+        long = sum(round.end == "kill" and round.seconds > 0.7 for round in drawn) > 2
+        if networks and keys and long and {"pause", "operator"} < {kind for kind, _ in events}:
+            return drawn
+
+
+def draw(random, kills, is_long):
+    """What is not over when a gateway ends, as a network that holds its requests, goes on in the life of the next."""
     drawn, left = [], []
     while sum(round.end in KILLS for round in drawn) < kills:
         drawn.append(Round(random))

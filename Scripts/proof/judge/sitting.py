@@ -120,6 +120,8 @@ class Sitting:
             self.trial.expect(not sender.is_alive(), "a device still waits for its answer")
         book = life.gateway.drained(max(0, began + within - time.monotonic()))
         self.settled = time.monotonic()
+        # Packets that SLS had already, by the numbers of their lanes.
+        self.refusals = self.sandbox.control("GET", "/stats")["errors"].get("InvalidSequenceId", 0)
         self.rested = self.settled - began
         left = book["ledger"]["queued"]
         self.trial.expect(not left, f"{left} logs still wait after {within} s of peace: {troubles(life.gateway)}")
