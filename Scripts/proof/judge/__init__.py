@@ -60,10 +60,9 @@ def enough(trial, counts, kills):
     """What did not happen was not tried, and then the promises about it hold of themselves."""
     trial.expect(counts["kills"] >= kills, f"{counts['kills']} kills, {kills} were planned")
     for what, number in counts.items():
-        trial.expect(number > 0, f"no {what}")
-    taken, answers = counts[TAKEN], counts[EARLY]
-    least = LEAST_TAKEN * answers
-    trial.expect(taken >= least, f"only {taken} of {answers} {EARLY} were {TAKEN}")
+        trial.expect(number > 0, f"none at all: {what}")
+    is_enough = counts[TAKEN] >= LEAST_TAKEN * counts[EARLY]
+    trial.expect(is_enough, f"too few: {counts[EARLY]} {EARLY}, {counts[TAKEN]} {TAKEN}")
 
 
 def say(trial, sitting, counted):
