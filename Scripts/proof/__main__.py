@@ -1,7 +1,9 @@
 """Runs the parts that are named, or all, each in a directory of its own."""
 
 import argparse
+import contextlib
 import importlib
+import os
 import pathlib
 import random
 import shutil
@@ -14,6 +16,10 @@ import traceback
 from trial import Trial
 
 OWN = str(pathlib.Path(__file__).parent)
+# Seconds of a part until it is taken for one that hangs, and until whatever hangs on its way out is left behind. The
+# longest take a tenth of it on an idle machine.
+DEADLINE, AGAIN = {False: 600, True: 5400}, 60
+ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # In the order in which they run. Each is a module with `check(trial)`; its first line says what it proves.
 PARTS = ["judge", "points", "power", "time_jumps", "lies", "edge", "disk", "corruption", "limits", "soak"]
 
@@ -23,9 +29,41 @@ def arguments():
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[[], *PARTS], help=", ".join(PARTS))
     parser.add_argument("--seed", type=int, help="do again what a run with this seed did")
     parser.add_argument("--long", action="store_true", help="the long form, minutes instead of seconds")
+    parser.add_argument("--allow-skips", action="store_true", help="the long form may leave out what this machine cannot do")
     parser.add_argument("--list", action="store_true", help="say what each part proves")
+    parser.add_argument("--deadline", type=int, metavar="SECONDS", help="when a part that does not end is given up")
     parser.add_argument("--keep", action="store_true", help="leave the directory of a part that failed")
     return parser.parse_args()
+
+
+class Overdue(BaseException):
+    """Not to be taken for a fault of what is tried, which goes on with the next case."""
+
+
+def overdue(*_):
+    raise Overdue("this takes so long that something must hang")
+
+
+@contextlib.contextmanager
+def deadline(seconds):
+    """Whatever waits in this block is interrupted then, and again and again if it does not give up."""
+    signal.signal(signal.SIGALRM, overdue)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """Nobody who loses patience keeps this block from ending what was started."""
+    before = [signal.signal(number, signal.SIG_IGN) for number in ENDS]
+    try:
+        yield
+    finally:
+        for number, handler in zip(ENDS, before):
+            signal.signal(number, handler)
 
 
 def run(part, options):
@@ -37,20 +75,26 @@ def run(part, options):
     trial = Trial(part, work, seed, options.long)
     began = time.monotonic()
     try:
-        importlib.import_module(part).check(trial)
-    except Exception as error:  # Whatever it is, the next part runs, and the way to see it again is told.
+        with deadline(options.deadline or DEADLINE[options.long]):
+            importlib.import_module(part).check(trial)
+    except (Exception, Overdue) as error:  # Whatever it is, the next part runs, and the way to see it again is told.
         places = [f"{place.name} line {place.lineno}" for place in traceback.extract_tb(error.__traceback__) if OWN in place.filename]
         trial.wrong(f"{type(error).__name__}: {error} (in {', '.join(places)})")
     finally:
-        trial.end()
+        with undisturbed():
+            trial.end()
+            if not (trial.complaints and options.keep):
+                shutil.rmtree(work, ignore_errors=True)
+    if trial.skipped and options.long and not options.allow_skips:
+        trial.wrong(f"left out, and --allow-skips is not given: {', '.join(trial.skipped)}")
     for line in trial.complaints:
         print(f"prove: {part}: WRONG: {line}", file=sys.stderr)
     verdict = f"{len(trial.complaints)} things are wrong; again: {again}" if trial.complaints else "fine"
+    if trial.skipped:
+        verdict += f", {len(trial.skipped)} left out: {', '.join(trial.skipped)}"
     print(f"prove: {part}: {verdict} ({time.monotonic() - began:.0f} s)", flush=True)
-    if trial.complaints and options.keep:
+    if work.exists():
         print(f"prove: {part}: what was left is in {work}")
-    else:
-        shutil.rmtree(work, ignore_errors=True)
     return not trial.complaints
 
 
@@ -59,7 +103,11 @@ if options.list:
     for part in PARTS:
         print(f"{part:10} {importlib.import_module(part).__doc__.splitlines()[0]}")
     sys.exit(0)
-# Who ends this ends what it started, too.
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+# Who ends this ends what it started, too. Python makes an exception of SIGINT itself.
+for number in (signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(number) != signal.SIG_IGN:
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
 results = [run(part, options) for part in options.parts or PARTS]
-sys.exit(0 if all(results) else 1)
+sys.stdout.flush()
+# A thread that hangs would be waited for. Nothing is left that an orderly end would do.
+os._exit(0 if all(results) else 1)

@@ -20,10 +20,15 @@ class DidNotStart(Exception):
     pass
 
 
-class Program:
-    """A process with its journal in a file. `before` is what goes in front of it, as strace."""
+class NotEmptied(Exception):
+    """Not an OSError, which would look like a connection that broke."""
 
-    def __init__(self, work, name, words, environment=None, before=(), preexec=None):
+
+class Program:
+    """A process with its journal in a file. `before` is what goes in front of it, as strace. It is one of `programs`,
+    for whoever ends all of them, before it has said a word."""
+
+    def __init__(self, work, name, words, environment=None, before=(), preexec=None, programs=None):
         self.journal = work / f"{name}-{next(numbers)}.journal"
         command = [*before, os.environ["SLUICE"], *words]
         inherited = {key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "TMPDIR", "LANG")}
@@ -36,6 +41,8 @@ class Program:
                 env=inherited | KEY | (environment or {}),
                 preexec_fn=preexec,
             )
+        if programs is not None:
+            programs.append(self)
 
     def said(self, event, seconds=20):
         """The first line of the journal with this event, as soon as it is there."""
@@ -51,10 +58,10 @@ class Program:
         raise DidNotStart(f"the journal does not say '{event}':\n{self.journal.read_text()[-2000:]}")
 
     def begun(self, event, seconds=20):
-        """As `said`; a program that does not say it is ended, since nobody else knows of it."""
+        """As `said`; a program that does not say it is ended, and so is one that nobody waits for any longer."""
         try:
             return self.said(event, seconds)
-        except DidNotStart:
+        except BaseException:
             self.kill()
             raise
 
@@ -179,6 +186,13 @@ class Gateway(Program):
             if ledger["ledger"]["queued"] == 0 or time.monotonic() > deadline:
                 return ledger
             time.sleep(0.05)
+
+    def emptied(self, seconds=60):
+        """As `drained`, for those who go on as if nothing were queued: then nothing must be."""
+        whole = self.drained(seconds)
+        if whole["ledger"]["queued"]:
+            raise NotEmptied(f"after {seconds} s there are still logs in the queue: {whole['ledger']}")
+        return whole
 
     def figure(self, name):
         """What /metrics says under a name with its labels."""

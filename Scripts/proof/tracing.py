@@ -32,7 +32,13 @@ class Fault:
         """Lets go of the program, which lives on without the fault."""
         if self.tracer.poll() is None:
             self.tracer.send_signal(signal.SIGINT)
-        self.tracer.wait(10)
+        try:
+            self.tracer.wait(10)
+        finally:
+            # One that does not let go would hold the program, and outlive this.
+            if self.tracer.poll() is None:
+                self.tracer.kill()
+                self.tracer.wait()
 
     def hits(self):
         return self.log.read_text(errors="replace").count("(INJECTED)")

@@ -9,7 +9,7 @@ class Trial:
     def __init__(self, part, work, seed, is_long):
         self.part, self.work, self.seed, self.is_long = part, work, seed, is_long
         self.random = random.Random(seed)
-        self.complaints = []
+        self.complaints, self.skipped = [], []
         self.programs = []
 
     def wrong(self, line):
@@ -22,18 +22,24 @@ class Trial:
             self.wrong(line)
         return holds
 
+    def skip(self, name, why):
+        """Notes what this machine cannot do. It is not proven then, and the verdict says so."""
+        self.skipped.append(name)
+        self.say(f"{name} is left out: {why}")
+
     def say(self, line):
         """A count or a figure that was reached."""
         print(f"prove: {self.part}: {line}", flush=True)
 
     def sandbox(self, **options):
-        return self.remember(Sandbox(self.work, **options))
+        return Sandbox(self.work, programs=self.programs, **options)
 
     def gateway(self, sandbox, **options):
         """A gateway on the one data directory of this trial, unless the options name another."""
-        return self.remember(Gateway(self.work, sandbox, **options))
+        return Gateway(self.work, sandbox, programs=self.programs, **options)
 
     def remember(self, program):
+        """Something else that has to be ended with `kill`."""
         self.programs.append(program)
         return program
 
