@@ -29,18 +29,25 @@ class Group:
         parent = GROUPS if is_old else GROUPS.parent
         self.directory = parent / f"sluice-proof-{os.getpid()}"
         self.directory.mkdir()
-        (self.directory / ("memory.limit_in_bytes" if is_old else "memory.max")).write_text(str(bytes))
+        try:
+            (self.directory / ("memory.limit_in_bytes" if is_old else "memory.max")).write_text(str(bytes))
+        except BaseException:
+            self.directory.rmdir()
+            raise
 
     def enter(self):
         """Between fork and exec of the program."""
         (self.directory / "cgroup.procs").write_text(str(os.getpid()))
 
     def remove(self):
-        for _ in range(100):
+        """Why it stays, if it does: the kernel may need a moment after the end of the last process in it."""
+        for _ in range(250):
             try:
                 return self.directory.rmdir()
-            except OSError:
+            except OSError as error:
+                reason = error
                 time.sleep(0.02)
+        return reason
 
 
 def confined(trial, sandbox):
@@ -48,24 +55,27 @@ def confined(trial, sandbox):
     try:
         group = Group(DOCUMENTED)
     except OSError as error:
-        return trial.say(f"confined memory is left out, this machine has no control groups for it: {error}")
-    life = Life(trial, sandbox, "confined memory", preexec=group.enter)
+        return trial.skip("confined memory", f"this machine has no control groups for it: {error}")
+    mark = len(trial.programs)
     try:
+        life = Life(trial, sandbox, "confined memory", preexec=group.enter)
         for _ in range(4 if trial.is_long else 1):
             sandbox.fault(status=503)
             answers = storm(life, 10 if trial.is_long else 2)
             sandbox.peace()
-            life.expect(set(answers) <= {200, 503, None}, f"answers are {answers}")
+            life.expect(200 in answers and set(answers) <= {200, 503, None}, f"answers are {answers}")
             if not life.expect(life.gateway.is_running, f"it was killed for its memory, after {answers}"):
                 break
-            life.gateway.drained(60)
+            life.gateway.emptied(60)
             trial.say(f"confined memory: {answers}, at most {peak(life.gateway) >> 10} MiB resident of {DOCUMENTED >> 20}")
             life.settle(goes_on=True)
         life.settle()
     finally:
         sandbox.peace()
-        life.gateway.kill()
-        group.remove()
+        for program in trial.programs[mark:]:
+            program.kill()
+        stays = group.remove()
+        trial.expect(stays is None, f"confined memory: {group.directory} stays: {stays}")
 
 
 def strangled(trial, sandbox):
