@@ -1,8 +1,10 @@
 """Very many connections, in processes of their own, because each may only have so many."""
 
+import contextlib
 import multiprocessing
 import resource
 import select
+import signal
 import socket
 import time
 
@@ -10,6 +12,7 @@ from device import Device, Lost
 from promises import request, total
 
 EACH = 8000  # Connections of one process.
+PATIENCE = 120  # Seconds for one order to all of them, on a machine that does other things too.
 HEAD = b"POST /logs/app HTTP/1.1\r\nHost: gateway\r\nX-Slow: "
 
 
@@ -20,36 +23,57 @@ class Herd:
         self.members = []
         for first in range(0, count, EACH):
             ours, theirs = multiprocessing.Pipe()
-            words = (theirs, port, first, min(EACH, count - first))
+            # A process has copies of all our ends, and would never hear that we are gone.
+            others = [ours, *(pipe for _, pipe in self.members)]
+            words = (theirs, others, port, first, min(EACH, count - first))
             process = multiprocessing.Process(target=live, args=words, daemon=True)
             process.start()
+            # Now nobody else has it: when that process ends we are told.
+            theirs.close()
             self.members.append((process, ours))
 
     def ask(self, what):
         """What each part of the herd answers, added up by key."""
-        for _, pipe in self.members:
-            pipe.send(what)
-        total = {}
-        for _, pipe in self.members:
-            for key, value in pipe.recv().items():
+        for process, pipe in self.members:
+            with contextlib.suppress(BrokenPipeError):  # Its answer, which there is not, will tell.
+                pipe.send(what)
+        total, ends = {}, time.monotonic() + PATIENCE
+        for process, pipe in self.members:
+            for key, value in self.answer(process, pipe, what, ends).items():
                 total[key] = total.get(key, 0) + value
         return total
 
+    def answer(self, process, pipe, what, ends):
+        if not pipe.poll(max(0, ends - time.monotonic())):
+            raise RuntimeError(f"a part of the herd does not answer to '{what}'")
+        try:
+            return pipe.recv()
+        except EOFError:
+            process.join(10)
+            raise RuntimeError(f"a part of the herd ended with {process.exitcode} at '{what}'") from None
+
     def leave(self):
         for process, pipe in self.members:
-            pipe.send(None)
+            # It ends when nobody talks to it any more, unless it is stuck.
+            pipe.close()
             process.join(10)
             if process.is_alive():
                 process.kill()
 
 
-def live(pipe, port, first, count):
+def live(pipe, others, port, first, count):
+    for other in others:
+        other.close()
+    # Whoever ends the proof ends this, too.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     devices = []
     while True:
-        what = pipe.recv()
-        if what is None:
+        try:
+            what = pipe.recv()
+        except EOFError:
             return
         pipe.send(globals()[what](devices, port, first, count))
 
@@ -67,12 +91,13 @@ def come(devices, port, first, count):
 
 def settle(devices, *_):
     """Parts with those that were turned away, and counts the rest."""
-    counts = {"kept": 0, "503": 0, "closed": 0}
+    counts = {"503": 0, "closed": 0}
     for device in ready(devices):
         try:
-            counts[str(device.answer()[0])] += 1
+            key = str(device.answer()[0])
         except (Lost, OSError):
-            counts["closed"] += 1
+            key = "closed"
+        counts[key] = counts.get(key, 0) + 1
         device.close()
         devices.remove(device)
     return counts | {"kept": len(devices)}
@@ -95,9 +120,15 @@ def post(devices, _, first, __):
 
 
 def begin_slowly(devices, *_):
+    """The part of a head that is sent at once. Whoever was turned away meanwhile is found among the ends."""
+    begun = 0
     for device in devices:
-        device.socket.sendall(HEAD)
-    return {"begun": len(devices)}
+        try:
+            device.socket.sendall(HEAD)
+            begun += 1
+        except OSError:
+            pass
+    return {"begun": begun}
 
 
 def drip(devices, *_):
