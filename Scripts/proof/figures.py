@@ -21,9 +21,8 @@ def memory(pid, name="VmHWM"):
     return 0.0
 
 
-def wanted(pid):
-    """Seconds for which each thread computed or waited for a processor, by thread: a loop that spins wants all of
-    one, also where others leave it little."""
+def busy(pid):
+    """Seconds for which each thread computed so far, and for which it waited for a processor, by thread."""
     seconds = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -31,5 +30,5 @@ def wanted(pid):
                 ran, waited, _ = file.read().split()
         except OSError:
             continue  # It has ended meanwhile.
-        seconds[thread] = (int(ran) + int(waited)) / 1e9
+        seconds[thread] = int(ran) / 1e9, int(waited) / 1e9
     return seconds
