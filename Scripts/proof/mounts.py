@@ -5,7 +5,7 @@ import subprocess
 
 
 class Unavailable(Exception):
-    pass
+    """Said before anything is tried. What fails later is something that went wrong."""
 
 
 class Mounted:
@@ -15,42 +15,73 @@ class Mounted:
         self.directory, self.words = directory, words
 
     def __enter__(self):
-        self.directory.mkdir(exist_ok=True)
-        run("mount", *self.words, str(self.directory))
-        return self.directory
+        try:
+            self.prepare()
+            self.mount(*self.words)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise Unavailable(told(error)) from error
+        return self
+
+    def prepare(self):
+        self.directory.mkdir()
+
+    def mount(self, *words):
+        run("mount", *words, str(self.directory))
+
+    def unmount(self):
+        run("umount", str(self.directory))
 
     def __exit__(self, *_):
         try:
-            run("umount", str(self.directory))
-        except Unavailable:
+            self.unmount()
+        except subprocess.SubprocessError:
+            # Somebody is still in it: then it goes with the last of them.
             run("umount", "-l", str(self.directory))
 
 
-def small(directory, mebibytes):
-    return Mounted(directory, "-t", "tmpfs", "-o", f"size={mebibytes}m", "sluice-proof")
+class Small(Mounted):
+    """A disk that is soon full."""
+
+    def __init__(self, directory, mebibytes):
+        super().__init__(directory, "-t", "tmpfs", "-o", f"size={mebibytes}m", "sluice-proof")
 
 
-def image(file, mebibytes):
-    """A file with an empty ext4 in it."""
-    with open(file, "wb") as content:
-        content.truncate(mebibytes << 20)
-    run("mkfs.ext4", "-q", "-F", str(file))
-    return file
+class Fragile(Mounted):
+    """An ext4 in a file, which becomes read-only at the first error, as most are mounted."""
 
+    def __init__(self, directory, mebibytes):
+        self.file, self.size = directory.with_name("image"), mebibytes << 20
+        super().__init__(directory, "-o", "loop,errors=remount-ro", str(self.file))
 
-def fragile(directory, file):
-    """It becomes read-only at the first error, as most are mounted."""
-    return Mounted(directory, "-o", "loop,errors=remount-ro", str(file))
+    def prepare(self):
+        super().prepare()
+        with open(self.file, "wb") as content:
+            content.truncate(self.size)
+        run("mkfs.ext4", "-q", "-F", str(self.file))
 
+    def mount(self, *words):
+        super().mount(*words)
+        if not self.trigger().exists():
+            self.unmount()
+            raise FileNotFoundError(f"there is no {self.trigger()}")
 
-def break_down(directory):
-    """Has ext4 find an error."""
-    device = run("findmnt", "-no", "SOURCE", str(directory)).strip().rsplit("/", 1)[-1]
-    pathlib.Path(f"/sys/fs/ext4/{device}/trigger_fs_error").write_text("1")
+    def trigger(self):
+        device = run("findmnt", "-no", "SOURCE", str(self.directory)).strip().rsplit("/", 1)[-1]
+        return pathlib.Path(f"/sys/fs/ext4/{device}/trigger_fs_error")
+
+    def break_down(self):
+        """Has ext4 find an error."""
+        self.trigger().write_text("1")
+
+    def renew(self):
+        """What an operator does: takes it away, and mounts it so that it can be written again."""
+        self.unmount()
+        self.mount("-o", "loop", str(self.file))
 
 
 def run(*words):
-    try:
-        return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        raise Unavailable(f"{' '.join(words)}: {getattr(error, 'stderr', '') or error}".strip()) from error
+    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30).stdout
+
+
+def told(error):
+    return f"{error}: {(getattr(error, 'stderr', '') or '').strip()}".rstrip(": ")
