@@ -13,9 +13,10 @@ BAD = 5
 
 
 class Base:
-    """A queue's files, the names that are in it, those that were delivered before, and where it keeps its account."""
+    """A queue's files, the names that are in it, those that were delivered before, and where it keeps its account.
+    `history` tells which names a write-ahead log held when it was how long, the log by its salt."""
 
-    def __init__(self, data, name, promises, delivered):
+    def __init__(self, data, name, promises, delivered, history):
         self.name, self.data = name, data.with_name(name)
         shutil.copytree(data, self.data)
         (self.data / "queue.db-shm").unlink(missing_ok=True)
@@ -24,7 +25,14 @@ class Base:
         self.first_pages = first_pages(self.data)
         # Without these nobody knows how many logs there were: the schema's, the ledger's.
         self.account = {1, self.first_pages["ledger"]}
-        self.last_commit = last_commit((self.data / LOG).read_bytes()) if (self.data / LOG).exists() else 0
+        log = (self.data / LOG).read_bytes() if (self.data / LOG).exists() else b""
+        self.last_commit = last_commit(log)[0]
+        self.history = [(end if salt == log[16:24] else 0, names) for salt, end, names in history]
+
+    def before(self, place):
+        """Names that must be there when the log is whole up to a place: those behind which it was not longer, and those
+        of earlier logs, which are in the database."""
+        return {name for end, names in self.history if end <= place for name in names} & self.queued
 
 
 def first_pages(directory):
@@ -51,26 +59,31 @@ def prepare(trial, sandbox):
     until(lambda: (ledger := gateway.ledger()["ledger"])["queued"] == 0 and ledger["dead"] == BAD)
     delivered = promises.arrived(sandbox).names
     sandbox.fault(status=503)
-    fill(promises, gateway, 60)
+    history = fill(promises, gateway, 60)
     gateway.kill()
-    bases = [Base(gateway.data, "in-log", promises, delivered)]
+    bases = [Base(gateway.data, "in-log", promises, delivered, history)]
     gateway = trial.gateway(sandbox, settings=SETTINGS)
-    fill(promises, gateway, 30)
+    history += fill(promises, gateway, 30)
     gateway.stop()
-    bases.append(Base(gateway.data, "in-database", promises, delivered))
+    bases.append(Base(gateway.data, "in-database", promises, delivered, history))
     gateway = trial.gateway(sandbox, settings=SETTINGS)
-    fill(promises, gateway, 30)
+    history += fill(promises, gateway, 30)
     gateway.kill()
-    bases.append(Base(gateway.data, "in-both", promises, delivered))
+    bases.append(Base(gateway.data, "in-both", promises, delivered, history))
     sandbox.peace()
     sandbox.control("DELETE", "/poisons")
     return promises, bases
 
 
 def fill(promises, gateway, requests):
-    device = Device(gateway.devices)
+    """Posts. Returns, for each answer, which log there was, how long it was by then, and the names that were answered."""
+    device, history = Device(gateway.devices), []
     for _ in range(requests):
-        promises.post(device, promises.logs(promises.random.randint(1, 8), promises.random.choice((60, 300, 3000))))
+        logs = promises.logs(promises.random.randint(1, 8), promises.random.choice((60, 300, 3000)))
+        if promises.post(device, logs) == 200:
+            content = (gateway.data / LOG).read_bytes()
+            history.append((content[16:24], last_commit(content)[1], {log["name"] for log in logs}))
+    return history
 
 
 def until(holds, seconds=20, what="what was prepared did not come about"):
