@@ -32,3 +32,15 @@ def busy(pid):
             continue  # It has ended meanwhile.
         seconds[thread] = int(ran) / 1e9, int(waited) / 1e9
     return seconds
+
+
+# A machine that is more crowded than that proves nothing about time, and must not pass for it.
+CROWDED = 10
+
+
+def strain(before, after):
+    """How many times as long as on a machine of its own the busiest thread took, by what `busy` said before and after:
+    waits for a processor count, and no others."""
+    grown = [[now - then for now, then in zip(after[thread], before.get(thread, (0, 0)))] for thread in after]
+    ran, waited = max(grown)
+    return min(CROWDED, (ran + waited) / max(ran, 0.001))

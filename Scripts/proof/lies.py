@@ -4,15 +4,17 @@ import json
 import socket
 import time
 
+import neighbour as beside
 import tales
 from device import Device, body, is_whole, log
-from figures import computed, memory
+from figures import busy, computed, memory, strain
+from lateness import Lateness
 from liar import Liar
-from neighbour import Neighbour
 
-# Of each tale before it tells the truth, and of a request before it is given up.
+# Of each tale before it tells the truth.
 TIMES = 3
-GIVEN_UP = 4
+# Seconds: what a request may take in all, and how late a busy machine may make the end of it, beside what it makes others.
+SEND_TIMEOUT, LATER = 1, 0.5
 # MiB: what all tales at a time may cost in memory, and what the gateway may take of one answer before it hangs up; that
 # is mostly what lies in the kernel's buffers.
 MEMORY = 32
@@ -43,7 +45,7 @@ def project(number):
 
 def destination(name, port):
     return (f'  {name}: {{ endpoint: "http://localhost:{port}", project: {name}, logstore: "*", region: sandbox, '
-            "packet: { age: 50ms }, connect_timeout: 1s, send_timeout: 1s, stall_timeout: 1s }")
+            f"packet: {{ age: 50ms }}, connect_timeout: 1s, send_timeout: {SEND_TIMEOUT}s, stall_timeout: 1s }}")
 
 
 def play(trial, gateway, liars, number):
@@ -70,17 +72,21 @@ def check(trial):
     lines = [destination(project(index), liar.port) for index, liar in enumerate(liars.values())]
     gateway = trial.gateway(sandbox, others="\n".join([destination("honest", sandbox.port), *lines]))
     before, cpu, began = memory(gateway.process.pid), computed(gateway.process.pid), time.monotonic()
-    neighbour = Neighbour(gateway.devices, trial.seed, host="honest")
+    aside, lateness = beside.Aside(trial), Lateness()
+    neighbour, started = beside.Neighbour(gateway.devices, trial.seed, host="honest"), busy(gateway.process.pid)
     sent = {}
     try:
         for number in range(5 if trial.is_long else 1):
             sent |= play(trial, gateway, liars, number)
     finally:
         neighbour.end()
+        aside.end()
+        lateness.end()
     gateway.drained()
     took, cpu = time.monotonic() - began, computed(gateway.process.pid) - cpu
     grown = memory(gateway.process.pid) - before
-    judge(trial, gateway, sandbox, liars, sent, neighbour)
+    arrived = judge(trial, gateway, sandbox, liars, sent, SEND_TIMEOUT + LATER + lateness.most)
+    beside.judge(trial, neighbour, arrived, aside, strain(started, busy(gateway.process.pid)))
     trial.expect(not trap.visitors(), "a redirect was followed")
     trial.expect(grown < MEMORY, f"the lies cost {grown:.0f} MiB of memory, {MEMORY} are enough")
     trial.expect(gateway.is_running, "the gateway ended")
@@ -91,7 +97,7 @@ def check(trial):
         liar.end()
 
 
-def judge(trial, gateway, sandbox, liars, sent, neighbour):
+def judge(trial, gateway, sandbox, liars, sent, given_up):
     """Whether everything is where the ledger says, once, and nobody had to wait for long."""
     whole = gateway.ledger()
     trial.expect(whole["closed"], f"the ledger is not closed: {whole['ledger']}")
@@ -108,10 +114,10 @@ def judge(trial, gateway, sandbox, liars, sent, neighbour):
         if not (figures["delivered"] == len(there) == len(mine)):
             trouble = statuses[project(index)]["trouble"]
             trial.wrong(f"{name}: {len(there)} of {len(mine)} logs are there, the ledger says {figures}; {trouble}")
-        trial.expect(liar.longest < GIVEN_UP, f"{name}: listened to for {liar.longest:.1f} s")
+        trial.expect(liar.longest < given_up, f"{name}: listened to for {liar.longest:.1f} s, {given_up:.1f} s are allowed")
         trial.expect(liar.most < TAKEN << 20, f"{name}: {liar.most >> 20} MiB of an answer were taken")
     slowest = max(liars, key=lambda name: liars[name].longest)
     largest = max(liars, key=lambda name: liars[name].most)
-    trial.say(f"listened to for {liars[slowest].longest:.1f} s at most ({slowest}), "
+    trial.say(f"listened to for {liars[slowest].longest:.2f} s at most ({slowest}) of {given_up:.2f}, "
               f"{liars[largest].most / 2**20:.1f} MiB at most ({largest})")
-    neighbour.judge(trial, arrived)
+    return arrived
