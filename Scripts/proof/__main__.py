@@ -6,6 +6,7 @@ import importlib
 import os
 import pathlib
 import random
+import secrets
 import shutil
 import signal
 import sys
@@ -19,6 +20,8 @@ OWN = str(pathlib.Path(__file__).parent)
 # Seconds of a part until it is taken for one that hangs, and until whatever hangs on its way out is left behind. The
 # longest take a tenth of it on an idle machine.
 DEADLINE, AGAIN = {False: 600, True: 5400}, 60
+# Seconds in which whoever was asked to end ends.
+PATIENCE = 15
 ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # In the order in which they run. Each is a module with `check(trial)`; its first line says what it proves.
 PARTS = ["judge", "points", "power", "time_jumps", "lies", "edge", "disk", "corruption", "limits", "soak"]
@@ -42,6 +45,14 @@ class Overdue(BaseException):
 
 def overdue(*_):
     raise Overdue("this takes so long that something must hang")
+
+
+def leave(number, _):
+    """Ends this, and what it started. Python forgets what is raised while it tidies up: then it is raised again, later
+    than it takes to end all in good order."""
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(128 + number))
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE, PATIENCE)
+    sys.exit(128 + number)
 
 
 @contextlib.contextmanager
@@ -71,12 +82,13 @@ def run(part, options):
     seed = random.randrange(1 << 32) if options.seed is None else options.seed
     again = f"Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"
     print(f"prove: {part}: seed {seed}", flush=True)
-    work = pathlib.Path(tempfile.mkdtemp(prefix=f"sluice-{part}-"))
+    work = pathlib.Path(tempfile.gettempdir(), f"sluice-{part}-{secrets.token_hex(4)}")
     trial = Trial(part, work, seed, options.long)
     began = time.monotonic()
     try:
+        work.mkdir(mode=0o700)
         with deadline(options.deadline or DEADLINE[options.long]):
-            importlib.import_module(part).check(trial)
+            modules[part].check(trial)
     except (Exception, Overdue) as error:  # Whatever it is, the next part runs, and the way to see it again is told.
         places = [f"{place.name} line {place.lineno}" for place in traceback.extract_tb(error.__traceback__) if OWN in place.filename]
         trial.wrong(f"{type(error).__name__}: {error} (in {', '.join(places)})")
@@ -99,14 +111,16 @@ def run(part, options):
 
 
 options = arguments()
+# An import, too, forgets what is raised.
+modules = {part: importlib.import_module(part) for part in PARTS}
 if options.list:
-    for part in PARTS:
-        print(f"{part:10} {importlib.import_module(part).__doc__.splitlines()[0]}")
+    for part, module in modules.items():
+        print(f"{part:10} {module.__doc__.splitlines()[0]}")
     sys.exit(0)
-# Who ends this ends what it started, too. Python makes an exception of SIGINT itself.
-for number in (signal.SIGTERM, signal.SIGHUP):
+# Whoever starts this with nohup means it.
+for number in ENDS:
     if signal.getsignal(number) != signal.SIG_IGN:
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+        signal.signal(number, leave)
 results = [run(part, options) for part in options.parts or PARTS]
 sys.stdout.flush()
 # A thread that hangs would be waited for. Nothing is left that an orderly end would do.

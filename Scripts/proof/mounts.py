@@ -35,8 +35,9 @@ class Mounted:
         try:
             self.unmount()
         except subprocess.SubprocessError:
-            # Somebody is still in it: then it goes with the last of them.
-            run("umount", "-l", str(self.directory))
+            # Somebody is still in it: then it goes with the last of them. Or nothing is there any more.
+            if self.directory.is_mount():
+                run("umount", "-l", str(self.directory))
 
 
 class Small(Mounted):
