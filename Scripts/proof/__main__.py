@@ -112,7 +112,7 @@ def run(part, options):
 
 options = arguments()
 # An import, too, forgets what is raised.
-modules = {part: importlib.import_module(part) for part in PARTS}
+modules = {part: importlib.import_module(part) for part in options.parts or PARTS}
 if options.list:
     for part, module in modules.items():
         print(f"{part:10} {module.__doc__.splitlines()[0]}")
