@@ -53,7 +53,8 @@ class Attack:
         self.slowest, self.costliest = max(self.slowest, (took, name)), max(self.costliest, (used, name))
         self.trial.expect(status in right, f"{name}: answer {status} instead of {sorted(right)}: {answer[:200]!r}")
         allowed = EFFORT + FOLD * self.ordinary
-        self.trial.expect(took < PATIENCE and used < allowed, f"{name}: took {took:.1f} s, {used:.2f} s of a processor, {allowed:.2f} s are allowed")
+        fine = took < PATIENCE and used < allowed
+        self.trial.expect(fine, f"{name}: took {took:.1f} s, {used:.2f} s of a processor, {allowed:.2f} s are allowed")
 
     def say(self, what):
         self.trial.say(f"{what}: {self.count} requests, {self.slowest[0]:.2f} s at most ({self.slowest[1]}), "

@@ -87,8 +87,9 @@ def check(trial):
     aside = beside.Aside(trial)
     neighbour, started = beside.Neighbour(gateway.devices, trial.seed), busy(pid)
     try:
-        attack = Attack(trial, gateway, (9 if trial.is_long else 3) << 20)
-        explosives, inundation, tricks = list(bombs.bombs()), list(floods.floods((9 if trial.is_long else 3) << 20)), list(targets.requests())
+        size = (9 if trial.is_long else 3) << 20
+        attack = Attack(trial, gateway, size)
+        explosives, inundation, tricks = list(bombs.bombs()), list(floods.floods(size)), list(targets.requests())
         for each in (explosives, inundation, tricks):
             trial.random.shuffle(each)
         parts = {
@@ -122,7 +123,7 @@ def check(trial):
     ledger, crowded = gateway.emptied(), strain(started, busy(pid))
     arrived = judge(trial, sandbox)
     trial.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is {ledger['ledger']}")
-    beside.judge(trial, neighbour, arrived, aside, crowded, answer_within=max(delay[name] for name in parts))
+    beside.judge(trial, neighbour, arrived, aside, crowded, max(delay[name] for name in parts))
     peak = memory(pid)
     trial.expect(peak < MEMORY[trial.is_long], f"{peak:.0f} MiB of memory at most, {MEMORY[trial.is_long]} are enough")
     trial.expect(gateway.is_running, "the gateway ended")
