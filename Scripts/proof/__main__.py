@@ -15,6 +15,7 @@ import time
 import traceback
 
 from trial import Trial
+from undisturbed import ENDS, undisturbed
 
 OWN = str(pathlib.Path(__file__).parent)
 # Seconds of a part until it is taken for one that hangs, and until whatever hangs on its way out is left behind. The
@@ -22,7 +23,6 @@ OWN = str(pathlib.Path(__file__).parent)
 DEADLINE, AGAIN = {False: 600, True: 5400}, 60
 # Seconds in which whoever was asked to end ends.
 PATIENCE = 15
-ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # In the order in which they run. Each is a module with `check(trial)`; its first line says what it proves.
 PARTS = ["judge", "points", "power", "time_jumps", "lies", "edge", "disk", "corruption", "limits", "soak"]
 
@@ -64,17 +64,6 @@ def deadline(seconds):
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-@contextlib.contextmanager
-def undisturbed():
-    """Nobody who loses patience keeps this block from ending what was started."""
-    before = [signal.signal(number, signal.SIG_IGN) for number in ENDS]
-    try:
-        yield
-    finally:
-        for number, handler in zip(ENDS, before):
-            signal.signal(number, handler)
 
 
 def run(part, options):

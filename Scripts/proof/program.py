@@ -9,6 +9,8 @@ import time
 import urllib.error
 import urllib.request
 
+from undisturbed import undisturbed
+
 # What the machine says about proxies is for others.
 direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 KEY = {"ALIBABA_CLOUD_ACCESS_KEY_ID": "prove-id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "prove-secret"}
@@ -32,7 +34,8 @@ class Program:
         self.journal = work / f"{name}-{next(numbers)}.journal"
         command = [*before, os.environ["SLUICE"], *words]
         inherited = {key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "TMPDIR", "LANG")}
-        with open(self.journal, "wb") as journal:
+        # Between the new process and the note of it nobody may come.
+        with undisturbed(), open(self.journal, "wb") as journal:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -41,8 +44,8 @@ class Program:
                 env=inherited | KEY | (environment or {}),
                 preexec_fn=preexec,
             )
-        if programs is not None:
-            programs.append(self)
+            if programs is not None:
+                programs.append(self)
 
     def said(self, event, seconds=20):
         """The first line of the journal with this event, as soon as it is there."""
