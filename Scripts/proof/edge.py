@@ -21,7 +21,7 @@ FOLD, LEAST, MOST = 400, 2 << 20, 20 << 20
 # left alone: as long as the worst body keeps a loop busy, times what others on the machine make of that.
 DELAY = {"bombs": 0.8, "floods": 1, "heads": 0.4, "guesses": 0.4, "growing": 0.8}
 # In the long form bodies are three times as large.
-LONG_DELAY = DELAY | {"floods": 3, "growing": 2, "several": 6}
+LONG_DELAY = DELAY | {"floods": 3, "growing": 2, "several": 4}
 
 
 def growing(trial, gateway, sandbox):
