@@ -12,11 +12,14 @@ OTHERS = (
     "writev,pwritev,pwritev2,fallocate,renameat,renameat2,unlinkat,linkat,mkdirat,sync_file_range,truncate,"
     "copy_file_range,sendfile"
 )
+SYNC_US = 3_000
 
 
 def recording(file):
-    """In front of a command: writes all calls, with all their bytes, into the file."""
+    """In front of a command: writes all calls, with all their bytes, into the file. Syncs take as long as on a slow disk, so
+    that much happens meanwhile."""
     words = ["strace", "-D", "-f", "--seccomp-bpf", "-xx", "-s", "16777216", "-e", "quiet=attach"]
+    words += ["-e", f"inject=fdatasync:delay_enter={SYNC_US}"]
     return [*words, "-o", str(file), "-e", f"trace={FILES},{TALK},{OTHERS}"]
 
 

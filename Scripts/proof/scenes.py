@@ -1,17 +1,22 @@
 """What a gateway is made to do while it is killed or its power is cut, and the queues that it begins with."""
 
 import collections
+import concurrent.futures
 import json
 import pathlib
+import random
 import re
 import shutil
 import sqlite3
 import time
 
+import calls
 import device
+from bases import until
 
 NOWHERE = "http://localhost:1"
 LOGSTORES = ("app", "web", "game")
+DEVICES = 8
 
 
 class Writer:
@@ -35,6 +40,34 @@ class Writer:
             self.answered |= names
             self.receipts[json.loads(body)["receipt"]] = names
         return status
+
+
+def together(gateway, writer, posts, logstore=None):
+    """Several devices at a time, so that batches come while others are synced. What they wrote becomes the writer's."""
+    seeds = [writer.random.random() for _ in range(DEVICES)]
+    devices = [Writer(random.Random(seed), f"{writer.prefix}-{len(writer.posted)}-{n}") for n, seed in enumerate(seeds)]
+
+    def work(device):
+        for _ in range(posts):
+            # Otherwise those that were answered together would come together again.
+            time.sleep(device.random.uniform(0, 2 * calls.SYNC_US / 1e6))
+            device.post(gateway, device.random.randint(1, 5), logstore)
+
+    with concurrent.futures.ThreadPoolExecutor(DEVICES) as pool:
+        results = [pool.submit(work, device) for device in devices]
+    for device in devices:
+        writer.posted |= device.posted
+        writer.answered |= device.answered
+        writer.receipts |= device.receipts
+    for result in results:
+        result.result()
+
+
+def moved(gateway, work):
+    """Does the work, and waits until the log has gone into the database, as it does when nobody posts."""
+    before = gateway.figure("sluice_queue_checkpoints_total")
+    work()
+    until(lambda: gateway.figure("sluice_queue_checkpoints_total") > before, 60, "the log stays out of the database")
 
 
 def arrivals(trial, sandbox, writers, where):
@@ -93,8 +126,8 @@ def damaged_behind_log(trial):
     for logstore in ("app", "game"):
         for _ in range(20):
             writer.post(gateway, 3, logstore, 3_000)
-    while len(gone := {log["name"] for log in sandbox.logs()}) < 60:
-        time.sleep(0.05)
+    until(lambda: len({log["name"] for log in sandbox.logs()}) == 60, 60)
+    gone = {log["name"] for log in sandbox.logs()}
     gateway.kill()
     sandbox.kill()
     database = sqlite3.connect(data / "queue.db")
