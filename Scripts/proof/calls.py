@@ -23,15 +23,17 @@ def recording(file):
     return [*words, "-o", str(file), "-e", f"trace={FILES},{TALK},{OTHERS}"]
 
 
-def counting(file, paths, calls):
-    """In front of a command: lists those calls that concern one of the paths."""
-    filters = [word for path in paths for word in ("-P", str(path))]
-    return ["strace", "-D", "-f", "-s", "0", "-o", str(file), *filters, "-e", f"trace={','.join(calls)}"]
+def listing(file):
+    """In front of a command: lists the calls that change files, with the paths of all descriptors."""
+    return ["strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", str(file), "-e", f"trace={FILES},{OTHERS}"]
 
 
 def killing(file, paths, call, number):
-    """In front of a command: ends the program with SIGKILL in place of the n-th such call. strace counts by thread."""
-    return [*counting(file, paths, [call]), "-e", f"inject={call}:signal=SIGKILL:when={number}"]
+    """In front of a command: ends the program with SIGKILL in place of the n-th such call on one of the paths. strace counts
+    by thread, and with --seccomp-bpf the call would be carried out."""
+    filters = [word for path in paths for word in ("-P", str(path))]
+    words = ["strace", "-D", "-f", "-s", "0", "-o", str(file), *filters, "-e", f"trace={call}"]
+    return [*words, "-e", f"inject={call}:signal=SIGKILL:when={number}"]
 
 
 def finished(file, process, seconds=20):
@@ -50,6 +52,7 @@ def finished(file, process, seconds=20):
 class Call:
     name: str
     words: list
+    thread: str = ""
     result: int | None = None
 
     def text(self, index):
@@ -77,7 +80,7 @@ def parse(lines):
             call, begun = pending.pop(thread)
             rest = begun + rest
         else:
-            call = Call(name, [])
+            call = Call(name, [], thread)
         if rest.endswith(" <unfinished ...>"):
             rest = rest.removesuffix(" <unfinished ...>")
             call.words = rest.rstrip(", ").split(", ")

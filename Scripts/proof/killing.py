@@ -1,11 +1,13 @@
 """A scene from its beginning to a kill, and what is left of it."""
 
-import collections
 import dataclasses
 import http.client
 import itertools
 import random
+import re
 import shutil
+import subprocess
+import time
 import typing
 
 import calls
@@ -13,10 +15,9 @@ import scenes
 from device import Lost
 from program import DidNotStart
 
-# What of a program is left when it ends: between two of these nothing is.
-CALLS = ("pwrite64", "write", "fdatasync", "fsync", "ftruncate", "rename", "link", "unlink")
-NAMES = [f"queue{kind}.db{end}" for kind in ("", ".salvage") for end in ("", "-wal", "-journal", "-shm")]
-NAMES += ["admin-token", "admin-token.new"]
+# A name with the second in which it was given.
+STAMPED = re.compile(r"^queue\.corrupt-\d{14}")
+KILLED = -9
 
 
 @dataclasses.dataclass
@@ -45,34 +46,43 @@ class Case:
         self.data = trial.work / f"case-{self.number}"
         self.trace = trial.work / f"case-{self.number}.calls"
         self.writer = scenes.Writer(random.Random(trial.seed + self.number), f"case{self.number}")
+        self.is_counted = self.has_stopped = False
         if scene.base[0]:
             shutil.copytree(scene.base[0], self.data)
-        self.paths = [self.data / name for name in scene.files or NAMES] + [self.data]
         self.where = where
 
     def expect(self, holds, line):
         return self.trial.expect(holds, f"{self.where}: {line}")
 
-    def start(self, where, before=()):
+    def start(self, where, before=(), wait=True):
         scene, options = self.scene, {"token": None} if self.scene.makes_token else {}
-        options |= {"settings": scene.settings, "destination": scene.destination, "before": before}
+        options |= {"settings": scene.settings, "destination": scene.destination, "before": before, "wait": wait}
         self.gateway = self.trial.gateway(where, data=self.data, **options)
 
+    def stop(self):
+        code = self.gateway.stop()
+        self.has_stopped = code == 0
+
     def run(self, before):
-        """Whether the program was killed on the way."""
+        """Whether the program was killed on the way. It may end in no other way, unless it is asked to."""
         self.scene.prepare(self.sandbox)
         self.sandbox.control("DELETE", "/logs")
+        self.start(self.sandbox if self.scene.delivers else scenes.NOWHERE, before, wait=False)
         try:
-            self.start(self.sandbox if self.scene.delivers else scenes.NOWHERE, before)
+            self.gateway.said("sluice is ready")
+            self.gateway.ready()
             self.scene.steps(self)
-        except (Lost, OSError, http.client.HTTPException):
-            # It takes a moment until all its threads are gone.
-            return self.gateway.process.wait(10) == -9
-        except DidNotStart:
-            return True
-        was_killed = self.gateway.process.poll() == -9
+            code = self.gateway.process.poll()
+        except (DidNotStart, Lost, OSError, http.client.HTTPException) as error:
+            try:
+                # It takes a moment until all its threads are gone.
+                code = self.gateway.process.wait(20)
+            except subprocess.TimeoutExpired:
+                raise error from None  # It lives, and does not do what it is there for.
         self.gateway.kill()
-        return was_killed
+        is_asked = code == 0 and self.has_stopped
+        self.expect(code in (None, KILLED) or is_asked, f"the gateway ended by itself with {code}")
+        return code == KILLED
 
     def check(self):
         """Starts it again and compares."""
@@ -89,6 +99,7 @@ class Case:
         twice = [name for name, count in arrivals.items() if count > 1]
         self.expect(not twice or not self.scene.destination, f"{len(twice)} logs were stored twice")
         self.scene.after(self)
+        self.expect(self.gateway.is_running, f"started again, it ended with {self.gateway.process.poll()}")
         self.gateway.kill()
         self.end()
 
@@ -96,17 +107,10 @@ class Case:
         shutil.rmtree(self.data)
         self.trace.unlink(missing_ok=True)
 
-
-def points(trial, scene, sandbox):
-    """Each call that a run makes, as its name and its number: nothing is killed."""
-    case = Case(trial, scene, sandbox, scene.name)
-    case.run(calls.counting(case.trace, case.paths, CALLS))
-    counts = collections.Counter()
-    for line in calls.finished(case.trace, case.gateway.process):
-        if (match := calls.LINE.match(line)) and match[3]:
-            counts[match[1], match[3]] += 1
-    case.check()
-    most = collections.Counter()
-    for (_, call), count in counts.items():
-        most[call] = max(most[call], count)
-    return [(call, number) for call, count in most.items() for number in range(1, count + 1)]
+    def killing(self, name, call, number):
+        """In front of a command: ends it in place of the n-th such call on the file of that name."""
+        names = [name]
+        if stamp := STAMPED.match(name):
+            seconds = [time.strftime("%Y%m%d%H%M%S", time.gmtime(time.time() + n)) for n in range(40)]
+            names = [f"queue.corrupt-{second}{name[stamp.end() :]}" for second in seconds]
+        return calls.killing(self.trace, [self.data / name for name in names], call, number)

@@ -9,8 +9,10 @@ import stat
 import calls
 import order
 import scenes
-from killing import Case, Scene, points
+from kill_points import points
+from killing import Case, Scene
 
+TRIES = 3
 KEEPS_KEYS = f"credentials: {{ encryption_key: {'5a' * 32}, default: {{ from: admin }} }}"
 FIRST = {"AccessKeyId": "first-id", "AccessKeySecret": "first-secret"}
 SECOND = {"AccessKeyId": "second-id", "AccessKeySecret": "second-secret"}
@@ -22,6 +24,7 @@ def scenario(trial):
     harmed = scenes.damaged(trial, backlog)
     yield Scene("first start", (None, scenes.Writer(trial.random)), first_start, makes_token=True, after=same_token)
     yield Scene("enqueue", fresh, lambda case: [case.writer.post(case.gateway) for _ in range(4)], delivers=False)
+    yield Scene("several at a time", fresh, several, delivers=False)
     yield Scene("deliver and stop", backlog, deliver)
     yield Scene("exactly once", fresh, deliver, destination=", exactly_once: true")
     yield Scene("checkpoint", fresh, fill, delivers=False, files=("queue.db",))
@@ -48,7 +51,12 @@ def deliver(case):
     case.writer.post(case.gateway)
     case.gateway.drained(5)
     case.writer.post(case.gateway)
-    case.gateway.stop()
+    case.stop()
+
+
+def several(case):
+    # In which order they come differs: in a run that is to be killed they go on until that happens.
+    scenes.together(case.gateway, case.writer, 2 if case.is_counted else 100)
 
 
 def fill(case):
@@ -110,12 +118,17 @@ def check(trial):
     for _ in range(workers):
         sandboxes.put(trial.sandbox())
 
-    def attempt(scene, call, number):
-        sandbox, where = sandboxes.get(), f"{scene.name}, killed at {call} {number}"
+    def attempt(scene, point):
+        """Whether the kill came about. Calls come a little differently each time, so it may need another try."""
+        name, call, number = point
+        sandbox, where = sandboxes.get(), f"{scene.name}, killed at {call} {number} of {name or 'the directory'}"
         try:
-            case = Case(trial, scene, sandbox, where)
-            was_killed = case.run(calls.killing(case.trace, case.paths, call, number))
-            case.check()
+            for _ in range(TRIES):
+                case = Case(trial, scene, sandbox, where)
+                was_killed = case.run(case.killing(*point))
+                case.check()
+                if was_killed:
+                    break
             return was_killed
         except Exception as error:
             trial.wrong(f"{where}: {type(error).__name__}: {error}")
@@ -126,9 +139,18 @@ def check(trial):
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for scene in scenario(trial):
             sandbox = sandboxes.get()
-            found = points(trial, scene, sandbox)
+            found, missed = points(trial, scene, sandbox)
             sandboxes.put(sandbox)
-            chosen = sample(trial, found, 12)
-            killed = sum(pool.map(lambda point: attempt(scene, *point), chosen))
-            trial.say(f"{scene.name}: {len(found)} calls; killed at {killed} of {len(chosen)} that were chosen")
-            trial.expect(killed >= len(chosen) / 2, f"{scene.name}: most kills did not happen, which proves nothing")
+            chosen = sample(trial, found, 11)
+            results = list(pool.map(lambda point: attempt(scene, point), chosen))
+            alive = [f"{call} {number} of {name}" for (name, call, number), killed in zip(chosen, results) if not killed]
+            trial.say(
+                f"{scene.name}: {len(found)} calls, killed at {sum(results)} of {len(chosen)} that were chosen"
+                + (f", not at {', '.join(alive)}" if alive else "")
+                + (f"; out of reach are {', '.join(missed)}" if missed else "")
+            )
+            trial.expect(len(found) >= 25, f"{scene.name}: only {len(found)} calls were seen")
+            # One of a dozen may be a call that a quick machine makes and a busy one does not.
+            most = max(1, len(chosen) // 20)
+            trial.expect(len(alive) <= most, f"{scene.name}: {len(alive)} of {len(chosen)} kills did not happen")
+            trial.expect(len(missed) <= max(2, len(found) // 20), f"{scene.name}: kills cannot reach {len(missed)} calls")
