@@ -95,7 +95,9 @@ class Directory:
     def after_cut(self, random, order):
         """Names that may be there. File systems with a journal keep the order of changes; POSIX does not ask for it."""
         count = len(self.changes)
-        if order == "kept":
+        if order == "synced":
+            there = set()
+        elif order == "kept":
             there = set(range(random.randint(0, count)))
         elif order == "last":
             there = {count - 1}
@@ -128,13 +130,13 @@ class Directory:
         return directory
 
     def lay(self, path, random, order):
-        """Writes what may be left of it after a power cut."""
+        """Writes what may be left of it after a power cut; when the order is "synced", nothing but what must be."""
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, what in self.after_cut(random, order).items():
             if isinstance(what, Directory):
                 what.lay(path / name, random, order)
             else:
-                (path / name).write_bytes(what.after_cut(random))
+                (path / name).write_bytes(what.synced if order == "synced" else what.after_cut(random))
                 (path / name).chmod(0o600)
 
 

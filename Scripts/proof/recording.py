@@ -1,6 +1,7 @@
 """What a gateway did to its disk, what it answered and what SLS answered, call by call."""
 
 import copy
+import hashlib
 import itertools
 import pathlib
 import re
@@ -30,6 +31,7 @@ class Recording:
         self.machine = Machine(self.root)
         self.before = frozenset(self.writer.answered) - gone
         self.events = []
+        self.images = set()
         sandbox = sandbox or trial.sandbox()
         for number, run in enumerate(runs):
             file = trial.work / f"recording-{name}-{number}.calls"
@@ -42,6 +44,8 @@ class Recording:
                 before=calls.recording(file),
             )
             run(gateway, self.writer, sandbox)
+            code = gateway.process.poll()
+            trial.expect(code in (None, 0), f"{name}, recorded: the gateway ended by itself with {code}")
             gateway.kill()
             self.events += calls.parse(calls.finished(file, gateway.process))
             self.events.append(("ended", None))
@@ -95,9 +99,13 @@ class Recording:
     def places(self, random, count):
         """Where the power is cut, and in which order names reach the disk."""
         # Each change of a name reaches the disk before those that the program made earlier.
-        lasts = [(index, "last") for index in self.changes]
-        kinds, orders = (self.boundaries, range(len(self.events))), ("kept", "any")
-        return sorted(lasts + [(random.choice(random.choice(kinds)), random.choice(orders)) for _ in range(count)])
+        forced = [(index, "last") for index in self.changes]
+        # What was answered last in each run has nothing but what was synced to rely on.
+        ends = [index for index, (moment, _) in enumerate(self.events) if moment == "ended"]
+        behind = [index + 1 for index, _ in self.answers]
+        forced += {(max(index for index in behind if index <= end), "synced") for end in ends}
+        kinds, orders = (self.boundaries, behind, range(len(self.events))), ("kept", "any", "synced")
+        return sorted(forced + [(random.choice(random.choice(kinds)), random.choice(orders)) for _ in range(count)])
 
     def cuts(self, random, count):
         """Plays it, and lays down a disk at each place."""
@@ -118,7 +126,17 @@ class Recording:
         """A new directory with what may be left."""
         path = self.trial.work / f"image-{self.name.replace(' ', '-')}-{place}-{next(numbers)}"
         self.machine.disk.lay(path, random, order)
+        self.images.add(digest(path))
         return path
+
+
+def digest(path):
+    """Of all that a start reads: the lock and the index of the log are made anew."""
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.endswith(("-shm", ".lock")))
+    whole = hashlib.blake2b(digest_size=16)
+    for file in files:
+        whole.update(f"{file.relative_to(path)} {file.stat().st_size}\n".encode() + file.read_bytes())
+    return whole.digest()
 
 
 def heard(call):
