@@ -81,10 +81,9 @@ def cut(trial, pool, number, durability, count):
         phase = sorted(phases)[turn % len(phases)]
         chosen.append((trial.random.choice(phases[phase]), trial.random.choice(("kept", "any", "synced")), phase))
     chosen.sort()
-    recording.places = lambda *_: [(place, order) for place, order, _ in chosen]
     results = [
         pool.submit(reopen, trial, recording, storage, place, phase, image)
-        for (_, _, phase), (place, image) in zip(chosen, recording.cuts(trial.random, count))
+        for (_, _, phase), (place, image) in zip(chosen, recording.cuts(trial.random, [(place, order) for place, order, _ in chosen]))
     ]
     twice = [(phase, result.result()) for (_, _, phase), result in zip(chosen, results)]
     return len(storage.packets), twice, len(recording.images)

@@ -122,7 +122,7 @@ def check(trial):
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for recording, part in recordings(trial):
             results = []
-            for cut in recording.cuts(trial.random, int(part * count)):
+            for cut in recording.cuts(trial.random, recording.places(trial.random, int(part * count)), moves=True):
                 slots.put(cut)
                 results.append(pool.submit(attempt, recording, *cut))
             lost = [result.result() for result in results]

@@ -1,5 +1,6 @@
 """What a gateway did to its disk, what it answered and what SLS answered, call by call."""
 
+import bisect
 import copy
 import hashlib
 import itertools
@@ -31,7 +32,7 @@ class Recording:
         self.machine = Machine(self.root)
         self.before = frozenset(self.writer.answered) - gone
         self.events = []
-        self.images = set()
+        self.images, self.met = set(), set()
         sandbox = sandbox or trial.sandbox()
         for number, run in enumerate(runs):
             file = trial.work / f"recording-{name}-{number}.calls"
@@ -100,19 +101,27 @@ class Recording:
         """Where the power is cut, and in which order names reach the disk."""
         # Each change of a name reaches the disk before those that the program made earlier.
         forced = [(index, "last") for index in self.changes]
-        # What was answered last in each run has nothing but what was synced to rely on.
+        # What was answered last in each run, and some before, have nothing but what was synced to rely on.
         ends = [index for index, (moment, _) in enumerate(self.events) if moment == "ended"]
         behind = [index + 1 for index, _ in self.answers]
         forced += {(max(index for index in behind if index <= end), "synced") for end in ends}
-        kinds, orders = (self.boundaries, behind, range(len(self.events))), ("kept", "any", "synced")
+        forced += {(random.choice(behind), "synced") for _ in range(count // 10)}
+        kinds, orders = (self.boundaries, behind, range(len(self.events))), ("kept", "any")
         return sorted(forced + [(random.choice(random.choice(kinds)), random.choice(orders)) for _ in range(count)])
 
-    def cuts(self, random, count):
-        """Plays it, and lays down a disk at each place."""
-        places = self.places(random, count)
+    def cuts(self, random, places, moves=False):
+        """Plays it, and lays down a disk at each place. What moves comes some calls later, a few times, where it would
+        prove nothing new."""
+        places, moved, most = sorted(places), 0, 3 * len(places)
         for index, (moment, call) in enumerate(self.events):
             while places and places[0][0] == index:
-                yield index, self.image(random, *places.pop(0))
+                _, order = places.pop(0)
+                may_move = moves and order in ("kept", "any") and moved < most
+                if image := self.image(random, index, order, may_move):
+                    yield index, image
+                else:
+                    moved += 1
+                    bisect.insort(places, (random.randint(index + 1, len(self.events)), order))
             if call is None:
                 self.machine.restart()
             else:
@@ -122,12 +131,19 @@ class Recording:
         for place, order in places:
             yield place, self.image(random, place, order)
 
-    def image(self, random, place, order):
-        """A new directory with what may be left."""
+    def image(self, random, place, order, is_new=False):
+        """A new directory with what may be left; nothing where it must be new, and was met before with the same answers."""
         path = self.trial.work / f"image-{self.name.replace(' ', '-')}-{place}-{next(numbers)}"
-        self.machine.disk.lay(path, random, order)
-        self.images.add(digest(path))
-        return path
+        for _ in range(2):
+            self.machine.disk.lay(path, random, order)
+            image = digest(path)
+            meeting = image, sum(index < place for index, _ in self.answers)
+            if not is_new or meeting not in self.met:
+                self.images.add(image)
+                self.met.add(meeting)
+                return path
+            shutil.rmtree(path)
+        return None
 
 
 def digest(path):
