@@ -44,8 +44,8 @@ class Synced:
 
 
 def unsynced(trial, durability, posts, name=""):
-    """Of several devices and an operator at a time: the number of answers, how many left before what they tell was on the disk, and
-    how many were to batches that came while a sync ran which was too early for them."""
+    """Of several devices and an operator at a time: the number of answers, how many left before what they tell was on the
+    disk, and how many were to batches that came while a sync ran which was too early for them."""
     data, file = trial.work / f"order-{durability}{name}", trial.work / f"order-{durability}{name}.calls"
     data.mkdir(mode=0o700)
     machine = Machine(data)

@@ -6,7 +6,6 @@ import os
 import queue
 import stat
 
-import calls
 import order
 import scenes
 from kill_points import points
