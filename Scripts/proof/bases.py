@@ -6,6 +6,7 @@ import time
 
 from damage import DATABASE, LOG, last_commit
 from device import Device
+from history import History
 from promises import Promises
 
 SETTINGS = "drain_timeout: 100ms"
@@ -13,25 +14,22 @@ BAD = 5
 
 
 class Base:
-    """A queue's files, the names that are in it, those that were delivered before, and where it keeps its account.
-    `history` tells which names a write-ahead log held when it was how long, the log by its salt."""
+    """A queue's files, the names that are in it, those that were delivered before, and where it keeps its account."""
 
     def __init__(self, data, name, promises, delivered, history):
         self.name, self.data = name, data.with_name(name)
         shutil.copytree(data, self.data)
         (self.data / "queue.db-shm").unlink(missing_ok=True)
+        self.history = history.of(self.data)
         self.delivered = delivered
         self.queued = promises.kept - delivered
         self.first_pages = first_pages(self.data)
         # Without these nobody knows how many logs there were: the schema's, the ledger's.
         self.account = {1, self.first_pages["ledger"]}
-        log = (self.data / LOG).read_bytes() if (self.data / LOG).exists() else b""
-        self.last_commit = last_commit(log)[0]
-        self.history = [(end if salt == log[16:24] else 0, names) for salt, end, names in history]
+        self.last_commit = last_commit((self.data / LOG).read_bytes()) if (self.data / LOG).exists() else 0
 
     def before(self, place):
-        """Names that must be there when the log is whole up to a place: those behind which it was not longer, and those
-        of earlier logs, which are in the database."""
+        """Names that must be there when the log is whole up to a place."""
         return {name for end, names in self.history if end <= place for name in names} & self.queued
 
 
@@ -59,15 +57,16 @@ def prepare(trial, sandbox):
     until(lambda: (ledger := gateway.ledger()["ledger"])["queued"] == 0 and ledger["dead"] == BAD)
     delivered = promises.arrived(sandbox).names
     sandbox.fault(status=503)
-    history = fill(promises, gateway, 60)
+    history = History()
+    fill(promises, gateway, 60, history)
     gateway.kill()
     bases = [Base(gateway.data, "in-log", promises, delivered, history)]
     gateway = trial.gateway(sandbox, settings=SETTINGS)
-    history += fill(promises, gateway, 30)
+    fill(promises, gateway, 30, history)
     gateway.stop()
     bases.append(Base(gateway.data, "in-database", promises, delivered, history))
     gateway = trial.gateway(sandbox, settings=SETTINGS)
-    history += fill(promises, gateway, 30)
+    fill(promises, gateway, 30, history)
     gateway.kill()
     bases.append(Base(gateway.data, "in-both", promises, delivered, history))
     sandbox.peace()
@@ -75,15 +74,12 @@ def prepare(trial, sandbox):
     return promises, bases
 
 
-def fill(promises, gateway, requests):
-    """Posts. Returns, for each answer, which log there was, how long it was by then, and the names that were answered."""
-    device, history = Device(gateway.devices), []
+def fill(promises, gateway, requests, history):
+    device = Device(gateway.devices)
     for _ in range(requests):
         logs = promises.logs(promises.random.randint(1, 8), promises.random.choice((60, 300, 3000)))
         if promises.post(device, logs) == 200:
-            content = (gateway.data / LOG).read_bytes()
-            history.append((content[16:24], last_commit(content)[1], {log["name"] for log in logs}))
-    return history
+            history.note(gateway.data, {log["name"] for log in logs})
 
 
 def until(holds, seconds=20, what="what was prepared did not come about"):

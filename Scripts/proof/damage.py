@@ -97,12 +97,11 @@ class CutOff:
 
 
 def last_commit(log):
-    """Where the last transaction of a write-ahead log begins and ends. What is behind its begin may be a power cut's as
-    well, or what is left of an earlier log in the same file."""
-    salt, place, begins, ends = log[16:24], 32, 32, 32
-    while salt and log[place + 8 : place + 16] == salt:
+    """Where the last transaction of a write-ahead log begins: what is behind may be a power cut's as well."""
+    salt, place, begins, last = log[16:24], 32, 32, 32
+    while log[place + 8 : place + 16] == salt:
         is_commit = log[place + 4 : place + 8] != bytes(4)
         place += 24 + PAGE
         if is_commit:
-            begins, ends = ends, place
-    return begins, ends
+            begins, last = place, begins
+    return last
