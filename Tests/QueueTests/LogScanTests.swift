@@ -7,27 +7,13 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct LogScanTests {
     let directory = TemporaryDirectory()
 
-    /// A copy of a queue of 300 logs as a kill leaves it, with much of it in its log.
-    private func fill() throws -> TemporaryDirectory {
-        var configuration = QueueConfiguration.small(directory.path)
-        // An idle moment would move the log into the database.
-        configuration.tuning.housekeeping = .seconds(60)
-        let store = try LogStore(configuration, journal: .silent)
-        defer { store.close() }
-        for row in 0..<30 {
-            let batch = Batch(stream: .named("a"), logs: logs(row * 10..<row * 10 + 10))
-            #expect(store.store(batch) == .stored)
-        }
-        return directory.copy()
-    }
-
     private func frameBytes(_ log: [UInt8]) -> Int {
         24 + log[8..<12].reduce(0) { $0 << 8 | Int($1) }
     }
 
     @Test("A damaged page in the log costs none of the commits behind it")
     func damagedPage() throws {
-        let copy = try fill()
+        let copy = try directory.fillLog()
         let path = copy.path + "/queue.db-wal"
         var log = readFile(path)
         let frames = (log.count - 32) / frameBytes(log)
@@ -44,7 +30,7 @@ import Testing
 
     @Test("A last transaction that a power cut tore is no damage", arguments: [true, false])
     func tornEnd(isCutOff: Bool) throws {
-        let copy = try fill()
+        let copy = try directory.fillLog()
         let path = copy.path + "/queue.db-wal"
         var log = readFile(path)
         if isCutOff { log.removeLast(100) } else { log[log.count - 100] ^= 1 }
@@ -57,8 +43,8 @@ import Testing
 
     @Test("A database that was cut off is found although its log makes it long again")
     func cutOff() throws {
-        _ = try fill()
-        let copy = try fill()
+        _ = try directory.fillLog()
+        let copy = try directory.fillLog()
         let path = copy.path + "/queue.db"
         let bytes = readFile(path)
         writeFile(path, Array(bytes.prefix(bytes.count / 2)))
@@ -66,5 +52,21 @@ import Testing
         defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(store.status.ledger.isClosed)
+    }
+}
+
+extension TemporaryDirectory {
+    /// A copy of a queue of 300 logs as a kill leaves it, with much of it in its log.
+    func fillLog() throws -> TemporaryDirectory {
+        var configuration = QueueConfiguration.small(path)
+        // An idle moment would move the log into the database.
+        configuration.tuning.housekeeping = .seconds(60)
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        for row in 0..<30 {
+            let batch = Batch(stream: .named("a"), logs: logs(row * 10..<row * 10 + 10))
+            #expect(store.store(batch) == .stored)
+        }
+        return copy()
     }
 }

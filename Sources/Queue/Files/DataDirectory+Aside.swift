@@ -19,10 +19,7 @@ extension DataDirectory {
             aside = "\(path)/queue.corrupt-\(stamp)-\(attempt).db"
         }
         do throws(QueueError) {
-            guard link(database, aside) == 0 || errno == ENOENT else {
-                throw problem("cannot keep a damaged queue.db under another name", errno)
-            }
-            try linkLog(to: aside)
+            try linkFiles(to: aside)
         } catch {
             unlinkAside(aside)
             throw error

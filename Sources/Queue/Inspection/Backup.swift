@@ -39,6 +39,10 @@ package enum Backup {
         let companions = lock == nil ? [] : SQLiteCompanions.missing(of: source.database)
         let copy = DatabaseCopy(to: path)
         let isAlone = lock != nil
+        // What SQLite passes over in silence, or takes away; of a gateway that runs it is its own to know.
+        if isAlone, let problem = source.problemOfFiles() {
+            throw QueueError(problem, path: source.database)
+        }
         do throws(QueueError) {
             defer { for name in companions { unlink(name) } }
             try write(copy, from: source.database, whileSame: isAlone ? nil : isSame)
@@ -50,11 +54,6 @@ package enum Backup {
                 )
             }
             throw error
-        }
-        // What SQLite passes over in silence; of a gateway that runs it is its own to know.
-        if isAlone, let problem = source.problemOfFiles() {
-            copy.discard()
-            throw QueueError(problem, path: source.database)
         }
         _ = consume lock
         return try proved(copy)

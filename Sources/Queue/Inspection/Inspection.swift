@@ -30,7 +30,9 @@ package struct Inspection {
         let lock = try lock(directory)
         var report = try look(at: directory.database)
         // What SQLite passes over in silence.
-        if let problem = directory.problemOfFiles() { report.found(.structure, "\(problem)") }
+        if report.bytes > 1, let problem = directory.problemOfFiles() {
+            report.found(.structure, "\(problem)")
+        }
         _ = consume lock
         return report
     }
@@ -61,6 +63,11 @@ package struct Inspection {
         var report = InspectionReport(path: database)
         report.bytes = fileSize(database) ?? 0
         report.logBytes = fileSize(database + "-wal") ?? 0
+        // SQLite takes away the log of an empty file, also when it was asked to read only.
+        guard report.bytes > 1 || report.logBytes == 0 else {
+            report.found(.structure, "the file is empty, and its log is not")
+            return report
+        }
         do throws(SQLiteError) {
             var inspection = try Inspection(database, report)
             try inspection.look()

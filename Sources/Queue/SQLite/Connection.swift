@@ -119,6 +119,16 @@ final class Connection {
         return try statement.step() ? statement.text(0) : ""
     }
 
+    /// All pages of a small database, one after the other.
+    func content() throws(SQLiteError) -> [UInt8] {
+        var count: Int64 = 0
+        guard let start = sqlite3_serialize(handle, "main", &count, 0) else {
+            throw error(SQLITE_NOMEM, "serialize")
+        }
+        defer { sqlite3_free(start) }
+        return Array(UnsafeBufferPointer(start: start, count: Int(count)))
+    }
+
     private func error(_ code: CInt, _ sql: String) -> SQLiteError {
         SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)), sql: sql)
     }

@@ -1,0 +1,51 @@
+extension FirstPage {
+    /// One with which a damaged database can be read.
+    struct Mended {
+        let bytes: [UInt8]
+        /// The one that was found is none of ours.
+        let isNew: Bool
+
+        fileprivate init(_ bytes: [UInt8], isNew: Bool) {
+            self.isNew = isNew
+            var bytes = bytes
+            // There is a log. How many pages there are, and which are free, is not asked of an old page, nor of a new one.
+            for place in 18..<20 { bytes[place] = 2 }
+            for place in [24..<40, 92..<100].joined() { bytes[place] = 0 }
+            self.bytes = bytes
+        }
+    }
+
+    /// Nil where none fits to the other pages.
+    static func mended(_ stored: borrowing StoredPages) -> Mended? {
+        let all = all(stored.pageBytes)
+        if let found = stored.page(1),
+            all.contains(where: { $0.hasTables(of: found) && $0.hasHead(of: found) })
+        {
+            return Mended(found, isNew: false)
+        }
+        for page in all where page.fits(stored) { return Mended(page.bytes, isNew: true) }
+        return nil
+    }
+
+    /// What SQLite would believe, or take for the work of another version.
+    static func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
+        guard let found = stored.page(1) else { return nil }
+        let own = FirstPage(version: Schema.migrations.count, pageBytes: stored.pageBytes)
+        if let own, own.hasTables(of: found), own.hasHead(of: found) { return nil }
+        let alike = all(stored.pageBytes).filter { $0.hasTables(of: found) }
+        guard !alike.isEmpty, !alike.contains(where: { $0.hasHead(of: found) }) else { return nil }
+        return .damage("the head of the file is damaged")
+    }
+
+    /// Of all versions, and of their copies as they were brought to later ones. The likeliest come first.
+    private static func all(_ pageBytes: Int) -> [FirstPage] {
+        let versions = (1...Schema.migrations.count).reversed()
+        let made = versions.compactMap { FirstPage(version: $0, pageBytes: pageBytes) }
+        let copied = versions.flatMap { version in
+            (1...version).compactMap {
+                FirstPage(version: version, copiedAt: $0, pageBytes: pageBytes)
+            }
+        }
+        return made + copied
+    }
+}

@@ -1,0 +1,80 @@
+/// The first page of a database: what SQLite must know of the file, and where each table begins. Without it nothing else can
+/// be read.
+///
+/// All queues of a version have the same: the same statements made their tables in the same order, and with auto_vacuum
+/// the roots of tables lie in front in that order, however large the queue was. In a copy (`VACUUM INTO`) indexes lie behind all
+/// tables. So a page that is lost can be made anew; the pages that it points to must then be what it says of them.
+struct FirstPage {
+    let bytes: [UInt8]
+    /// The first bytes of the pages from the third on: 13 where a table begins, 10 where an index does.
+    private let roots: [UInt8]
+    private let streamColumns: Int
+
+    /// Nil where it does not fit into one page.
+    init?(version: Int, copiedAt: Int? = nil, pageBytes: Int) {
+        guard
+            let (content, columns) = try? Self.database(version, copiedAt, pageBytes),
+            content[100] == BTree.tableLeaf
+        else { return nil }
+        bytes = Array(content[..<pageBytes])
+        roots = stride(from: 2 * pageBytes, to: content.count, by: pageBytes).map { content[$0] }
+        streamColumns = columns
+    }
+
+    /// An empty one.
+    private static func database(
+        _ version: Int,
+        _ copiedAt: Int?,
+        _ pageBytes: Int
+    ) throws(SQLiteError) -> ([UInt8], Int) {
+        let connection = try Connection(":memory:", .readWrite)
+        try Pragmas.create(on: connection, pageBytes: pageBytes)
+        if let copiedAt {
+            try Schema.migrate(connection, from: 0, Array(Schema.migrations[..<copiedAt]))
+            try connection.execute("VACUUM")
+        }
+        let steps = Array(Schema.migrations[..<version])
+        try Schema.migrate(connection, from: copiedAt ?? 0, steps)
+        let columns = try connection.prepare("SELECT * FROM streams").columns
+        return (try connection.content(), Int(columns))
+    }
+}
+
+// MARK: - Another that was found
+
+extension FirstPage {
+    /// Whether it has the same tables at the same places.
+    func hasTables(of found: [UInt8]) -> Bool {
+        guard found.count == bytes.count, let cells = BTree.cells(found, at: 100) else {
+            return false
+        }
+        return cells == BTree.cells(bytes, at: 100)
+    }
+
+    /// The same but for what counts pages and changes.
+    func hasHead(of found: [UInt8]) -> Bool {
+        // Before its first start a copy has no log.
+        let isReadable = found[18] == found[19] && (1...2).contains(found[18])
+        return isReadable && [0..<18, 20..<24, 44..<92].allSatisfy { found[$0] == bytes[$0] }
+    }
+
+    /// Whether it could be that of these pages: what it points to is there, and nothing else is in its place. Some of it
+    /// may be lost as well.
+    func fits(_ stored: borrowing StoredPages) -> Bool {
+        // The second page says of each other what it is, 1 of roots.
+        let map = stored.page(2).flatMap { $0[0] == 1 ? $0 : nil }
+        var found = 0
+        for (index, root) in roots.enumerated() {
+            guard let page = stored.page(3 + index), let isTable = BTree.isOfTable(page) else {
+                continue
+            }
+            guard isTable == (root == BTree.tableLeaf), map?[5 * index] ?? 1 == 1 else {
+                return false
+            }
+            found += 1
+        }
+        // Noise does not look like this four times.
+        guard found >= 4 else { return false }
+        return BTree.columns(of: 3, in: stored).map { $0 == streamColumns } ?? true
+    }
+}

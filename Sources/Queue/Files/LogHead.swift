@@ -1,0 +1,131 @@
+/// The head of a write-ahead log, which says how its frames are to be read.
+///
+/// One that is damaged follows from the first frame. That one repeats the salts, and has a sum that goes on from the
+/// head's: the way back over its bytes leads to that sum, and farther back to the one number of the head that nothing
+/// else tells.
+struct LogHead {
+    static let count = 32
+    private static let magic: UInt32 = 0x377f_0682
+    private static let version: UInt32 = 3_007_000
+
+    let bytes: [UInt8]
+    let isBigEndian: Bool
+    let pageBytes: Int
+    var frameBytes: Int { LogScan.frameHeadBytes + pageBytes }
+    var salt: (UInt32, UInt32) { (BigEndianWords(bytes)[4], BigEndianWords(bytes)[5]) }
+    var sum: WALChecksum {
+        WALChecksum(isBigEndian: isBigEndian, (BigEndianWords(bytes)[6], BigEndianWords(bytes)[7]))
+    }
+
+    /// Nil where it is not what was written.
+    init?(_ bytes: [UInt8]) {
+        let words = BigEndianWords(bytes)
+        guard words[0] & ~1 == Self.magic, (512...65_536).contains(words[2]) else { return nil }
+        self.init(Array(bytes[..<24]), isBigEndian: words[0] & 1 == 1, pageBytes: Int(words[2]))
+        guard self.bytes == bytes else { return nil }
+    }
+
+    /// For frames whose sums are still to be made.
+    init(pageBytes: Int, isBigEndian: Bool = false, salt: [UInt8] = [0, 0, 0, 1, 0, 0, 0, 1]) {
+        let start = Self.start(pageBytes, isBigEndian: isBigEndian)
+        self.init(start + [0, 0, 0, 0] + salt, isBigEndian: isBigEndian, pageBytes: pageBytes)
+    }
+
+    /// With its sum behind it.
+    private init(_ words: [UInt8], isBigEndian: Bool, pageBytes: Int) {
+        var sum = WALChecksum(isBigEndian: isBigEndian)
+        sum.add(words[...])
+        bytes = words + sum.value.0.bytes + sum.value.1.bytes
+        self.isBigEndian = isBigEndian
+        self.pageBytes = pageBytes
+    }
+
+    private static func start(_ pageBytes: Int, isBigEndian: Bool) -> [UInt8] {
+        (magic | (isBigEndian ? 1 : 0)).bytes + version.bytes + UInt32(pageBytes).bytes
+    }
+}
+
+extension LogHead {
+    /// The head that the frames of a log must have had, nil where they are none.
+    static func rebuilt(_ read: (_ count: Int, _ offset: Int) -> [UInt8]?) -> LogHead? {
+        for pageBytes in (9...16).map({ 1 << $0 }) {
+            let count = LogScan.frameHeadBytes + pageBytes
+            guard let first = read(count, Self.count) else { return nil }
+            for isBigEndian in [false, true] {
+                if let head = before(first, pageBytes, isBigEndian) { return head }
+                if let salt = salt(read, count, isBigEndian) {
+                    return LogHead(pageBytes: pageBytes, isBigEndian: isBigEndian, salt: salt)
+                }
+            }
+        }
+        return nil
+    }
+
+    /// The head before a first frame. Of one that is not what was written 32 bits do not fit.
+    private static func before(
+        _ first: [UInt8],
+        _ pageBytes: Int,
+        _ isBigEndian: Bool
+    ) -> LogHead? {
+        let words = BigEndianWords(first)
+        let salt = first[8..<16]
+        var sum = WALChecksum(isBigEndian: isBigEndian, (words[4], words[5]))
+        sum.remove(first[LogScan.frameHeadBytes...])
+        sum.remove(first[..<8])
+        sum.remove(salt)
+        let start = start(pageBytes, isBigEndian: isBigEndian)
+        // With a nought for the number of the round, and so short of just that number.
+        var known = WALChecksum(isBigEndian: isBigEndian)
+        known.add((start + [0, 0, 0, 0])[...])
+        guard known.value.0 == sum.value.0 else { return nil }
+        let round = sum.value.1 &- known.value.1
+        let number = (isBigEndian ? round : round.byteSwapped).bytes
+        return LogHead(start + number + salt, isBigEndian: isBigEndian, pageBytes: pageBytes)
+    }
+
+    /// Where the first frame is lost as well, the next ones have the salts still. Not those far behind it: they may be
+    /// what the round before has left.
+    private static func salt(
+        _ read: (_ count: Int, _ offset: Int) -> [UInt8]?,
+        _ count: Int,
+        _ isBigEndian: Bool
+    ) -> [UInt8]? {
+        var before = read(count, Self.count + count)
+        for number in 2...17 {
+            guard let frame = before, let next = read(count, Self.count + number * count) else {
+                break
+            }
+            if isNext(next, to: frame, isBigEndian) { return Array(next[8..<16]) }
+            before = next
+        }
+        return nil
+    }
+
+    private static func isNext(_ next: [UInt8], to frame: [UInt8], _ isBigEndian: Bool) -> Bool {
+        // Zeroes follow zeroes, and are no frames.
+        guard next[8..<16] == frame[8..<16], BigEndianWords(next)[0] > 0 else { return false }
+        var sum = WALChecksum(
+            isBigEndian: isBigEndian,
+            (BigEndianWords(frame)[4], BigEndianWords(frame)[5])
+        )
+        sum.add(next[..<8])
+        sum.add(next[LogScan.frameHeadBytes...])
+        return sum.value == (BigEndianWords(next)[4], BigEndianWords(next)[5])
+    }
+}
+
+/// The numbers of a head.
+struct BigEndianWords {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    subscript(_ index: Int) -> UInt32 {
+        bytes[4 * index..<4 * index + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}
+
+extension UInt32 {
+    /// Big-endian.
+    var bytes: [UInt8] { withUnsafeBytes(of: bigEndian, Array.init) }
+}

@@ -1,0 +1,63 @@
+import Glibc
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+/// A database of which the log is left.
+@Suite(.timeLimit(.minutes(1))) struct LogAloneTests {
+    let directory = TemporaryDirectory()
+
+    @Test(
+        "What is in the log of a file without content is there",
+        arguments: [0, 1, 2, 31, 99, 100, 4096]
+    )
+    func cutOff(bytes: Int) throws {
+        let copy = try directory.fillLog()
+        let path = copy.path + "/queue.db"
+        writeFile(path, Array(readFile(path).prefix(bytes)))
+        try expectAll(copy)
+    }
+
+    @Test("What is in the log of a file that is gone is there")
+    func removed() throws {
+        let copy = try directory.fillLog()
+        unlink(copy.path + "/queue.db")
+        try expectAll(copy)
+    }
+
+    @Test("The same where the log is damaged, too")
+    func damaged() throws {
+        let copy = try directory.fillLog()
+        writeFile(copy.path + "/queue.db", [])
+        var log = readFile(copy.path + "/queue.db-wal")
+        log[5] ^= 1
+        log[32 + 3 * 8216 + 500] ^= 1
+        writeFile(copy.path + "/queue.db-wal", log)
+        try expectAll(copy)
+    }
+
+    private func expectAll(_ directory: TemporaryDirectory) throws {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        #expect(store.status.salvages == 1)
+        let ledger = store.status.ledger
+        #expect(ledger.isClosed && ledger.accepted == 300 && ledger.queued == 300)
+    }
+
+    @Test(
+        "Looking at it and copying it leave the log, which SQLite would remove",
+        arguments: [0, 1]
+    )
+    func looked(bytes: Int) throws {
+        let copy = try directory.fillLog()
+        writeFile(copy.path + "/queue.db", [UInt8](repeating: 0, count: bytes))
+        let log = readFile(copy.path + "/queue.db-wal")
+        let report = try Inspection.run(copy.path)
+        #expect(report.findings.map(\.fault) == [.structure] && report.findings[0].count == 1)
+        #expect(throws: QueueError.self) { try Backup.run(copy.path, to: copy.path + "/copy.db") }
+        #expect(readFile(copy.path + "/queue.db-wal") == log)
+        #expect(!copy.names.contains("copy.db"))
+    }
+}

@@ -1,0 +1,84 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct LogHeadTests {
+    let directory = TemporaryDirectory()
+
+    private func log(_ directory: TemporaryDirectory) -> String { directory.path + "/queue.db-wal" }
+
+    /// Opens what is left of 300 logs; returns how many are lost.
+    private func lost(_ directory: TemporaryDirectory) throws -> Int64 {
+        let store = try LogStore(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        let ledger = store.status.ledger
+        #expect(store.status.salvages == 1)
+        #expect(ledger.isClosed && ledger.accepted == 300)
+        #expect(store.store(Batch(stream: .named("a"), logs: logs([1]))) == .stored)
+        return ledger.discarded
+    }
+
+    @Test("A bit that flipped in the head of the log costs nothing")
+    func flippedBit() throws {
+        let whole = try directory.fillLog()
+        for place in 0..<LogHead.count {
+            let copy = whole.copy()
+            var bytes = readFile(log(copy))
+            bytes[place] ^= 1 << (place % 8)
+            writeFile(log(copy), bytes)
+            #expect(try lost(copy) == 0, "byte \(place)")
+            #expect(copy.names.contains { $0.hasPrefix("queue.corrupt-") && $0.hasSuffix(".log") })
+        }
+    }
+
+    @Test(
+        "A head that is gone costs nothing, and what is lost with it of the first frames is counted",
+        arguments: [32, 512, 8192]
+    )
+    func zeroedStart(count: Int) throws {
+        let copy = try directory.fillLog()
+        let bytes = readFile(log(copy))
+        writeFile(log(copy), [UInt8](repeating: 0, count: count) + bytes[count...])
+        let lost = try lost(copy)
+        #expect(lost == 0 || count > LogHead.count)
+    }
+
+    @Test("The head that is found is the one that was", arguments: [0, 1, 5])
+    func same(rounds: Int) throws {
+        for _ in 0..<rounds { _ = try directory.fillLog() }
+        let copy = try directory.fillLog()
+        let bytes = readFile(log(copy))
+        let head = LogHead.rebuilt(reader(bytes))
+        #expect(head?.bytes == Array(bytes[..<LogHead.count]))
+        #expect(LogHead(Array(bytes[..<LogHead.count])) != nil)
+    }
+
+    @Test("The order of bytes does not matter", arguments: [false, true])
+    func order(isBigEndian: Bool) {
+        let head = LogHead(pageBytes: 1024, isBigEndian: isBigEndian, salt: Array(1...8))
+        let page = (0..<1024).map { UInt8($0 % 251) }
+        var sum = head.sum
+        sum.add((UInt32(7).bytes + UInt32(9).bytes)[...])
+        sum.add(page[...])
+        let frame =
+            UInt32(7).bytes + UInt32(9).bytes + Array(1...8) + sum.value.0.bytes + sum.value.1.bytes
+        #expect(LogHead.rebuilt(reader(head.bytes + frame + page))?.bytes == head.bytes)
+    }
+
+    @Test("What is no log has no head")
+    func noLog() {
+        var generator = SeededGenerator(seed: 3)
+        let noise = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        #expect(LogHead.rebuilt(reader(noise)) == nil)
+        #expect(LogHead.rebuilt(reader([UInt8](repeating: 0, count: 200_000))) == nil)
+        #expect(LogHead.rebuilt(reader([])) == nil)
+    }
+
+    private func reader(_ bytes: [UInt8]) -> (Int, Int) -> [UInt8]? {
+        { count, offset in
+            offset + count <= bytes.count ? Array(bytes[offset..<offset + count]) : nil
+        }
+    }
+}
