@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 import time
 
-from damage import DATABASE, LOG, last_commit
+from damage import DATABASE, LOG, last_commit, last_of
 from device import Device
 from history import History
 from promises import Promises
@@ -24,9 +24,11 @@ class Base:
         self.delivered = delivered
         self.queued = promises.kept - delivered
         self.first_pages = first_pages(self.data)
-        # Without these nobody knows how many logs there were: the schema's, the ledger's.
-        self.account = {1, self.first_pages["ledger"]}
-        self.last_commit = last_commit((self.data / LOG).read_bytes()) if (self.data / LOG).exists() else 0
+        log = (self.data / LOG).read_bytes() if (self.data / LOG).exists() else b""
+        # Without the ledger's page nobody knows how many logs there were; it lies in the log, or else in the database.
+        self.account_in_log = last_of(log, self.first_pages["ledger"])
+        self.account = set() if self.account_in_log else {self.first_pages["ledger"]}
+        self.last_commit = last_commit(log) if log else 0
 
     def before(self, place):
         """Names that must be there when the log is whole up to a place."""

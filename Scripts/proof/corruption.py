@@ -7,7 +7,7 @@ from collections import Counter
 from random import Random
 
 from bases import SETTINGS, prepare, until
-from damage import CutOff, Damage, FirstPage, FlippedByte
+from damage import CutAndDamaged, CutOff, Damage, FirstPage, FlippedByte, FlippedHead
 from device import Device
 from promises import Promises
 
@@ -26,6 +26,10 @@ def check(trial):
             Case(trial, sandbox, promises, bases[1], f"{table} {number}").run(tally, flip)
     for number in range(15 if trial.is_long else 3):
         Case(trial, sandbox, promises, bases[2], f"cut {number}").run(tally, CutOff)
+    for number in range(200 if trial.is_long else 4):
+        Case(trial, sandbox, promises, bases[number % 2 * 2], f"both {number}").run(tally, CutAndDamaged)
+    for number in range(40 if trial.is_long else 2):
+        Case(trial, sandbox, promises, bases[number % 2 * 2], f"head {number}").run(tally, FlippedHead)
     for number in range(500 if trial.is_long else 12):
         base = Random(f"base/{trial.seed}/{number}").choice(bases)
         Case(trial, sandbox, promises, base, number).run(tally, Damage)
@@ -96,7 +100,9 @@ class Case:
         salvages = int(gateway.figure("sluice_queue_salvages_total"))
         tally.counts.update({"rebuilt": salvages, "logs": len(self.base.queued), "lost": len(lost), "of them counted": counted})
         accepted = len(self.base.delivered) + len(self.base.queued) + new
-        if self.damage.pages & self.base.account:
+        if self.damage.pages & self.base.account or any(
+            start < self.base.account_in_log.stop and end > self.base.account_in_log.start for start, end in self.damage.log
+        ):
             tally.counts["without an account"] += 1
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
             # The rows themselves are elsewhere.

@@ -96,12 +96,53 @@ class CutOff:
         self.says = f"{DATABASE}: cut off at {length} of {size}"
 
 
-def last_commit(log):
-    """Where the last transaction of a write-ahead log begins: what is behind may be a power cut's as well."""
-    salt, place, begins, last = log[16:24], 32, 32, 32
-    while log[place + 8 : place + 16] == salt:
-        is_commit = log[place + 4 : place + 8] != bytes(4)
+class CutAndDamaged(Damage):
+    """A database without its end, or without anything, and a log that has not all of it either."""
+
+    def __init__(self, random, directory):
+        self.random = random
+        self.pages, self.log, self.is_cut = set(), [], False
+        size = (directory / DATABASE).stat().st_size
+        length = random.choice([random.randrange(size), random.randrange(2 * PAGE), random.randrange(3)])
+        os.truncate(directory / DATABASE, length)
+        self.note(DATABASE, length, size - length)
+        ways = [self.flip, self.flip_many, self.zero, self.scribble, self.misplace]
+        content = bytearray((directory / LOG).read_bytes())
+        said = [random.choice(ways)(content, LOG) for _ in range(random.choice([1, 1, 2, 3]))]
+        (directory / LOG).write_bytes(content)
+        self.says = f"{DATABASE}: cut off at {length} of {size}; {LOG}: {', '.join(said)}"
+
+
+class FlippedHead:
+    """A byte of the log's head, without which none of the log can be read."""
+
+    def __init__(self, random, directory):
+        place = random.randrange(32)
+        self.pages, self.log, self.is_cut = set(), [(place, place + 1)], False
+        content = bytearray((directory / LOG).read_bytes())
+        content[place] ^= random.randrange(1, 256)
+        (directory / LOG).write_bytes(content)
+        self.says = f"{LOG}: a byte flipped at {place}"
+
+
+def frames(log):
+    """Where each frame of a write-ahead log begins, its page, and whether it ends a transaction."""
+    place = 32
+    while log and log[place + 8 : place + 16] == log[16:24]:
+        yield place, int.from_bytes(log[place : place + 4], "big"), log[place + 4 : place + 8] != bytes(4)
         place += 24 + PAGE
+
+
+def last_commit(log):
+    """Where the last transaction begins: what is behind may be a power cut's as well."""
+    begins, last = 32, 32
+    for place, _, is_commit in frames(log):
         if is_commit:
-            begins, last = place, begins
+            begins, last = place + 24 + PAGE, begins
     return last
+
+
+def last_of(log, page):
+    """The bytes of a page's last frame, none where the log has none of it."""
+    places = [place for place, found, _ in frames(log) if found == page]
+    return range(places[-1], places[-1] + 24 + PAGE) if places else range(0)
