@@ -15,6 +15,8 @@ struct Climb: Equatable {
     /// What one cycle adds.
     static let span = 0.1
     static let low = 0.95
+    /// Four refusals a minute are nothing, and a rate that was found by chance has to end.
+    static let longest = 15.0
     /// After a guess that was too high there is nothing to save up.
     static let level = 1.0
 
@@ -23,11 +25,11 @@ struct Climb: Equatable {
     /// of its answer, during which a climb learns nothing.
     static func seconds(allowed: Double, request: Double, latency: Double) -> Double {
         let one = request / allowed
-        return min(60, max(2, min(6, 30 * one), 20 * one, 6 * latency))
+        return min(longest, max(2, min(6, 30 * one), 20 * one, 6 * latency))
     }
 
-    func rate(_ now: Moment, request: Double, latency: Double) -> Double {
-        let length = Self.seconds(allowed: allowed, request: request, latency: latency)
+    /// `length` is that of the measured way.
+    func rate(_ now: Moment, cycle length: Double, latency: Double) -> Double {
         let passed = (now - began) / .seconds(1)
         let share = from + Self.span * min(passed / length, 1)
         let beyond = passed - length

@@ -40,7 +40,7 @@ extension Gate {
         switch verdict {
         case .stored, .reached: return succeeded(pass, verdict, now)
         case .failed: failed(pass, now, random: random)
-        case .overQuota(let quota): exceeded(pass, quota, now)
+        case .overQuota(let quota): exceeded(pass, quota, now, random: random)
         case .forbidden: refused(pass, bounds.longestWait, now, random: random)
         case .suspended: refused(pass, bounds.longestWaitSuspended, now, random: random)
         case .none: if isProbe(pass) { probing?.probeEnded(now, random: random) }
@@ -90,8 +90,8 @@ extension Gate {
     }
 
     /// A quota is no outage: the answer proves that everything works, and the pace does the rest.
-    private mutating func exceeded(_ pass: Pass, _ quota: Quota, _ now: Moment) {
-        pacing.refused(pass.paces, quota, now)
+    private mutating func exceeded(_ pass: Pass, _ quota: Quota, _ now: Moment, random: Double) {
+        pacing.refused(pass.paces, quota, now, random: random)
         _ = succeeded(pass, .reached, now)
     }
 

@@ -5,16 +5,21 @@ extension Pace {
         learn(latency: (now - ticket.sent) / .seconds(1))
         tally.units += units
         tally.requests += 1
-        guard climb != nil else { return recent.add(units, now) }
+        if climb == nil {
+            recent.add(units, now)
+            recentRequests.add(1, now)
+            return found(ticket, now)
+        }
         if ticket.epoch < epoch {
             flood?.units += units
         } else {
             endFlood(now)
             endClosure(units, ticket, now)
+            if isBeyond(units) { searchAnew(now) }
         }
     }
 
-    mutating func refused(_ ticket: Ticket, _ now: Moment) {
+    mutating func refused(_ ticket: Ticket, _ now: Moment, random: Double) {
         lastRefusal = now
         if ticket.epoch == epoch { endFlood(now) }
         // The flood may have changed the rate.
@@ -23,8 +28,10 @@ extension Pace {
             return
         }
         epoch += 1
+        guard isTelling(now) else { return searchOn(now, random: random) }
         let old = climb?.allowed
         var next = lesson(ticket, now)
+        search = nil
         next.allowed = max(next.allowed, request * Self.slowest)
         climb = next
         flood = Flood(began: now, mayRaise: old.map { isOutgrown(ticket, $0) } ?? false)
@@ -39,12 +46,16 @@ extension Pace {
     private mutating func lesson(_ ticket: Ticket, _ now: Moment) -> Climb {
         reopening.refused()
         guard let old = climb, let rate = ticket.rate else {
+            let (units, seconds) = evidence(now)
+            measured = seconds
             tally = Tally(began: now)
-            return Climb(allowed: max(recent.sum(now), request), began: now, from: Climb.low)
+            return Climb(allowed: max(units / seconds, request), began: now, from: Climb.low)
         }
         if tally.requests == 0 { return close(old, rate, now) }
         let past = tally
         let seconds = max((now - past.began) / .seconds(1), 1e-3)
+        // What is cut short by chance is no measure.
+        if past.requests > 3 { measured += seconds }
         tally = Tally(began: now)
         if past.requests > 8 { reopening.cycle = seconds }
         if isOutgrown(ticket, old.allowed) {

@@ -1,7 +1,8 @@
 import System
 
 /// A rate that a server lets through, found by trying. It counts units, which are requests or bytes. It
-/// is free until the first refusal, and again when none has come for a while.
+/// is free until the first refusal, and again when none has come for a while. A refusal that comes
+/// before enough was taken to tell a rate begins a `Search`.
 ///
 /// The aim: to take nearly all that the server gives, with few requests refused. Each refusal tells how
 /// much it gave since the last one (`PaceEstimate`), and starts a new `Climb` around that.
@@ -10,7 +11,7 @@ struct Pace: Equatable {
     struct Ticket: Equatable {
         let epoch: Int
         let sent: Moment
-        /// The rate at that time; nil when it was free.
+        /// The rate at that time, in requests while it searched; nil when there was none.
         let rate: Double?
     }
 
@@ -26,11 +27,12 @@ struct Pace: Equatable {
     /// Without a refusal for so long it is free again.
     static let engagedFor: Duration = .seconds(60)
     /// Whatever is owed, after so long one more is tried.
-    static let longestWait: Duration = .seconds(60)
+    static let longestWait: Duration = .seconds(10)
     /// A loop that comes late catches up with so much.
     static let slack: Duration = .milliseconds(50)
 
     var climb: Climb?
+    var search: Search?
     /// When the next request may go.
     private(set) var next = Moment(nanoseconds: 0)
     private var lastSent = Moment(nanoseconds: 0)
@@ -42,34 +44,47 @@ struct Pace: Equatable {
 
     var tally = Tally(began: Moment(nanoseconds: 0))
     var recent = RecentSum()
+    var recentRequests = RecentSum()
+    /// Over how many seconds the rate was measured.
+    var measured = 0.0
     var estimate = PaceEstimate()
     var flood: Flood?
     var closure: Closure?
     var reopening = Reopening()
     var lastRefusal = Moment(nanoseconds: 0)
+    /// The refusal before the last one, as far as searching goes.
+    var searchedSince = Moment(nanoseconds: 0)
 
-    var isEngaged: Bool { climb != nil }
+    var isEngaged: Bool { climb != nil || search != nil }
 
     /// Units a second; nil while it is free.
     func rate(_ now: Moment) -> Double? {
-        climb?.rate(now, request: request, latency: latency)
+        if let search { return search.present * request }
+        return climb?.rate(now, cycle: cycle, latency: latency)
     }
 
-    /// How long a cycle takes, in seconds.
+    /// How long a cycle takes, in seconds. What was measured for a moment is not believed for long.
     var cycle: Double {
         guard let climb else { return 0 }
-        return Climb.seconds(allowed: climb.allowed, request: request, latency: latency)
+        let long = Climb.seconds(allowed: climb.allowed, request: request, latency: latency)
+        return min(long, max(2, 4 * measured, 5 * request / climb.allowed))
     }
 
     mutating func sent(_ units: Double, _ now: Moment) -> Ticket {
         request += (units - request) * (request == 0 ? 1 : 0.05)
-        if climb != nil, now - lastRefusal > Self.engagedFor { disengage() }
+        if isEngaged, now - lastRefusal >= Self.engagedFor { disengage() }
+        if search != nil { return tried(now) }
         guard climb != nil else { return Ticket(epoch: epoch, sent: now, rate: nil) }
         passIdleTime(now)
         let rate = rate(now) ?? 1
-        let start = max(next, now + (.zero - Self.slack))
-        next = min(start + Self.duration(units / rate), now + Self.longestWait)
+        plan(after: Self.duration(units / rate), now)
         return Ticket(epoch: epoch, sent: now, rate: rate)
+    }
+
+    /// What goes now has its successor wait so long; when the pace ends it waits for nothing.
+    mutating func plan(after wait: Duration, _ now: Moment) {
+        let start = max(next, now + (.zero - Self.slack))
+        next = min(start + wait, now + Self.longestWait, lastRefusal + Self.engagedFor)
     }
 
     /// Lets the next request go no earlier, or no later.
@@ -94,10 +109,13 @@ struct Pace: Equatable {
         tally.idle += idle / .seconds(1)
     }
 
-    private mutating func disengage() {
+    mutating func disengage() {
         climb = nil
+        search = nil
         epoch += 1
         recent = RecentSum()
+        recentRequests = RecentSum()
+        measured = 0
         estimate = PaceEstimate()
         flood = nil
         closure = nil

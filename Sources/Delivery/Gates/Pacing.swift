@@ -36,8 +36,8 @@ struct Pacing: Equatable {
         bytes.stored(Double(max(count, 1)), ticket.bytes, now)
     }
 
-    mutating func refused(_ ticket: Ticket, _ quota: Quota, _ now: Moment) {
-        if quota != .bytes { requests.refused(ticket.requests, now) }
-        if quota != .requests { bytes.refused(ticket.bytes, now) }
+    mutating func refused(_ ticket: Ticket, _ quota: Quota, _ now: Moment, random: Double) {
+        if quota != .bytes { requests.refused(ticket.requests, now, random: random) }
+        if quota != .requests { bytes.refused(ticket.bytes, now, random: random) }
     }
 }

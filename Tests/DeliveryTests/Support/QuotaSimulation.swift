@@ -23,6 +23,12 @@ struct QuotaSimulation {
         var change: (second: Int, rate: Double)?
         /// Packets as small and as large as this, any size alike.
         var bytes: ClosedRange<Double> = 1e5...1e5
+        /// A size of a client's first so many packets, which are others than the rest.
+        var first: (count: Int, bytes: Double)?
+        /// So many packets each client has; without it always one more.
+        var backlog: Int?
+        /// What refuses besides the bucket: the how manieth request it is, from 1, and when it came.
+        var refuses: (@Sendable (_ number: Int, _ second: Double, _ chance: Double) -> Bool)?
         /// How late a client wakes up.
         var tick: Duration = .milliseconds(1)
         var seed: UInt64 = 1
@@ -49,6 +55,10 @@ struct QuotaSimulation {
     private var isAwake: [Bool]
     private var events = DeadlineHeap<Event>()
     private(set) var seconds: [Second]
+    /// When each request came, in seconds, and what became of it.
+    private(set) var requests: [(second: Double, isTaken: Bool)] = []
+    private var left: [Int]
+    private var sent: [Int]
 
     private static let start = Moment(nanoseconds: 1_000_000_000_000)
 
@@ -58,6 +68,8 @@ struct QuotaSimulation {
         bucket = TokenBucket(rate: setup.rate, at: Self.start)
         gates = Array(repeating: Gate(.init(most: setup.places)), count: setup.clients)
         isAwake = Array(repeating: true, count: setup.clients)
+        left = Array(repeating: setup.backlog ?? .max, count: setup.clients)
+        sent = Array(repeating: 0, count: setup.clients)
         seconds = Array(repeating: Second(given: setup.rate), count: setup.seconds)
     }
 
@@ -80,7 +92,8 @@ struct QuotaSimulation {
             send(client, now)
         case .arrival(let client, let pass, let bytes, let back):
             let units = setup.counts == .bytes ? Double(bytes) : 1
-            let isTaken = bucket.take(units, at: now)
+            let isTaken = takes(units, now)
+            if !isTaken { left[client] += setup.backlog == nil ? 0 : 1 }
             if isTaken { seconds[second].units += units }
             if isTaken { seconds[second].taken += 1 } else { seconds[second].refused += 1 }
             events.add(.answer(client, pass, isTaken: isTaken), at: now + back)
@@ -99,15 +112,31 @@ struct QuotaSimulation {
         }
     }
 
+    private mutating func takes(_ units: Double, _ now: Moment) -> Bool {
+        let second = (now - Self.start) / .seconds(1)
+        let isRefused = setup.refuses?(requests.count + 1, second, random.fraction()) ?? false
+        let isTaken = !isRefused && bucket.take(units, at: now)
+        requests.append((second, isTaken))
+        return isTaken
+    }
+
+    private mutating func size(_ client: Int) -> Int {
+        let share = random.fraction()
+        sent[client] += 1
+        if let first = setup.first, sent[client] <= first.count { return Int(first.bytes) }
+        return Int(setup.bytes.lowerBound + share * setup.bytes.length)
+    }
+
     private mutating func send(_ client: Int, _ now: Moment) {
-        while gates[client].permits(now) {
-            let share = random.fraction()
-            let bytes = Int(setup.bytes.lowerBound + share * setup.bytes.length)
+        while left[client] > 0, gates[client].permits(now) {
+            if setup.backlog != nil { left[client] -= 1 }
+            let bytes = size(client)
             let way = setup.latency * (0.5 + 0.5 * setup.jitter * random.fraction())
             let pass = gates[client].enter(now, bytes: bytes)
             events.add(.arrival(client, pass, bytes: bytes, back: way), at: now + way)
         }
-        guard !isAwake[client], let next = gates[client].nextOpening else { return }
+        guard left[client] > 0, !isAwake[client] else { return }
+        guard let next = gates[client].nextOpening else { return }
         isAwake[client] = true
         events.add(.wake(client), at: max(next, now) + setup.tick * random.fraction())
     }
