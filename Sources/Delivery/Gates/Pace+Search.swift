@@ -3,7 +3,7 @@ import System
 /// The time in which nothing is known that would make a rate.
 extension Pace {
     /// So many requests that were taken within a second tell a rate.
-    private static let enough = 5.0
+    private static let enough = 4.0
     /// One that was taken and is worth so many seconds of the pace tells that it is none.
     private static let tooLong = 4.0
 

@@ -67,7 +67,7 @@ struct Pace: Equatable {
     var cycle: Double {
         guard let climb else { return 0 }
         let long = Climb.seconds(allowed: climb.allowed, request: request, latency: latency)
-        return min(long, max(2, 4 * measured, 5 * request / climb.allowed))
+        return min(long, max(2, 6 * measured, 5 * request / climb.allowed))
     }
 
     mutating func sent(_ units: Double, _ now: Moment) -> Ticket {
