@@ -29,12 +29,19 @@ extension FirstPage {
 
     /// What SQLite would believe, or take for the work of another version.
     static func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
-        guard let found = stored.page(1) else { return nil }
+        guard let found = stored.page(1), !FirstPage.isNewer(found) else { return nil }
         let own = FirstPage(version: Schema.migrations.count, pageBytes: stored.pageBytes)
         if let own, own.hasTables(of: found), own.hasHead(of: found) { return nil }
         let alike = all(stored.pageBytes).filter { $0.hasTables(of: found) }
         guard !alike.isEmpty, !alike.contains(where: { $0.hasHead(of: found) }) else { return nil }
         return .damage("the head of the file is damaged")
+    }
+
+    /// A later version may have the same tables, so a start has to refuse what says that it is of one. There will not be
+    /// as many as most flipped bits would make of it.
+    private static func isNewer(_ found: [UInt8]) -> Bool {
+        let version = BigEndianWords(Array(found[60..<64]))[0]
+        return version > Schema.migrations.count && version < 128
     }
 
     /// Of all versions, and of their copies as they were brought to later ones. The likeliest come first.
