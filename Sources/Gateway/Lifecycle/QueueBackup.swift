@@ -53,8 +53,10 @@ package struct QueueBackup: Sendable {
             guard count > 0, Terminal.say(bytes: Array(piece[..<count])) else { break }
             sent += count
         }
+        let reason = String(cString: strerror(errno))
         guard sent == report.bytes else {
-            Terminal.complain("sluice: only \(sent) of \(report.bytes) bytes could be sent")
+            let part = "only \(sent) of \(report.bytes) bytes"
+            Terminal.complain("sluice: \(part) could be sent: \(reason)")
             return ExitCode.failed
         }
         Terminal.complain(isJSON ? Self.document(report, "-") : Self.text(report, "the copy"))
