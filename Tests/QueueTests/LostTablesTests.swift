@@ -39,6 +39,14 @@ import Testing
         writeFile(database, bytes)
     }
 
+    /// Such a table is found damaged when somebody asks for it; then the queue is rebuilt, and can be asked again.
+    private func insist<Answer>(_ store: LogStore, _ ask: () throws -> Answer) throws -> Answer {
+        do { return try ask() } catch {
+            store.wait { $0.salvages == 1 && $0.admission == .open }
+            return try ask()
+        }
+    }
+
     private func expectTenLogs(in store: LogStore) throws {
         #expect(store.status.ledger.queued == 10 && store.status.ledger.isClosed)
         store.flush("app")
@@ -55,9 +63,9 @@ import Testing
         do {
             let store = try open()
             defer { store.close() }
+            #expect(try insist(store) { try store.recalled() } == [:])
             #expect(store.status.salvages == 1 && store.status.lostLogs == 0)
             #expect(said().contains("what was decided at run time is lost"))
-            #expect(try store.recalled() == [:])
             #expect(try store.audited().map(\.entry.subject) == ["first"])
             #expect(store.decide(["b": [3]], "second") == nil)
             try expectTenLogs(in: store)
@@ -73,9 +81,9 @@ import Testing
         try lose("audit")
         let store = try open()
         defer { store.close() }
+        #expect(try insist(store) { try store.audited() }.isEmpty)
         #expect(store.status.salvages == 1)
         #expect(try store.recalled() == ["a": [1, 2]])
-        #expect(try store.audited().isEmpty)
         #expect(store.decide(["b": [3]], "second") == nil)
         #expect(try store.audited().map(\.entry.subject) == ["second"])
         try expectTenLogs(in: store)
