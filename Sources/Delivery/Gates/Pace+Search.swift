@@ -63,7 +63,8 @@ extension Pace {
         var search = Search()
         search.taken(now, at: nil)
         self.search = search
-        searchedSince = now
+        // The account is not empty, as it is after a refusal.
+        searchedSince = now + (.zero - Self.duration(Search.saved))
         startMeasuring(now)
         hurry(until: now)
     }
