@@ -38,8 +38,39 @@ import Testing
         try expectAll(copy)
     }
 
-    private func expectAll(_ directory: TemporaryDirectory) throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+    @Test("Also where not each commit is synced: SQLite would remove the log")
+    func normal() throws {
+        let copy = try directory.fillLog()
+        writeFile(copy.path + "/queue.db", [])
+        try expectAll(copy, .normal)
+    }
+
+    @Test("A log of a newer version is left to that one, with its database or alone")
+    func newer() throws {
+        let copy = try directory.fillLog()
+        do {
+            let connection = try Connection(copy.path + "/queue.db", .readWrite)
+            try connection.execute("PRAGMA user_version = \(Schema.migrations.count + 1)")
+        }
+        let log = readFile(copy.path + "/queue.db-wal")
+        for isAlone in [false, true] {
+            if isAlone { unlink(copy.path + "/queue.db") }
+            let error = #expect(throws: QueueError.self) {
+                try LogStore(.small(copy.path), journal: .silent)
+            }
+            #expect(error?.kind == .newerSchema)
+            #expect(readFile(copy.path + "/queue.db-wal") == log)
+            #expect(!copy.names.contains { $0.hasPrefix("queue.corrupt-") })
+        }
+    }
+
+    private func expectAll(
+        _ directory: TemporaryDirectory,
+        _ durability: QueueConfiguration.Durability = .full
+    ) throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.durability = durability
+        let store = try LogStore(configuration, journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         let ledger = store.status.ledger

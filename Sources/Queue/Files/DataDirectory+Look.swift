@@ -6,9 +6,20 @@ import System
 extension DataDirectory {
     var log: String { database + "-wal" }
 
-    /// What is wrong, nil when nothing is. For whoever holds the lock, before SQLite opens the files.
-    func lookIntoFiles() -> SQLiteError? {
-        let stored = StoredPages(self)
+    /// What is wrong, nil when nothing is. For whoever holds the lock, before SQLite opens the files. What a newer version
+    /// has left is for that one to judge. Where commits are not synced a power cut may leave holes in the log, and what
+    /// SQLite makes of it is what was promised.
+    func lookIntoFiles(isSynced: Bool, _ journal: Journal) throws(SQLiteError) -> SQLiteError? {
+        var stored = StoredPages(self)
+        if let version = FirstPage.newerVersion(stored) { throw .newerSchema(version) }
+        guard isSynced else { return loneLog(stored) }
+        if let head = stored.scan?.lostHead, restore(head) {
+            journal.warning(
+                "the head of the queue's log was damaged, and is what it was again",
+                ["path": log, "remedy": "nothing is lost; look at the disk"]
+            )
+            stored = StoredPages(self)
+        }
         if let problem = problem(stored) { return problem }
         if let scan = stored.scan, scan.hasRest { cutRest(scan) }
         return nil
@@ -20,8 +31,23 @@ extension DataDirectory {
     private func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
         // A log that is there and cannot be looked into is for SQLite to judge.
         guard stored.scan != nil || (fileSize(log) ?? 0) <= LogHead.count else { return nil }
-        if stored.isLogAlone { return .damage("the file is empty, and its log is not") }
-        return FirstPage.problem(stored) ?? missingPages(stored) ?? stored.scan?.problem
+        return loneLog(stored) ?? FirstPage.problem(stored) ?? missingPages(stored)
+            ?? stored.scan?.problem
+    }
+
+    private func loneLog(_ stored: borrowing StoredPages) -> SQLiteError? {
+        stored.isLogAlone ? .damage("the file is empty, and its log is not") : nil
+    }
+
+    /// 32 bytes, which lie in one sector.
+    private func restore(_ head: LogHead) -> Bool {
+        let number = open(log, O_WRONLY | O_CLOEXEC)
+        guard number >= 0 else { return false }
+        let descriptor = OwnedDescriptor(taking: number)
+        let written = head.bytes.withUnsafeBytes {
+            pwrite(descriptor.number, $0.baseAddress, $0.count, 0)
+        }
+        return written == head.bytes.count && fsync(descriptor.number) == 0
     }
 
     /// Behind the last whole transaction lies what a power cut left of one that nobody was told of. SQLite passes over it and

@@ -29,30 +29,37 @@ extension FirstPage {
 
     /// What SQLite would believe, or take for the work of another version.
     static func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
-        guard let found = stored.page(1), !FirstPage.isNewer(found) else { return nil }
+        guard newerVersion(stored) == nil, let found = stored.page(1) else { return nil }
         let own = FirstPage(version: Schema.migrations.count, pageBytes: stored.pageBytes)
         if let own, own.hasTables(of: found), own.hasHead(of: found) { return nil }
-        let alike = all(stored.pageBytes).filter { $0.hasTables(of: found) }
-        guard !alike.isEmpty, !alike.contains(where: { $0.hasHead(of: found) }) else { return nil }
-        return .damage("the head of the file is damaged")
+        var isAlike = false
+        for page in all(stored.pageBytes) where page.hasTables(of: found) {
+            if page.hasHead(of: found) { return nil }
+            isAlike = true
+        }
+        return isAlike ? .damage("the head of the file is damaged") : nil
     }
 
     /// A later version may have the same tables, so a start has to refuse what says that it is of one. There will not be
     /// as many as most flipped bits would make of it.
-    private static func isNewer(_ found: [UInt8]) -> Bool {
+    static func newerVersion(_ stored: borrowing StoredPages) -> Int? {
+        guard let found = stored.page(1) else { return nil }
         let version = BigEndianWords(Array(found[60..<64]))[0]
-        return version > Schema.migrations.count && version < 128
+        let isOurs = BigEndianWords(Array(found[68..<72]))[0] == UInt32(Schema.applicationID)
+        return isOurs && version > Schema.migrations.count && version < 128 ? Int(version) : nil
     }
 
-    /// Of all versions, and of their copies as they were brought to later ones. The likeliest come first.
-    private static func all(_ pageBytes: Int) -> [FirstPage] {
+    /// Of all versions, and of their copies as they were brought to later ones. The likeliest come first, and none is made
+    /// before it is asked for.
+    private static func all(_ pageBytes: Int) -> some Sequence<FirstPage> {
         let versions = (1...Schema.migrations.count).reversed()
-        let made = versions.compactMap { FirstPage(version: $0, pageBytes: pageBytes) }
-        let copied = versions.flatMap { version in
-            (1...version).compactMap {
-                FirstPage(version: version, copiedAt: $0, pageBytes: pageBytes)
+        let kinds: [(version: Int, copiedAt: Int?)] =
+            versions.map { ($0, nil) }
+            + versions.flatMap { version in
+                (1...version).reversed().map { (version, $0) }
             }
+        return kinds.lazy.compactMap {
+            FirstPage(version: $0.version, copiedAt: $0.copiedAt, pageBytes: pageBytes)
         }
-        return made + copied
     }
 }

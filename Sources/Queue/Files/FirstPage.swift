@@ -14,7 +14,7 @@ struct FirstPage {
     init?(version: Int, copiedAt: Int? = nil, pageBytes: Int) {
         guard
             let (content, columns) = try? Self.database(version, copiedAt, pageBytes),
-            content[100] == BTree.tableLeaf
+            content.count >= pageBytes, content[100] == BTree.tableLeaf
         else { return nil }
         bytes = Array(content[..<pageBytes])
         roots = stride(from: 2 * pageBytes, to: content.count, by: pageBytes).map { content[$0] }

@@ -20,7 +20,9 @@ struct LogHead {
     /// Nil where it is not what was written.
     init?(_ bytes: [UInt8]) {
         let words = BigEndianWords(bytes)
-        guard words[0] & ~1 == Self.magic, (512...65_536).contains(words[2]) else { return nil }
+        guard words[0] & ~1 == Self.magic, (512...65_536).contains(words[2]),
+            words[2] & (words[2] - 1) == 0
+        else { return nil }
         self.init(Array(bytes[..<24]), isBigEndian: words[0] & 1 == 1, pageBytes: Int(words[2]))
         guard self.bytes == bytes else { return nil }
     }
@@ -96,6 +98,8 @@ extension LogHead {
                 break
             }
             if isNext(next, to: frame, isBigEndian) { return Array(next[8..<16]) }
+            // Each round has one more than the round before: here that one begins.
+            guard BigEndianWords(frame)[2] != BigEndianWords(next)[2] &+ 1 else { break }
             before = next
         }
         return nil

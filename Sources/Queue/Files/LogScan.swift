@@ -27,7 +27,8 @@ struct LogScan {
     private(set) var provenEnd = 0
     private var roundEnd = 0
 
-    /// Nil where there is no log, or none of which anything can be read: SQLite begins a new one.
+    /// Nil where there is no log, or none of which anything can be read: SQLite begins a new one. Also where a part of it
+    /// cannot be read, which is no end: SQLite fails on it.
     init?(_ descriptor: CInt) {
         guard let found = Self.read(descriptor, LogHead.count, at: 0) else { return nil }
         let sound = LogHead(found)
@@ -36,10 +37,15 @@ struct LogScan {
             return nil
         }
         self.head = head
-        scan(descriptor)
+        let end = scan(descriptor)
+        var about = stat()
+        guard fstat(descriptor, &about) == 0, Int(about.st_size) - end < head.frameBytes else {
+            return nil
+        }
     }
 
-    private mutating func scan(_ descriptor: CInt) {
+    /// Returns where it found no more.
+    private mutating func scan(_ descriptor: CInt) -> Int {
         let (frameBytes, salt) = (head.frameBytes, head.salt)
         var sum = head.sum
         var offset = LogHead.count
@@ -63,11 +69,15 @@ struct LogScan {
             sum.value = (words[4], words[5])
         }
         while let last = sound.last, last.commit == 0 { sound.removeLast() }
+        return offset
     }
 
     /// A power cut may tear the last transaction, which nobody was told of. More than that was told. Behind a damaged head
     /// SQLite reads nothing at all.
     var isDamaged: Bool { commitsBehind > 1 || isHeadRebuilt && !sound.isEmpty }
+
+    /// The one to write back, where all behind it is as it was.
+    var lostHead: LogHead? { isHeadRebuilt && damagedFrames == 0 && !sound.isEmpty ? head : nil }
 
     /// Whether something of this round lies behind what SQLite reads.
     var hasRest: Bool { roundEnd > provenEnd }

@@ -82,8 +82,7 @@ extension QueueOwner {
     func open() throws(QueueError) {
         try directory.settleSalvage()
         try directory.createDatabaseFile()
-        // With fewer syncs a power cut may leave holes in the log, and what SQLite makes of it is what was promised.
-        if damage == nil, configuration.durability == .full { damage = directory.lookIntoFiles() }
+        if damage == nil { try look() }
         if let damage {
             try salvage(because: damage)
             self.damage = nil
@@ -97,6 +96,15 @@ extension QueueOwner {
         }
         try directory.sync()
         door.allowReading()
+    }
+
+    private func look() throws(QueueError) {
+        do throws(SQLiteError) {
+            let isSynced = configuration.durability == .full
+            damage = try directory.lookIntoFiles(isSynced: isSynced, journal)
+        } catch {
+            throw QueueError(error, path: directory.database)
+        }
     }
 
     /// A read may fail once for many reasons; where it fails again the sector is gone, and with it a part of

@@ -88,7 +88,8 @@ extension QueueError {
             let wayBack = isKept ? " go back to the copy that it kept as \(kept)," : ""
             self.init(
                 .newerSchema,
-                "\(path) was written by a newer Sluice (\(error)); run that version,\(wayBack) or move the file away."
+                "\(path) was written by a newer Sluice (\(error)); run that version,\(wayBack) or move "
+                    + "the file and its -wal away, together."
             )
         case .noRoomToKeep:
             self.init(.diskFull, "\(path) \(error).")
