@@ -85,11 +85,15 @@ def posts(gateway, writer, count):
         writer.post(gateway)
 
 
+def normal(trial, name):
+    return Recording(trial, name, None, [quiet, stopped, delivered], "normal")
+
+
 def recordings(trial):
     """With the part of the cuts that each gets."""
     yield Recording(trial, "full", None, [quiet, stopped, delivered]), 0.4
     yield Recording(trial, "several at a time", None, [several]), 0.2
-    yield Recording(trial, "normal", None, [quiet, stopped, delivered], "normal"), 0.1
+    yield normal(trial, "normal"), 0.1
     backlog = scenes.backlog(trial)
     *harmed, gone = scenes.damaged(trial, backlog)
     yield Recording(trial, "salvage", harmed, [delivered, delivered], gone=frozenset(gone)), 0.1
@@ -120,7 +124,7 @@ def check(trial):
             slots.get()
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for recording, part in recordings(trial):
+        def look(recording, part):
             results = []
             for cut in recording.cuts(trial.random, recording.places(trial.random, int(part * count)), moves=True):
                 slots.put(cut)
@@ -130,7 +134,13 @@ def check(trial):
                 f"{recording.name}: {len(recording.answers)} answers, {len(recording.boundaries) // 2} syncs; {len(lost)} power "
                 f"cuts, {len(recording.images)} disks differ, none of them lacks more than {max(lost)} answered logs"
             )
-            # Where nothing is synced a cut must be felt, or none would be.
-            is_felt = recording.durability == "full" or max(lost) > 0
-            trial.expect(is_felt, f"{recording.name}: no cut took a log: the check is blind")
             trial.expect(len(recording.images) > len(lost) / 4, f"{recording.name}: most cuts left the same disk")
+            return max(lost)
+
+        for recording, part in recordings(trial):
+            lacking = look(recording, part)
+            # Where nothing is synced a cut must be felt, or none would be. A slow machine syncs in its pauses, so that few are.
+            for again in range(3):
+                if recording.durability == "normal" and not lacking:
+                    lacking = look(normal(trial, f"normal again {again}"), part)
+            trial.expect(recording.durability == "full" or lacking, f"{recording.name}: no cut took a log: the check is blind")
