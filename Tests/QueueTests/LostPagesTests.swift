@@ -1,0 +1,120 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+/// A page of payloads that is lost costs what it held, and nothing of its neighbours.
+@Suite(.timeLimit(.minutes(1))) struct LostPagesTests {
+    private static let pageBytes = 8192
+
+    let directory = TemporaryDirectory()
+
+    private struct Leaf {
+        let page: Int
+        let rows: Int
+    }
+
+    /// Three lives of 120 rows with ten logs each. Each begins a million numbers further on, so that some pages hold rows whose
+    /// numbers lie far apart.
+    private func fill() throws -> [Leaf] {
+        for life in 0..<3 {
+            let store = try LogStore(.small(directory.path), journal: .silent)
+            defer { store.close() }
+            for row in 0..<120 {
+                let first = (life * 120 + row) * 10
+                let batch = Batch(stream: .named("a"), logs: logs(first..<first + 10, filling: 40))
+                #expect(store.store(batch) == .stored)
+            }
+        }
+        let connection = try Connection(directory.path + "/queue.db", .readOnly)
+        let all = try connection.prepare(
+            "SELECT pageno, ncell FROM dbstat WHERE name = 'rows' AND pagetype = 'leaf' ORDER BY path"
+        )
+        var leaves: [Leaf] = []
+        while try all.step() {
+            leaves.append(Leaf(page: Int(all.integer(0)), rows: Int(all.integer(1))))
+        }
+        return leaves
+    }
+
+    /// Reads all that is there, once a damage was found.
+    private func expect(
+        _ lost: Int,
+        after change: (inout [UInt8]) -> Void,
+        _ comment: Comment
+    ) throws {
+        let copy = directory.copy()
+        let path = copy.path + "/queue.db"
+        var bytes = readFile(path)
+        change(&bytes)
+        writeFile(path, bytes)
+        let store = try LogStore(.small(copy.path), journal: .silent)
+        defer { store.close() }
+        let new = Batch(stream: .named("new"), logs: logs(5000..<5003))
+        #expect(store.store(new) == .stored, comment)
+        // A damaged last page is found by the new logs themselves, all others when they are read.
+        if store.status.salvages == 0 {
+            store.flush("app")
+            let packets = Consumer(store).packets(2)
+            #expect(throws: QueueError.self, comment) {
+                for packet in packets { _ = try store.blocks(of: packet) }
+            }
+            store.wait { $0.salvages == 1 && $0.admission == .open }
+        }
+        let ledger = store.status.ledger
+        #expect(ledger.isClosed && ledger.accepted == 3603, comment)
+        #expect(ledger.discarded == lost, comment)
+        #expect(ledger.queued == 3603 - lost, comment)
+    }
+
+    private func overwrite(_ leaf: Leaf, with bytes: some Collection<UInt8>, in file: inout [UInt8])
+    {
+        let start = (leaf.page - 1) * Self.pageBytes
+        file.replaceSubrange(start..<start + Self.pageBytes, with: bytes)
+    }
+
+    @Test("Each page, also where numbers were skipped")
+    func noise() throws {
+        let leaves = try fill()
+        #expect(leaves.count > 8 && leaves.map(\.rows).reduce(0, +) == 360)
+        for leaf in leaves {
+            try expect(
+                leaf.rows * 10,
+                after: { file in
+                    overwrite(leaf, with: repeatElement(0x55, count: Self.pageBytes), in: &file)
+                },
+                "page \(leaf.page)"
+            )
+        }
+    }
+
+    @Test("Every second page")
+    func many() throws {
+        let lost = try fill().enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
+        try expect(
+            lost.map(\.rows).reduce(0, +) * 10,
+            after: { file in
+                for leaf in lost {
+                    overwrite(leaf, with: repeatElement(0x55, count: Self.pageBytes), in: &file)
+                }
+            },
+            "\(lost)"
+        )
+    }
+
+    @Test("A page with the content of another")
+    func misplaced() throws {
+        let leaves = try fill()
+        for (one, other) in [(leaves[1], leaves.last!), (leaves.last!, leaves[1])] {
+            try expect(
+                one.rows * 10,
+                after: { file in
+                    let start = (other.page - 1) * Self.pageBytes
+                    overwrite(one, with: Array(file[start..<start + Self.pageBytes]), in: &file)
+                },
+                "\(one) as \(other)"
+            )
+        }
+    }
+}
