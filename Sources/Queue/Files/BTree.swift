@@ -1,4 +1,4 @@
-/// As much of the format of SQLite's pages as it takes to compare first pages.
+/// As much of the format of SQLite's pages as it takes to compare first pages, and to find the way around lost ones.
 enum BTree {
     static let tableLeaf: UInt8 = 13
     private static let tableInner: UInt8 = 5
@@ -29,6 +29,30 @@ enum BTree {
         return cells
     }
 
+    /// Where an inner page of a table leads to, each with its share of `keys`. What does not follow in its order gets none.
+    /// Nil where the page is none, or cannot be.
+    static func children(
+        _ page: [UInt8],
+        sharing keys: ClosedRange<Int64>
+    ) -> [(page: Int, keys: ClosedRange<Int64>)]? {
+        guard page[0] == tableInner else { return nil }
+        let count = number(page, 3)
+        guard 12 + 2 * count <= page.count else { return nil }
+        var children: [(page: Int, keys: ClosedRange<Int64>)] = []
+        var first = keys.lowerBound
+        for index in 0..<count {
+            let cell = number(page, 12 + 2 * index)
+            var place = cell + 4
+            guard let last = varint(page, &place).map(Int64.init) else { return nil }
+            guard first <= last else { continue }
+            children.append((longNumber(page, cell), first...min(last, keys.upperBound)))
+            guard last < keys.upperBound else { return children }
+            first = last + 1
+        }
+        children.append((longNumber(page, 8), first...keys.upperBound))
+        return children
+    }
+
     /// Of the first record of a table. Nil where there is none, or none that can be read.
     static func columns(of root: Int, in stored: borrowing StoredPages) -> Int? {
         var place = root
@@ -40,7 +64,7 @@ enum BTree {
             case tableInner:
                 let child = number(page, 12)
                 guard child + 4 <= page.count else { return nil }
-                place = number(page, child) << 16 | number(page, child + 2)
+                place = longNumber(page, child)
                 guard place > 0 else { return nil }
             case tableLeaf where number(page, 3) > 0:
                 return columns(page, first)
@@ -63,6 +87,10 @@ enum BTree {
 
     private static func number(_ page: [UInt8], _ place: Int) -> Int {
         Int(page[place]) << 8 | Int(page[place + 1])
+    }
+
+    private static func longNumber(_ page: [UInt8], _ place: Int) -> Int {
+        number(page, place) << 16 | number(page, place + 2)
     }
 
     /// Of a longer one, which is no length, only the end.

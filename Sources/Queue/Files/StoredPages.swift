@@ -8,13 +8,22 @@ struct StoredPages: ~Copyable {
     let pageBytes: Int
     /// Of the database's file.
     let bytes: Int
+    /// Where the log has the last of each page.
+    private let places: [Int: Int]
 
-    init(_ directory: DataDirectory) {
-        database = open(directory.database, O_RDONLY | O_CLOEXEC)
-        log = open(directory.log, O_RDONLY | O_CLOEXEC)
-        scan = log < 0 ? nil : LogScan(log)
+    init(_ directory: DataDirectory) { self.init(of: directory.database) }
+
+    /// It must outlive each connection to the same file in this process: to close any descriptor of a file gives up all locks
+    /// that the process has on it.
+    init(of database: String) {
+        self.database = open(database, O_RDONLY | O_CLOEXEC)
+        log = open(database + "-wal", O_RDONLY | O_CLOEXEC)
+        let scan = log < 0 ? nil : LogScan(log)
+        self.scan = scan
         pageBytes = scan?.head.pageBytes ?? QueueTuning().pageBytes
-        bytes = fileSize(directory.database) ?? 0
+        bytes = fileSize(database) ?? 0
+        let logged = (scan?.sound ?? []).map { (Int($0.page), $0.offset) }
+        places = Dictionary(logged) { $1 }
     }
 
     deinit {
@@ -31,10 +40,9 @@ struct StoredPages: ~Copyable {
 
     /// Nil where there is none any more.
     func page(_ number: Int) -> [UInt8]? {
-        guard let scan, let frame = scan.sound.last(where: { $0.page == number }) else {
+        guard let frame = places[number] else {
             return LogScan.read(database, pageBytes, at: (number - 1) * pageBytes)
         }
-        let bytes = LogScan.read(log, scan.head.frameBytes, at: frame.offset)
-        return bytes.map { Array($0[LogScan.frameHeadBytes...]) }
+        return LogScan.read(log, pageBytes, at: frame + LogScan.frameHeadBytes)
     }
 }

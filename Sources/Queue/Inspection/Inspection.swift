@@ -5,6 +5,7 @@ import System
 /// connection that cannot write and never checkpoints, and takes away what SQLite put beside the files for that.
 package struct Inspection {
     let connection: Connection
+    let file: DamagedFile
     let schema: Int
     var report: InspectionReport
     /// By their ids, the destination and logstore of each stream.
@@ -81,6 +82,7 @@ package struct Inspection {
 
     private init(_ database: String, _ report: InspectionReport) throws(SQLiteError) {
         connection = try Connection(database, .readOnly)
+        file = DamagedFile(database)
         try Pragmas.reader(connection)
         try connection.tolerateDamage()
         // One moment of it.
@@ -126,7 +128,7 @@ package struct Inspection {
         _ visit: (inout Inspection, Statement) -> Void
     ) {
         do throws(SQLiteError) {
-            var table = try DamagedTable(connection, columns, of: name, key: key)
+            var table = try DamagedTable(connection, in: file, columns, of: name, key: key)
             try table.read(Self.numbers) { row throws(SQLiteError) in visit(&self, row) }
             if table.hasGaps { report.found(.unreadable, "parts of \(name) cannot be read") }
         } catch {

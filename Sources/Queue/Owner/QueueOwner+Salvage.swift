@@ -60,6 +60,7 @@ extension QueueOwner {
         if let damaged = try? Connection(aside, .readWrite),
             var salvage = try? Salvage(
                 from: damaged,
+                in: DamagedFile(aside),
                 into: saved,
                 configuration,
                 acknowledged: Set(acknowledged)

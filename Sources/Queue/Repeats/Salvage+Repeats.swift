@@ -3,9 +3,7 @@ extension Salvage {
     /// lost of it costs a log twice where a device sends a request once more.
     mutating func saveRepeats() throws(SQLiteError) {
         report.repeatsAreLost = true
-        guard var table = try? DamagedTable(damaged, "*", of: "repeats", key: "number") else {
-            return
-        }
+        guard var table = damagedTable("*", of: "repeats", key: "number") else { return }
         do throws(SQLiteError) {
             try saved.write()
             var isWhole = true

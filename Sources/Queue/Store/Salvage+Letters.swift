@@ -1,9 +1,7 @@
 extension Salvage {
     /// Keeps the dead letters that are what was stored.
     mutating func saveLetters() throws(SQLiteError) {
-        guard
-            var table = try? DamagedTable(damaged, DeadRecord.columns, of: "dead", key: "id")
-        else { return }
+        guard var table = damagedTable(DeadRecord.columns, of: "dead", key: "id") else { return }
         var uncommitted = 0
         try table.read(0...highest) { row throws(SQLiteError) in
             let letter = StoredLetter(row)

@@ -19,6 +19,7 @@ struct Salvage {
     }
 
     let damaged: Connection
+    let file: DamagedFile
     let configuration: QueueConfiguration
     let saved: QueueDatabase
     var ids: IdentifierSupply
@@ -40,12 +41,14 @@ struct Salvage {
     /// The damaged database must be one that still opens; else there is nothing to read.
     init(
         from damaged: Connection,
+        in file: DamagedFile,
         into saved: QueueDatabase,
         _ configuration: QueueConfiguration,
         acknowledged: Set<Int64>
     ) throws(SQLiteError) {
         self.acknowledged = acknowledged
         self.damaged = damaged
+        self.file = file
         self.configuration = configuration
         self.saved = saved
         try damaged.tolerateDamage()
@@ -79,6 +82,11 @@ struct Salvage {
         return report
     }
 
+    /// Nil where it is not even known to be there.
+    func damagedTable(_ columns: String, of name: String, key: String) -> DamagedTable? {
+        try? DamagedTable(damaged, in: file, columns, of: name, key: key)
+    }
+
     /// As many as can be read.
     private mutating func readLedgers() {
         guard let all = try? damaged.prepare("SELECT * FROM ledger") else { return }
@@ -94,7 +102,7 @@ struct Salvage {
         try saved.write()
         try saved.save(highest, as: IdentifierSupply.setting)
         try saved.commit()
-        guard var table = try? DamagedTable(damaged, "*", of: "streams", key: "id") else { return }
+        guard var table = damagedTable("*", of: "streams", key: "id") else { return }
         try saved.write()
         try table.read(0...highest) { row throws(SQLiteError) in
             guard let stream = try? StreamRecord(mending: row) else { return }
@@ -108,9 +116,7 @@ struct Salvage {
     }
 
     private mutating func readPackets() throws(SQLiteError) {
-        guard var table = try? DamagedTable(damaged, "*", of: "packets", key: "number") else {
-            return
-        }
+        guard var table = damagedTable("*", of: "packets", key: "number") else { return }
         try table.read(0...highest) { row throws(SQLiteError) in
             guard let packet = try? PacketRecord(mending: row), let stream = streams[packet.stream]
             else {
@@ -124,9 +130,7 @@ struct Salvage {
     }
 
     private mutating func saveRows() throws(SQLiteError) {
-        guard
-            var table = try? DamagedTable(damaged, StoredRow.columns, of: "rows", key: "id")
-        else { return }
+        guard var table = damagedTable(StoredRow.columns, of: "rows", key: "id") else { return }
         var uncommitted = 0
         try table.read(0...highest) { statement throws(SQLiteError) in
             let row = StoredRow(statement)

@@ -1,0 +1,82 @@
+import Testing
+
+@testable import Queue
+
+/// The way through a table that has inner pages.
+@Suite struct LeafRangesTests {
+    private static let pageBytes = 8192
+    private static let rows = 2000
+
+    private let directory = TemporaryDirectory()
+    private let path: String
+    private let root: Int
+
+    /// One row to a leaf, and some inner pages.
+    init() throws {
+        path = directory.path + "/table.db"
+        let connection = try Connection(path, .readWrite)
+        try connection.execute(
+            """
+            PRAGMA page_size = \(Self.pageBytes);
+            CREATE TABLE rows (id INTEGER PRIMARY KEY, payload BLOB);
+            WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < \(Self.rows))
+            INSERT INTO rows SELECT 1000 * i, zeroblob(8000) FROM n
+            """
+        )
+        root = Int(try connection.integer("SELECT rootpage FROM sqlite_schema"))
+    }
+
+    @Test("They share all keys, and each begins behind the one before it")
+    func whole() {
+        let ranges = Array(LeafRanges(of: root, -7...Int64.max, in: DamagedFile(path)))
+        #expect(ranges.count == Self.rows)
+        #expect(ranges.first?.lowerBound == -7 && ranges.last?.upperBound == .max)
+        #expect(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound + 1 == $1.lowerBound })
+        #expect(ranges.enumerated().allSatisfy { $1.contains(Int64(1000 * ($0 + 1))) })
+        let some = Array(LeafRanges(of: root, 4500...9500, in: DamagedFile(path)))
+        #expect(some.first?.lowerBound == 4500 && some.last?.upperBound == 9500)
+        #expect(some.count == 6)
+    }
+
+    @Test("What lies behind a lost inner page is lost, and all else is there")
+    func innerPage() throws {
+        let whole = readFile(path)
+        let noise = [UInt8](repeating: 0x55, count: Self.pageBytes)
+        let circle = Array(whole[(root - 1) * Self.pageBytes..<root * Self.pageBytes])
+        let pages = try innerPages()
+        #expect(pages.count > 1)
+        for (page, children) in pages {
+            for content in [noise, circle] {
+                var bytes = whole
+                let start = (page - 1) * Self.pageBytes
+                bytes.replaceSubrange(start..<start + Self.pageBytes, with: content)
+                writeFile(path, bytes)
+                #expect(try readable() == Self.rows - children, "page \(page)")
+            }
+        }
+    }
+
+    /// Those below the root, with how many leaves each has.
+    private func innerPages() throws -> [(page: Int, children: Int)] {
+        let connection = try Connection(path, .readOnly)
+        let all = try connection.prepare(
+            """
+            SELECT pageno, ncell FROM dbstat
+            WHERE name = 'rows' AND pagetype = 'internal' AND path != '/' ORDER BY path
+            """
+        )
+        var pages: [(Int, Int)] = []
+        while try all.step() { pages.append((Int(all.integer(0)), Int(all.integer(1)) + 1)) }
+        return pages
+    }
+
+    private func readable() throws -> Int {
+        let file = DamagedFile(path)
+        let connection = try Connection(path, .readOnly)
+        try connection.tolerateDamage()
+        var table = try DamagedTable(connection, in: file, "id, payload", of: "rows", key: "id")
+        var count = 0
+        try table.read(0...Int64.max) { _ in count += 1 }
+        return count
+    }
+}
