@@ -16,9 +16,30 @@ final class LineReader {
                 lines.append(line)
                 return line
             }
-            let more = pipe.fileHandleForReading.availableData
-            guard !more.isEmpty else { return nil }
-            unread.append(more)
+            guard readMore() else { return nil }
+        }
+    }
+
+    /// Waits for something; false at the end.
+    private func readMore() -> Bool {
+        let more = pipe.fileHandleForReading.availableData
+        unread.append(more)
+        return !more.isEmpty
+    }
+
+    /// Reads several to their ends, whichever of them has something: who writes much to one waits for it to be read.
+    static func readAll(_ readers: [LineReader]) {
+        var open = readers
+        while !open.isEmpty {
+            var descriptors = open.map {
+                pollfd(
+                    fd: $0.pipe.fileHandleForReading.fileDescriptor,
+                    events: Int16(POLLIN),
+                    revents: 0
+                )
+            }
+            guard poll(&descriptors, nfds_t(descriptors.count), -1) > 0 else { continue }
+            open = zip(open, descriptors).filter { $1.revents == 0 || $0.readMore() }.map(\.0)
         }
     }
 

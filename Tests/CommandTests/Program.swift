@@ -66,6 +66,7 @@ final class Program {
 
     /// Waits for the end.
     func finished() -> Outcome {
+        LineReader.readAll([output, errors])
         let (output, errors) = (output.all(), errors.all())
         return Outcome(exitCode: ended(), output: output, errors: errors)
     }

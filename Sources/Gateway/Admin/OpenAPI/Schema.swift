@@ -1,5 +1,5 @@
 /// What a value of the admin API may be, in the words of OpenAPI 3.1, which are those of JSON Schema.
-indirect enum Schema: Sendable {
+enum Schema: Sendable {
     case boolean
     case integer(ClosedRange<Int64>)
     case number
@@ -11,13 +11,13 @@ indirect enum Schema: Sendable {
     case choice([String])
     /// What a setting is written as: a text, or what would be the same text in the configuration file.
     case setting(pattern: String? = nil)
-    case array(of: Schema, count: ClosedRange<Int> = 0...Int.max)
+    indirect case array(of: Schema, count: ClosedRange<Int> = 0...Int.max)
     /// Names of the user's choice.
-    case map(of: Schema)
+    indirect case map(of: Schema)
     /// These members and no other.
     case object([Member])
     case either([Schema])
-    case nullable(Schema)
+    indirect case nullable(Schema)
     case anything
     /// One of the document's own.
     case named(String)
