@@ -41,6 +41,53 @@ import Testing
         #expect(store.status.ledger.isClosed)
     }
 
+    /// Where the frames of each transaction begin.
+    private func transactions(_ log: [UInt8]) -> [[Int]] {
+        var all: [[Int]] = [[]]
+        for start in stride(from: 32, to: log.count, by: frameBytes(log)) {
+            guard log[start + 8..<start + 16] == log[16..<24] else { break }
+            all[all.count - 1].append(start)
+            if log[start + 4..<start + 8] != [0, 0, 0, 0] { all.append([]) }
+        }
+        return all.dropLast()
+    }
+
+    @Test("Damage at the end of the last transaction but one is no torn end of the last")
+    func damagedBeforeLast() throws {
+        let copy = try directory.fillLog()
+        let path = copy.path + "/queue.db-wal"
+        var log = readFile(path)
+        let end = try #require(transactions(log).dropLast().last?.last)
+        for index in end..<end + frameBytes(log) { log[index] ^= 0x55 }
+        writeFile(path, log)
+        let store = try LogStore(.small(copy.path), journal: .silent)
+        defer { store.close() }
+        #expect(store.status.salvages == 1)
+        let ledger = store.status.ledger
+        #expect(ledger.isClosed && ledger.accepted == 300)
+        #expect(ledger.queued >= 270 && ledger.discarded == 300 - ledger.queued)
+    }
+
+    @Test("Whatever a power cut leaves of the last transaction is none")
+    func tornAnywhere() throws {
+        let copy = try directory.fillLog()
+        let whole = readFile(copy.path + "/queue.db-wal")
+        let last = try #require(transactions(whole).last)
+        #expect(last.count > 1)
+        for lost in 1..<1 << last.count {
+            let torn = copy.copy()
+            var log = whole
+            for (bit, start) in last.enumerated() where lost >> bit & 1 == 1 {
+                for index in start..<start + frameBytes(log) { log[index] = 0 }
+            }
+            writeFile(torn.path + "/queue.db-wal", log)
+            let store = try LogStore(.small(torn.path), journal: .silent)
+            defer { store.close() }
+            #expect(store.status.salvages == 0, "\(lost)")
+            #expect(store.status.ledger.isClosed && store.status.ledger.accepted == 290, "\(lost)")
+        }
+    }
+
     @Test("A database that was cut off is found although its log makes it long again")
     func cutOff() throws {
         _ = try directory.fillLog()
