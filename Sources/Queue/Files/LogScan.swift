@@ -50,6 +50,8 @@ struct LogScan {
         var sum = head.sum
         var offset = LogHead.count
         var damaged = 0
+        // Of the transaction that is being read.
+        var pages: Set<UInt32> = []
         while let bytes = Self.read(descriptor, frameBytes, at: offset) {
             defer { offset += frameBytes }
             let words = BigEndianWords(bytes)
@@ -58,13 +60,21 @@ struct LogScan {
             let isFromHere = (words[2], words[3]) == salt
             if isFromHere, sum.value == (words[4], words[5]) {
                 sound.append(Frame(offset: offset, page: words[0], commit: words[1]))
+                // None writes a page twice: another one has ended, in what is damaged.
+                if !pages.insert(words[0]).inserted, damaged > 0 {
+                    commitsBehind += 1
+                    pages = [words[0]]
+                }
             } else {
                 damaged += 1
             }
             // Behind the last one of this round lies what is left of earlier rounds.
             if isFromHere { (damagedFrames, roundEnd) = (damaged, offset + frameBytes) }
             if damaged == 0, words[1] != 0 { provenEnd = offset + frameBytes }
-            if isFromHere, damaged > 0, words[1] != 0 { commitsBehind += 1 }
+            if isFromHere, words[1] != 0 {
+                pages = []
+                if damaged > 0 { commitsBehind += 1 }
+            }
             // The next frame is proved against what this one says of itself.
             sum.value = (words[4], words[5])
         }
