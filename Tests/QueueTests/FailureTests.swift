@@ -5,7 +5,7 @@ import Testing
 
 @testable import Queue
 
-@Suite(.timeLimit(.minutes(1)), .serialized) struct FailureTests {
+@Suite(.timeLimit(.minutes(5)), .serialized) struct FailureTests {
     let directory = TemporaryDirectory()
 
     func open() throws -> LogStore {
@@ -207,6 +207,38 @@ import Testing
         }
         #expect(store.status.failures == 0)
         #expect(store.status.ledger.isClosed)
+    }
+
+    @Test(
+        "On a full disk a queue gives back its free space, in steps for which there is room",
+        .enabled(if: canMount, "needs the right to mount a small file system")
+    )
+    func givesBackOnFullDisk() throws {
+        try #require(mount("tmpfs", directory.path, "tmpfs", 0, "size=12m") == 0)
+        defer { umount(directory.path) }
+        DiskFault.set(.none)
+        let packet = PacketLimits(rawBytes: 1 << 20, logs: 4, age: .seconds(3600))
+        let store = try LogStore(
+            .small(directory.path + "/data", packets: packet),
+            journal: .silent
+        )
+        defer { store.close() }
+        while store.store(Batch(stream: .named("a"), logs: noise())) == .stored {}
+        let (full, stored) = (store.status.databaseBytes, Int(store.status.ledger.queued))
+        #expect(full > 6 << 20)
+        let consumer = Consumer(store)
+        store.flush("app")
+        store.request(1000, for: "app")
+        let packets = consumer.packets(stored / 4)
+        // Free pages in front, and behind them what has to move.
+        for packet in packets.prefix(packets.count / 2) { store.acknowledge(packet) }
+        store.wait { $0.databaseBytes < full * 2 / 3 }
+        for packet in packets.dropFirst(packets.count / 2) {
+            #expect(try store.blocks(of: packet).count > 0)
+            store.acknowledge(packet)
+        }
+        store.wait { $0.ledger.delivered == packets.count * 4 && $0.admission == .open }
+        #expect(store.status.failures == 0 && store.status.ledger.isClosed)
     }
 
     /// One log of 64 KiB that does not become smaller.

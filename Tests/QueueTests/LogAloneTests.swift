@@ -6,7 +6,7 @@ import Testing
 @testable import Queue
 
 /// A database of which the log is left.
-@Suite(.timeLimit(.minutes(1))) struct LogAloneTests {
+@Suite(.timeLimit(.minutes(5))) struct LogAloneTests {
     let directory = TemporaryDirectory()
 
     @Test(

@@ -14,7 +14,7 @@ extension QueueOwner {
                 try expireSome(in: store)
                 publish()
             } else if isQuiet, store.hasSpareSpace {
-                try store.giveBack()
+                try store.giveBack(atMost: movableBytes)
                 try store.commit()
             }
             // While space is scarce the log is kept short: then its space can be written again.
@@ -32,7 +32,7 @@ extension QueueOwner {
         let step = clock.follow()
         if step != .zero { try follow(step, in: store) }
         try store.forgetRepeats()
-        try store.giveBack()
+        try store.giveBack(atMost: movableBytes)
         if !store.isExpiring {
             store.lookForExpired()
             store.hasExpiredLetters = true

@@ -9,12 +9,12 @@ extension QueueOwner {
         let others = min(configuration.freeBytesMin, 1 << 60)
         disk.look()
         guard try store.isLogCertain() else {
-            roomBytes = 0
+            (roomBytes, movableBytes) = (0, 0)
             return
         }
         let plenty = others + 4 * tuning.checkpointBytes + 2 * tuning.transactionBytes
         guard disk.freeBytes < plenty else {
-            roomBytes = .max
+            (roomBytes, movableBytes) = (.max, .max)
             return
         }
         let database = fileSize(directory.database) ?? 0
@@ -26,6 +26,8 @@ extension QueueOwner {
         // What the log's file has already is written again. Not to count it would leave a queue that filled its disk
         // refusing for ever, empty as it is: its database keeps its pages.
         let reusable = max(0, log - store.logBytes)
+        // A page that moves takes two others with it, and is in the log until it is in the database.
+        movableBytes = max(0, free + reusable) / 4
         guard free >= 0, free + reusable >= acknowledgements else {
             roomBytes = 0
             return

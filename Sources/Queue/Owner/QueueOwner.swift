@@ -16,6 +16,8 @@ final class QueueOwner {
     var disk: DiskSpace
     /// See `measureRoom`.
     var roomBytes = Int.max
+    /// How much of the database may move at a time to make it shorter.
+    var movableBytes = Int.max
     var retry: RetryPause
     var problem: QueueError?
     /// What was found wrong with the database: the next attempt to open it begins with a salvage.

@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 
 /// Small senders with tags of their own, which would each need packets of their own.
-@Suite(.timeLimit(.minutes(1))) struct FleetTests {
+@Suite(.timeLimit(.minutes(5))) struct FleetTests {
     private let memoryMax = 150 << 20
 
     @Test("Devices beyond the bound of streams are told to keep their logs, and the others go on")
