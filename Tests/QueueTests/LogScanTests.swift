@@ -88,6 +88,30 @@ import Testing
         }
     }
 
+    @Test("What was torn is forgotten where it lies, so that what is torn next is no damage either")
+    func tornTwice() throws {
+        let copy = try directory.fillLog()
+        let path = copy.path + "/queue.db-wal"
+        let directory = DataDirectory(path: copy.path)
+        for round in 0..<3 {
+            var log = readFile(path)
+            let all = transactions(log)
+            let last = try #require(all.last)
+            #expect(last.count > 1, "\(round)")
+            for index in last[0]..<last[0] + frameBytes(log) { log[index] = 0 }
+            writeFile(path, log)
+            #expect(try directory.lookIntoFiles(isSynced: true, .silent) == nil, "\(round)")
+            let seen = readFile(path)
+            // The room that acknowledgements may need on a full disk.
+            #expect(seen.count == log.count && transactions(seen).count == all.count - 1)
+            // Less than was torn lies before the rest of it.
+            let connection = try Connection(copy.path + "/queue.db", .readWrite)
+            try connection.execute(
+                "BEGIN; INSERT INTO settings VALUES ('\(round)', 1); UPDATE ledger SET dead = dead; COMMIT"
+            )
+        }
+    }
+
     @Test("A database that was cut off is found although its log makes it long again")
     func cutOff() throws {
         _ = try directory.fillLog()

@@ -1,7 +1,7 @@
 /// As much of the format of SQLite's pages as it takes to compare first pages, and to find the way around lost ones.
 enum BTree {
     static let tableLeaf: UInt8 = 13
-    private static let tableInner: UInt8 = 5
+    static let tableInner: UInt8 = 5
 
     /// Whether it belongs to a table, false for one of an index, nil when it belongs to neither.
     static func isOfTable(_ page: [UInt8]) -> Bool? {
@@ -27,30 +27,6 @@ enum BTree {
             cells.append(page[start..<end + bytes])
         }
         return cells
-    }
-
-    /// Where an inner page of a table leads to, each with its share of `keys`. What does not follow in its order gets none.
-    /// Nil where the page is none, or cannot be.
-    static func children(
-        _ page: [UInt8],
-        sharing keys: ClosedRange<Int64>
-    ) -> [(page: Int, keys: ClosedRange<Int64>)]? {
-        guard page[0] == tableInner else { return nil }
-        let count = number(page, 3)
-        guard 12 + 2 * count <= page.count else { return nil }
-        var children: [(page: Int, keys: ClosedRange<Int64>)] = []
-        var first = keys.lowerBound
-        for index in 0..<count {
-            let cell = number(page, 12 + 2 * index)
-            var place = cell + 4
-            guard let last = varint(page, &place).map(Int64.init) else { return nil }
-            guard first <= last else { continue }
-            children.append((longNumber(page, cell), first...min(last, keys.upperBound)))
-            guard last < keys.upperBound else { return children }
-            first = last + 1
-        }
-        children.append((longNumber(page, 8), first...keys.upperBound))
-        return children
     }
 
     /// Of the first record of a table. Nil where there is none, or none that can be read.
@@ -85,16 +61,16 @@ enum BTree {
         return count
     }
 
-    private static func number(_ page: [UInt8], _ place: Int) -> Int {
+    static func number(_ page: [UInt8], _ place: Int) -> Int {
         Int(page[place]) << 8 | Int(page[place + 1])
     }
 
-    private static func longNumber(_ page: [UInt8], _ place: Int) -> Int {
+    static func longNumber(_ page: [UInt8], _ place: Int) -> Int {
         number(page, place) << 16 | number(page, place + 2)
     }
 
     /// Of a longer one, which is no length, only the end.
-    private static func varint(_ page: [UInt8], _ place: inout Int) -> Int? {
+    static func varint(_ page: [UInt8], _ place: inout Int) -> Int? {
         var value = 0
         for _ in 0..<9 {
             guard place < page.count else { return nil }

@@ -21,7 +21,7 @@ extension DataDirectory {
             stored = StoredPages(self)
         }
         if let problem = problem(stored) { return problem }
-        if let scan = stored.scan, scan.hasRest { cutRest(scan) }
+        if let rest = stored.scan?.rest, !rest.isEmpty { forget(rest) }
         return nil
     }
 
@@ -51,12 +51,22 @@ extension DataDirectory {
     }
 
     /// Behind the last whole transaction lies what a power cut left of one that nobody was told of. SQLite passes over it and
-    /// writes on before it; what then still lies behind would look like transactions of the same round.
-    private func cutRest(_ scan: LogScan) {
+    /// writes on before it; what then still lies behind would look like transactions of the same round. The file keeps its
+    /// length: on a full disk that is all there is to write acknowledgements to.
+    private func forget(_ rest: [Int]) {
         let number = open(log, O_WRONLY | O_CLOEXEC)
         guard number >= 0 else { return }
         let descriptor = OwnedDescriptor(taking: number)
-        _ = ftruncate(descriptor.number, off_t(scan.provenEnd))
+        let nobodys = [UInt8](repeating: 0, count: LogScan.frameHeadBytes)
+        for offset in rest {
+            let written = nobodys.withUnsafeBytes {
+                pwrite(descriptor.number, $0.baseAddress, $0.count, off_t(offset))
+            }
+            guard written == nobodys.count else {
+                _ = ftruncate(descriptor.number, off_t(rest[0]))
+                break
+            }
+        }
         _ = fsync(descriptor.number)
     }
 

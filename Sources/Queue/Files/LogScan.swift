@@ -60,8 +60,8 @@ struct LogScan {
             let isFromHere = (words[2], words[3]) == salt
             if isFromHere, sum.value == (words[4], words[5]) {
                 sound.append(Frame(offset: offset, page: words[0], commit: words[1]))
-                // None writes a page twice: another one has ended, in what is damaged.
-                if !pages.insert(words[0]).inserted, damaged > 0 {
+                // None writes a page twice, but for the one it ends with: another one has ended, in what is damaged.
+                if !pages.insert(words[0]).inserted, damaged > 0, words[1] == 0 {
                     commitsBehind += 1
                     pages = [words[0]]
                 }
@@ -89,8 +89,10 @@ struct LogScan {
     /// The one to write back, where all behind it is as it was.
     var lostHead: LogHead? { isHeadRebuilt && damagedFrames == 0 && !sound.isEmpty ? head : nil }
 
-    /// Whether something of this round lies behind what SQLite reads.
-    var hasRest: Bool { roundEnd > provenEnd }
+    /// Where the frames begin that lie behind what SQLite reads of this round.
+    var rest: [Int] {
+        Array(stride(from: max(provenEnd, LogHead.count), to: roundEnd, by: head.frameBytes))
+    }
 
     static func read(_ descriptor: CInt, _ count: Int, at offset: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)

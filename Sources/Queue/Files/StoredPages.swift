@@ -11,19 +11,28 @@ struct StoredPages: ~Copyable {
     /// Where the log has the last of each page.
     private let places: [Int: Int]
 
-    init(_ directory: DataDirectory) { self.init(of: directory.database) }
+    /// Which of the log's pages count.
+    enum Version {
+        /// All that are sound.
+        case stored
+        /// Those that SQLite reads: up to the last transaction before the first that is damaged.
+        case asRead
+    }
+
+    init(_ directory: DataDirectory) { self.init(of: directory.database, .stored) }
 
     /// It must outlive each connection to the same file in this process: to close any descriptor of a file gives up all locks
     /// that the process has on it.
-    init(of database: String) {
+    init(of database: String, _ version: Version) {
         self.database = open(database, O_RDONLY | O_CLOEXEC)
         log = open(database + "-wal", O_RDONLY | O_CLOEXEC)
         let scan = log < 0 ? nil : LogScan(log)
         self.scan = scan
         pageBytes = scan?.head.pageBytes ?? QueueTuning().pageBytes
         bytes = fileSize(database) ?? 0
-        let logged = (scan?.sound ?? []).map { (Int($0.page), $0.offset) }
-        places = Dictionary(logged) { $1 }
+        let end = version == .asRead ? scan?.provenEnd ?? 0 : Int.max
+        let logged = (scan?.sound ?? []).lazy.filter { $0.offset < end }
+        places = Dictionary(logged.map { (Int($0.page), $0.offset) }) { $1 }
     }
 
     deinit {
@@ -39,10 +48,17 @@ struct StoredPages: ~Copyable {
     var isLogAlone: Bool { bytes <= 1 && scan?.sound.isEmpty == false }
 
     /// Nil where there is none any more.
-    func page(_ number: Int) -> [UInt8]? {
+    func page(_ number: Int) -> [UInt8]? { read(number, pageBytes) }
+
+    /// What kind of page it is, for most of them.
+    func firstByte(_ number: Int) -> UInt8? { read(number, 1)?[0] }
+
+    private func read(_ number: Int, _ count: Int) -> [UInt8]? {
+        // There are no more.
+        guard 1...Int(UInt32.max) ~= number else { return nil }
         guard let frame = places[number] else {
-            return LogScan.read(database, pageBytes, at: (number - 1) * pageBytes)
+            return LogScan.read(database, count, at: (number - 1) * pageBytes)
         }
-        return LogScan.read(log, pageBytes, at: frame + LogScan.frameHeadBytes)
+        return LogScan.read(log, count, at: frame + LogScan.frameHeadBytes)
     }
 }

@@ -1,8 +1,11 @@
 /// Reads what can still be read of a table whose pages are partly damaged.
 ///
-/// It goes leaf by leaf: a page that is lost costs what it held, and one with another page's content adds nothing to it.
+/// It goes on as SQLite does, from leaf to leaf. Where that fails the rest of the leaf is read by itself, and then what lies
+/// behind it; where it leads past a leaf, that is asked for by its keys. A page that is lost so costs what it held, and one with
+/// another page's content hides nothing.
 struct DamagedTable {
     private let scan: Statement
+    private let leafScan: Statement
     private let firstKey: Statement
     private let root: Int
     private let file: DamagedFile
@@ -18,31 +21,106 @@ struct DamagedTable {
         key: String
     ) throws(SQLiteError) {
         self.file = file
-        root = Int(
-            try connection.integer(
-                "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'"
-            )
-        )
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'"
+        root = Int(try connection.integer(sql))
         // The index may be damaged in other places than the table; the table alone is asked.
         let rows = "FROM \(table) NOT INDEXED WHERE \(key) BETWEEN ?1 AND ?2 ORDER BY \(key)"
         scan = try connection.prepare("SELECT \(columns) \(rows)")
+        leafScan = try connection.prepare("SELECT \(columns) \(rows)")
         firstKey = try connection.prepare("SELECT \(key) \(rows) LIMIT 1")
     }
 
-    /// Visits the readable rows in the order of their keys. Fails only when `visit` does.
+    /// Visits the readable rows, each once. Fails only when `visit` does.
     mutating func read(
         _ keys: ClosedRange<Int64>,
         _ visit: (Statement) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
-        for leaf in LeafRanges(of: root, keys, in: file) {
-            var rest = leaf
-            while let failed = try scan(rest, visit) {
-                hasGaps = true
-                // What lies on pages of its own may be lost for one row alone.
-                guard let lost = first(in: failed...rest.upperBound), lost < rest.upperBound else {
-                    break
-                }
-                rest = lost + 1...rest.upperBound
+        var leaves = LeafCursor(LeafRanges(of: root, keys, in: file), keys)
+        var rest = keys
+        while true {
+            let next: Int64
+            switch try read(rest, &leaves, visit) {
+            case .end:
+                try readMissed(&leaves, before: keys.upperBound, visit)
+                if let last = leaves.lastMissed { try readLeaf(last, visit) }
+                return
+            case .failure(let failed):
+                try readMissed(&leaves, before: failed, visit)
+                try readLeaf(failed...leaves.current.upperBound, visit)
+                leaves.isRead = true
+                guard leaves.current.upperBound < keys.upperBound else { return }
+                next = leaves.current.upperBound + 1
+            case .elsewhere:
+                next = leaves.current.lowerBound
+            }
+            rest = next...keys.upperBound
+        }
+    }
+
+    private enum Halt {
+        case end
+        /// From this key on nothing came.
+        case failure(Int64)
+        /// The leaf that it has come to can be asked for, and is better read from its beginning.
+        case elsewhere
+    }
+
+    /// Reads on until SQLite cannot, or has gone astray.
+    private mutating func read(
+        _ keys: ClosedRange<Int64>,
+        _ leaves: inout LeafCursor,
+        _ visit: (Statement) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) -> Halt {
+        bind(scan, keys)
+        defer { scan.reset() }
+        var next = keys.lowerBound
+        while true {
+            guard let isRow = try? scan.step() else { return .failure(next) }
+            guard isRow else { return .end }
+            let key = scan.integer(0)
+            // A damaged tree may lead to the same page twice.
+            guard key >= next, key <= keys.upperBound else { return .failure(next) }
+            if try readMissed(&leaves, before: key, visit), first(in: key...key) == key {
+                return .elsewhere
+            }
+            leaves.isRead = true
+            try visit(scan)
+            guard key < keys.upperBound else { return .end }
+            next = key + 1
+        }
+    }
+
+    /// Whether there were leaves of which nothing had come.
+    @discardableResult
+    private mutating func readMissed(
+        _ leaves: inout LeafCursor,
+        before key: Int64,
+        _ visit: (Statement) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) -> Bool {
+        var isAny = false
+        while let missed = leaves.missed(before: key) {
+            isAny = true
+            try readLeaf(missed, visit)
+        }
+        return isAny
+    }
+
+    /// By its keys alone. What lies on pages of its own may be lost for one row, and a key that is damaged may stand in the
+    /// way of those behind it.
+    private mutating func readLeaf(
+        _ leaf: ClosedRange<Int64>,
+        _ visit: (Statement) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
+        hasGaps = true
+        var rest = leaf
+        while let failed = try scan(rest, visit) {
+            guard let key = first(in: failed...rest.upperBound) else { return }
+            if key > rest.lowerBound {
+                rest = key...rest.upperBound
+            } else {
+                // That is where it failed.
+                guard key < rest.upperBound else { return }
+                rest = key + 1...rest.upperBound
             }
         }
     }
@@ -52,30 +130,16 @@ struct DamagedTable {
         _ range: ClosedRange<Int64>,
         _ visit: (Statement) throws(SQLiteError) -> Void
     ) throws(SQLiteError) -> Int64? {
-        bind(scan, range)
+        bind(leafScan, range)
+        defer { leafScan.reset() }
         var next = range.lowerBound
         while true {
-            do throws(SQLiteError) {
-                guard try scan.step() else { return nil }
-            } catch {
-                return next
-            }
-            let key = scan.integer(0)
-            // A damaged tree may lead to the same page twice.
-            guard key >= next, key <= range.upperBound else {
-                scan.reset()
-                return next
-            }
-            do throws(SQLiteError) {
-                try visit(scan)
-            } catch {
-                scan.reset()
-                throw error
-            }
-            guard key < range.upperBound else {
-                scan.reset()
-                return nil
-            }
+            guard let isRow = try? leafScan.step() else { return next }
+            guard isRow else { return nil }
+            let key = leafScan.integer(0)
+            guard key >= next, key <= range.upperBound else { return next }
+            try visit(leafScan)
+            guard key < range.upperBound else { return nil }
             next = key + 1
         }
     }
