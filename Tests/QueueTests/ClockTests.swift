@@ -52,6 +52,8 @@ import Testing
         "A step of the clock expires nothing and holds nothing back",
         arguments: [
             (100, 1_800_000_000), (1_800_000_000, 1_900_000_000), (1_900_000_000, 1_800_000_000),
+            // Almost as far as Linux lets a clock be set.
+            (1_800_000_000, 8_270_000_000), (100, 8_270_000_000),
         ]
     )
     func steps(from: Int64, to: Int64) throws {
@@ -63,6 +65,25 @@ import Testing
         #expect(store.status.ledger.expired == 0)
         wait(70)
         store.wait { $0.ledger.expired == 10 }
+    }
+
+    @Test("Steps to and fro for centuries expire nothing, in a new life either")
+    func centuries() throws {
+        do {
+            let store = try open(at: 1_800_000_000)
+            defer { store.close() }
+            for (number, second) in [8_270_000_000, 1_800_000_000, 8_270_000_000, 100].enumerated()
+            {
+                _ = store.store(Batch(stream: .named("a"), logs: logs([number])))
+                target.withLock { $0 = WallTime(seconds: Int64(second)) }
+                store.wait { $0.oldest == WallTime(seconds: Int64(second)) }
+            }
+            #expect(store.status.ledger.expired == 0)
+        }
+        let store = try open(at: 8_270_000_000)
+        defer { store.close() }
+        store.wait { $0.oldest != nil }
+        #expect(store.status.ledger.expired == 0 && store.status.ledger.queued == 4)
     }
 
     @Test(

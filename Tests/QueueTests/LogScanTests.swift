@@ -107,7 +107,7 @@ import Testing
             // Less than was torn lies before the rest of it.
             let connection = try Connection(copy.path + "/queue.db", .readWrite)
             try connection.execute(
-                "BEGIN; INSERT INTO settings VALUES ('\(round)', 1); UPDATE ledger SET dead = dead; COMMIT"
+                "BEGIN; INSERT INTO settings VALUES ('\(round)', 1); UPDATE ledger SET dead = dead + 1; COMMIT"
             )
         }
     }

@@ -11,12 +11,19 @@ struct AgeBasis: Equatable {
     var stepped = Duration.zero
     var steppedThrough: Int64 = 0
 
-    /// More is no step of a clock, and times plus this do not overflow.
-    private static let steppedMax = Duration.seconds(100 * 365 * 86_400)
+    /// A clock that was stepped to and fro; nothing is older than all times that can be told.
+    private static let steppedMax = Duration.nanoseconds(Int64.max)
 
     mutating func step(by step: Duration) {
         stepped = min(stepped + step, Self.steppedMax)
         steppedThrough = inherited
+    }
+
+    /// From when the age of something counts that has a stamp of another clock.
+    func begin(_ received: WallTime, number: Int64) -> WallTime {
+        let step = number <= steppedThrough ? stepped : .zero
+        // Their sum may be beyond all times.
+        return received < since && since - received > step ? received + step : since
     }
 }
 

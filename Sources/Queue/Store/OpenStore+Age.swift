@@ -17,9 +17,7 @@ extension OpenStore {
     /// The same of anything else that has a number of ours.
     func begin(_ received: WallTime, number: Int64) -> WallTime {
         if received < Self.leastTime { return ages.since }
-        guard number <= ages.inherited else { return received }
-        let step = number <= ages.steppedThrough ? ages.stepped : .zero
-        return min(received + step, ages.since)
+        return number <= ages.inherited ? ages.begin(received, number: number) : received
     }
 
     /// Everything stored so far has the stamps of another clock, an earlier life's or that before a step.
