@@ -113,17 +113,20 @@ class Sandbox(Program):
     def peace(self):
         self.control("DELETE", "/faults")
 
-    def logs(self):
-        """All that arrived, in its order."""
-        after, more = "", "true"
-        while more == "true":
-            path = f"/logs?details=1&limit=100000{after}"
-            request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}")
-            with direct.open(request, timeout=120) as answer:
-                for line in answer:
-                    yield json.loads(line)
-                more = answer.headers.get("x-sandbox-more", "")
-                after = f"&after={answer.headers.get('x-sandbox-cursor', '')}"
+    def logs(self, logstore=""):
+        """All that arrived, in its order, and is still kept."""
+        after, more = 0, True
+        while more:
+            page, after, more = self.page(after, logstore)
+            yield from page
+
+    def page(self, after, logstore=""):
+        """Some logs behind a place, the place up to which that goes, and whether there are more."""
+        only = f"&logstore={logstore}" if logstore else ""
+        path = f"/logs?details=1&limit=100000&after={after}{only}"
+        with direct.open(f"http://127.0.0.1:{self.port}{path}", timeout=120) as answer:
+            page = [json.loads(line) for line in answer]
+            return page, answer.headers.get("x-sandbox-cursor", after), answer.headers.get("x-sandbox-more") == "true"
 
 
 class Gateway(Program):
