@@ -112,6 +112,36 @@ import Testing
         }
     }
 
+    @Test("A page that was spilled, and comes again at the end, is of one transaction")
+    func spilled() throws {
+        let copy = try directory.fillLog()
+        let path = copy.path + "/queue.db-wal"
+        do {
+            let connection = try Connection(copy.path + "/queue.db", .readWrite)
+            try connection.execute(
+                """
+                PRAGMA cache_size = 10;
+                BEGIN;
+                WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+                INSERT INTO rows SELECT 9000000 + i, 1, 1, 1, 1, 1, 1, zeroblob(7000) FROM n;
+                UPDATE rows SET checksum = 2 WHERE id BETWEEN 9000001 AND 9000040;
+                UPDATE rows SET checksum = 2 WHERE id = 9000060;
+                COMMIT
+                """
+            )
+        }
+        var log = readFile(path)
+        let last = try #require(transactions(log).last)
+        let pages = last.map { Array(log[$0..<$0 + 4]) }
+        #expect(last.count > 60 && pages.dropLast().contains(pages[last.count - 1]))
+        let torn = last[last.count - 20]
+        for index in torn..<torn + frameBytes(log) { log[index] = 0 }
+        writeFile(path, log)
+        let store = try LogStore(.small(copy.path), journal: .silent)
+        defer { store.close() }
+        #expect(store.status.salvages == 0 && store.status.ledger.accepted == 300)
+    }
+
     @Test("A database that was cut off is found although its log makes it long again")
     func cutOff() throws {
         _ = try directory.fillLog()
