@@ -52,7 +52,7 @@ import Testing
         let fleet = Fleet(client: trial.devices, devices: 20_000, logsEach: 5)
         #expect(try fleet.send(to: "fleet") == 20_000)
         #expect(trial.gateway.report.queue.streams <= 1)
-        #expect(trial.delivered(100_000))
+        #expect(trial.delivered(100_000, within: .seconds(120)))
 
         let report = trial.gateway.report
         let delivery = report.destinations[0].delivery
@@ -77,7 +77,7 @@ import Testing
         let before = ProcessFigures.now.residentBytes
         let fleet = Fleet(client: trial.devices, devices: 5000, logsEach: 1)
         #expect(try fleet.send(to: "fleet") == 5000)
-        #expect(trial.delivered(5000))
+        #expect(trial.delivered(5000, within: .seconds(120)))
         #expect(eventually { trial.gateway.report.queue.streams == 0 })
         let report = trial.gateway.report
         #expect(report.destinations[0].delivery.sentPackets == 5000)

@@ -77,14 +77,14 @@ final class TryOut: Sendable {
     }
 
     /// Waits until the ledger says that so many logs are delivered.
-    func delivered(_ count: Int64) -> Bool {
-        eventually { gateway.report.queue.ledger.delivered >= count }
+    func delivered(_ count: Int64, within limit: Duration = .seconds(20)) -> Bool {
+        eventually(within: limit) { gateway.report.queue.ledger.delivered >= count }
     }
 }
 
-/// Looks again and again, up to 20 seconds.
-func eventually(_ condition: () -> Bool) -> Bool {
-    let deadline = Moment.now + .seconds(20)
+/// Looks again and again.
+func eventually(within limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
+    let deadline = Moment.now + limit
     guard let clock = try? WakeUp() else { return false }
     while Moment.now < deadline {
         if condition() { return true }
