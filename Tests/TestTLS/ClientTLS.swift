@@ -10,14 +10,14 @@ package final class ClientTLS {
         package var version: CInt = TLS1_3_VERSION
         package var protocols: [String] = []
         /// One of an earlier connection, to be resumed.
-        package var session: OpaquePointer?
+        package var session: TLSSession?
 
         package init(
             serverName: String? = nil,
             certificate: String? = nil,
             version: CInt = TLS1_3_VERSION,
             protocols: [String] = [],
-            session: OpaquePointer? = nil
+            session: TLSSession? = nil
         ) {
             self.serverName = serverName
             self.certificate = certificate
@@ -54,7 +54,7 @@ package final class ClientTLS {
             let offers = options.protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
             SSL_set_alpn_protos(tls, offers, UInt32(offers.count))
         }
-        if let session = options.session { SSL_set_session(tls, session) }
+        if let session = options.session { SSL_set_session(tls, session.handle) }
         SSL_set_fd(tls, descriptor)
     }
 
@@ -90,8 +90,8 @@ package final class ClientTLS {
     package var isResumed: Bool { SSL_session_reused(tls) == 1 }
     package var version: String { String(cString: SSL_get_version(tls)) }
 
-    /// For the next connection, which frees nothing: tests are short.
-    package var session: OpaquePointer? { SSL_get1_session(tls) }
+    /// For the next connection.
+    package var session: TLSSession? { SSL_get1_session(tls).map(TLSSession.init) }
 
     package var chosenProtocol: String {
         var bytes: UnsafePointer<UInt8>?
@@ -109,4 +109,13 @@ package final class ClientTLS {
         // SSL_AD_REASON_OFFSET
         return CInt(truncatingIfNeeded: code & 0x7f_ffff) - 1000
     }
+}
+
+/// One that a connection may go on with.
+package final class TLSSession {
+    let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
+
+    deinit { SSL_SESSION_free(handle) }
 }

@@ -169,7 +169,13 @@ import Testing
     private func plain(in path: String) throws -> [String] {
         let files = FileManager.default.enumerator(atPath: path)?.allObjects as? [String] ?? []
         return files.filter { name in
-            let content = FileManager.default.contents(atPath: "\(path)/\(name)") ?? Data()
+            var isDirectory: ObjCBool = false
+            let file = "\(path)/\(name)"
+            // To read one leaks in Foundation.
+            guard FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory),
+                !isDirectory.boolValue
+            else { return false }
+            let content = FileManager.default.contents(atPath: file) ?? Data()
             return content.range(of: Data("canary".utf8)) != nil
         }
     }

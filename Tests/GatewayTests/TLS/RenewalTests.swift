@@ -58,7 +58,7 @@ import Testing
     @Test("Once a day tickets get other keys, though no file has changed")
     func tickets() throws {
         let trial = try SecureTrial()
-        func visit(_ session: OpaquePointer?) throws -> ClientTLS {
+        func visit(_ session: TLSSession?) throws -> ClientTLS {
             var client = trial.admin()
             client.tls?.session = session
             let connection = try client.opened(saying: Self.get)

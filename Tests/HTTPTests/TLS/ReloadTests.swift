@@ -22,7 +22,7 @@ struct ReloadTests {
     private func visit(
         _ server: TestServer,
         version: CInt,
-        session: OpaquePointer? = nil
+        session: TLSSession? = nil
     ) throws -> (name: String?, tls: ClientTLS) {
         let options = ClientTLS.Options(
             serverName: "api.example.com",

@@ -1,7 +1,7 @@
 @testable import Logs
 
 /// An AnyValue as tests have it, and its two encodings.
-indirect enum SampleValue: Sendable {
+enum SampleValue: Sendable {
     case empty
     case string(String)
     case boolean(Bool)
