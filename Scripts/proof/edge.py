@@ -86,12 +86,15 @@ class Arrivals:
     def __init__(self, trial, sandbox):
         self.trial, self.sandbox, self.place, self.moments = trial, sandbox, 0, {}
         self.ended = threading.Event()
-        self.thread = threading.Thread(target=self.watch)
+        self.thread = threading.Thread(target=self.watch, daemon=True)
         self.thread.start()
 
     def watch(self):
         while not self.ended.wait(1):
-            self.look()
+            try:
+                self.look()
+            except OSError as error:
+                self.trial.say(f"the sandbox did not tell what came: {error}")
 
     def look(self):
         more = True
