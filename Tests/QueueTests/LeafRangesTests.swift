@@ -118,7 +118,6 @@ struct DamagedRows {
         file = DamagedFile(path)
         connection = try Connection(path, .readOnly)
         try connection.tolerateDamage()
-        try connection.execute("PRAGMA cell_size_check = ON")
     }
 
     func readable() throws -> (keys: [Int64], hasGaps: Bool) {

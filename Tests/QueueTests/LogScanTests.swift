@@ -122,10 +122,10 @@ import Testing
                 """
                 PRAGMA cache_size = 10;
                 BEGIN;
-                WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+                WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 200)
                 INSERT INTO rows SELECT 9000000 + i, 1, 1, 1, 1, 1, 1, zeroblob(7000) FROM n;
-                UPDATE rows SET checksum = 2 WHERE id BETWEEN 9000001 AND 9000040;
-                UPDATE rows SET checksum = 2 WHERE id = 9000060;
+                UPDATE rows SET checksum = 2 WHERE id BETWEEN 9000001 AND 9000150;
+                UPDATE rows SET checksum = 2 WHERE id = 9000200;
                 COMMIT
                 """
             )
@@ -133,7 +133,7 @@ import Testing
         var log = readFile(path)
         let last = try #require(transactions(log).last)
         let pages = last.map { Array(log[$0..<$0 + 4]) }
-        #expect(last.count > 60 && pages.dropLast().contains(pages[last.count - 1]))
+        #expect(last.count > 200 && pages.dropLast().contains(pages[last.count - 1]))
         let torn = last[last.count - 20]
         for index in torn..<torn + frameBytes(log) { log[index] = 0 }
         writeFile(path, log)

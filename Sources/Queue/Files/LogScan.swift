@@ -14,6 +14,8 @@ struct LogScan {
     }
 
     static let frameHeadBytes = 24
+    /// Pages that a transaction holds in memory at least before it writes any.
+    private static let small = 64
 
     let head: LogHead
     /// What the file has for it is damaged.
@@ -60,8 +62,10 @@ struct LogScan {
             let isFromHere = (words[2], words[3]) == salt
             if isFromHere, sum.value == (words[4], words[5]) {
                 sound.append(Frame(offset: offset, page: words[0], commit: words[1]))
-                // None writes a page twice, but for the one it ends with: another one has ended, in what is damaged.
-                if !pages.insert(words[0]).inserted, damaged > 0, words[1] == 0 {
+                // None writes a page twice: another one has ended, in what is damaged. But one that was too large for memory
+                // may end with a page that it wrote before.
+                let mayRepeat = words[1] != 0 && pages.count > Self.small
+                if !pages.insert(words[0]).inserted, damaged > 0, !mayRepeat {
                     commitsBehind += 1
                     pages = [words[0]]
                 }

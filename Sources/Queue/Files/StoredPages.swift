@@ -30,7 +30,8 @@ struct StoredPages: ~Copyable {
         self.scan = scan
         pageBytes = scan?.head.pageBytes ?? QueueTuning().pageBytes
         bytes = fileSize(database) ?? 0
-        let end = version == .asRead ? scan?.provenEnd ?? 0 : Int.max
+        let read = scan.map { $0.isHeadRebuilt ? 0 : $0.provenEnd } ?? 0
+        let end = version == .asRead ? read : Int.max
         let logged = (scan?.sound ?? []).lazy.filter { $0.offset < end }
         places = Dictionary(logged.map { (Int($0.page), $0.offset) }) { $1 }
     }

@@ -14,6 +14,7 @@ extension QueueOwner {
                 try expireSome(in: store)
                 publish()
             } else if isQuiet, store.hasSpareSpace {
+                try measureRoom(store)
                 try store.giveBack(atMost: movableBytes)
                 try store.commit()
             }

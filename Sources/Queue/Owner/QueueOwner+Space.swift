@@ -26,8 +26,9 @@ extension QueueOwner {
         // What the log's file has already is written again. Not to count it would leave a queue that filled its disk
         // refusing for ever, empty as it is: its database keeps its pages.
         let reusable = max(0, log - store.logBytes)
-        // A page that moves takes two others with it, and is in the log until it is in the database.
-        movableBytes = max(0, free + reusable) / 4
+        // A page that moves takes two others with it, and each step some that lead to them; all are in the log until they
+        // are in the database.
+        movableBytes = max(0, free + reusable - 16 * tuning.pageBytes) / 4
         guard free >= 0, free + reusable >= acknowledgements else {
             roomBytes = 0
             return

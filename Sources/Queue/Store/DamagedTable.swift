@@ -37,9 +37,11 @@ struct DamagedTable {
     ) throws(SQLiteError) {
         var leaves = LeafCursor(LeafRanges(of: root, keys, in: file), keys)
         var rest = keys
+        // Below any border that a damaged page may show, so that none leads the first search astray.
+        var start = Int64.min
         while true {
             let next: Int64
-            switch try read(rest, &leaves, visit) {
+            switch try read(rest, from: start, &leaves, visit) {
             case .end:
                 try readMissed(&leaves, before: keys.upperBound, visit)
                 if let last = leaves.lastMissed { try readLeaf(last, visit) }
@@ -54,6 +56,7 @@ struct DamagedTable {
                 next = leaves.current.lowerBound
             }
             rest = next...keys.upperBound
+            start = next
         }
     }
 
@@ -68,16 +71,19 @@ struct DamagedTable {
     /// Reads on until SQLite cannot, or has gone astray.
     private mutating func read(
         _ keys: ClosedRange<Int64>,
+        from start: Int64,
         _ leaves: inout LeafCursor,
         _ visit: (Statement) throws(SQLiteError) -> Void
     ) throws(SQLiteError) -> Halt {
-        bind(scan, keys)
+        bind(scan, start...keys.upperBound)
         defer { scan.reset() }
         var next = keys.lowerBound
         while true {
             guard let isRow = try? scan.step() else { return .failure(next) }
             guard isRow else { return .end }
             let key = scan.integer(0)
+            // Not asked for.
+            if key >= start, key < keys.lowerBound, next == keys.lowerBound { continue }
             // A damaged tree may lead to the same page twice.
             guard key >= next, key <= keys.upperBound else { return .failure(next) }
             if try readMissed(&leaves, before: key, visit), first(in: key...key) == key {

@@ -15,7 +15,7 @@ extension OpenStore {
         hasSpareSpace = excess > tuning.givenBackBytes
         let pages = min(excess, tuning.givenBackBytes, bytes) / tuning.pageBytes
         // Of none it would give back all.
-        guard pages > 0 else { return }
+        guard pages > 0 else { return hasSpareSpace = false }
         try database.write()
         try database.vacuum(pages)
     }
