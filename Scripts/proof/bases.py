@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 import time
 
-from damage import DATABASE, LOG, last_commit, last_of
+from damage import DATABASE, LOG, PAGE, last_commit, last_of
 from device import Device
 from history import History
 from promises import Promises
@@ -28,6 +28,9 @@ class Base:
         # Without the ledger's page nobody knows how many logs there were; it lies in the log, or else in the database.
         self.account_in_log = last_of(log, self.first_pages["ledger"])
         self.account = set() if self.account_in_log else {self.first_pages["ledger"]}
+        # The sum of the frame before, with which this one can be proved.
+        start = self.account_in_log.start - PAGE - 24
+        self.account_proof = range(max(0, start), max(0, start + 24))
         self.last_commit = last_commit(log) if log else 0
 
     def before(self, place):

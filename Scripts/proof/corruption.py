@@ -100,8 +100,9 @@ class Case:
         salvages = int(gateway.figure("sluice_queue_salvages_total"))
         tally.counts.update({"rebuilt": salvages, "logs": len(self.base.queued), "lost": len(lost), "of them counted": counted})
         accepted = len(self.base.delivered) + len(self.base.queued) + new
+        accounts = [place for place in (self.base.account_in_log, self.base.account_proof) if place]
         if self.damage.pages & self.base.account or any(
-            start < self.base.account_in_log.stop and end > self.base.account_in_log.start for start, end in self.damage.log
+            start < place.stop and end > place.start for start, end in self.damage.log for place in accounts
         ):
             tally.counts["without an account"] += 1
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")

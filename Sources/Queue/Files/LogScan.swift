@@ -60,8 +60,13 @@ struct LogScan {
             sum.add(bytes[..<8])
             sum.add(bytes[Self.frameHeadBytes...])
             let isFromHere = (words[2], words[3]) == salt
-            if isFromHere, sum.value == (words[4], words[5]) {
+            let isProved = isFromHere && sum.value == (words[4], words[5])
+            if isProved {
                 sound.append(Frame(offset: offset, page: words[0], commit: words[1]))
+            } else {
+                damaged += 1
+            }
+            if isFromHere, isProved || Self.liesInOneSector(offset) {
                 // None writes a page twice: another one has ended, in what is damaged. But one that was too large for memory
                 // may end with a page that it wrote before.
                 let mayRepeat = words[1] != 0 && pages.count > Self.small
@@ -69,8 +74,6 @@ struct LogScan {
                     commitsBehind += 1
                     pages = [words[0]]
                 }
-            } else {
-                damaged += 1
             }
             // Behind the last one of this round lies what is left of earlier rounds.
             if isFromHere { (damagedFrames, roundEnd) = (damaged, offset + frameBytes) }
@@ -84,6 +87,11 @@ struct LogScan {
         }
         while let last = sound.last, last.commit == 0 { sound.removeLast() }
         return offset
+    }
+
+    /// The head of a frame there, which then is all of this round or all of another, whatever was torn.
+    private static func liesInOneSector(_ offset: Int) -> Bool {
+        offset % 512 + frameHeadBytes <= 512
     }
 
     /// A power cut may tear the last transaction, which nobody was told of. More than that was told. Behind a damaged head
