@@ -117,4 +117,39 @@ import Testing
             )
         }
     }
+
+    @Test("Rows of another page that were delivered meanwhile do not come again")
+    func staleCopy() throws {
+        let leaves = try fill()
+        let (one, other) = (leaves[1], leaves[5])
+        let path = directory.path + "/queue.db"
+        var bytes = readFile(path)
+        let start = (other.page - 1) * Self.pageBytes
+        overwrite(one, with: Array(bytes[start..<start + Self.pageBytes]), in: &bytes)
+        writeFile(path, bytes)
+        let connection = try Connection(path, .readWrite)
+        let ids = try connection.prepare(
+            "SELECT id FROM rows INDEXED BY rows_by_stream ORDER BY id"
+        )
+        var all: [Int64] = []
+        while try ids.step() { all.append(ids.integer(0)) }
+        // What lies on the other page, which is then taken out by its keys.
+        let before = leaves[..<5].map(\.rows).reduce(0, +)
+        let taken = all[before..<before + other.rows]
+        try connection.execute(
+            """
+            DELETE FROM rows INDEXED BY rows_by_stream
+            WHERE stream = (SELECT id FROM streams) AND id BETWEEN \(taken.first!) AND \(taken.last!)
+            """
+        )
+        try connection.finish()
+        let file = DamagedFile(path)
+        let damaged = try Connection(path, .readOnly)
+        try damaged.tolerateDamage()
+        var table = try DamagedTable(damaged, in: file, "id, payload", of: "rows", key: "id")
+        var found: [Int64] = []
+        try table.read(0...Int64.max) { found.append($0.integer(0)) }
+        let lost = all[leaves[0].rows..<leaves[0].rows + one.rows]
+        #expect(found == all.filter { !taken.contains($0) && !lost.contains($0) })
+    }
 }

@@ -64,7 +64,7 @@ struct DamagedTable {
         case end
         /// From this key on nothing came.
         case failure(Int64)
-        /// The leaf that it has come to can be asked for, and is better read from its beginning.
+        /// It has come to a leaf past others, and is to begin with that one by its keys.
         case elsewhere
     }
 
@@ -86,7 +86,11 @@ struct DamagedTable {
             if key >= start, key < keys.lowerBound, next == keys.lowerBound { continue }
             // A damaged tree may lead to the same page twice.
             guard key >= next, key <= keys.upperBound else { return .failure(next) }
-            if try readMissed(&leaves, before: key, visit), first(in: key...key) == key {
+            // A row that lies where others belong may have been taken out where it belongs itself. Where nothing is found by
+            // keys a border is wrong, and not the row.
+            if try readMissed(&leaves, before: key, visit),
+                first(in: key...leaves.current.upperBound) != nil
+            {
                 return .elsewhere
             }
             leaves.isRead = true
