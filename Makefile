@@ -15,8 +15,8 @@ test: setup
 	@$(RELEASE) --product sluice
 	@SLUICE=.build/release/sluice Scripts/prove
 
-# The long forms of what tries to break Sluice's promises, three quarters of an hour on two cores. `make prove PROVE=--allow-skips` where the
-# machine cannot do all of it. See docs/reliability.md.
+# The long forms of what tries to break Sluice's promises, three quarters of an hour on two cores.
+# `make prove PROVE=--allow-skips` where the machine cannot do all of it. See docs/reliability.md.
 prove: build
 	@SLUICE=.build/release/sluice Scripts/prove --long $(PROVE)
 	@swift build --build-tests

@@ -113,11 +113,11 @@ class Sandbox(Program):
     def peace(self):
         self.control("DELETE", "/faults")
 
-    def logs(self, logstore=""):
+    def logs(self):
         """All that arrived, in its order, and is still kept."""
         after, more = 0, True
         while more:
-            page, after, more = self.page(after, logstore)
+            page, after, more = self.page(after)
             yield from page
 
     def page(self, after, logstore=""):
