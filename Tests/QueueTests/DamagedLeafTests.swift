@@ -10,14 +10,11 @@ import Testing
 
     init() throws {
         path = directory.path + "/table.db"
-        let connection = try Connection(path, .readWrite)
-        try connection.execute(
-            """
-            PRAGMA page_size = \(Self.pageBytes);
-            CREATE TABLE rows (id INTEGER PRIMARY KEY, payload BLOB);
-            WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 200)
-            INSERT INTO rows SELECT i, zeroblob(iif(i = 100, 30000, 300)) FROM n
-            """
+        _ = try DamagedRows.make(
+            path,
+            count: 200,
+            key: "i",
+            payload: "zeroblob(iif(i = 100, 30000, 300))"
         )
     }
 

@@ -14,14 +14,11 @@ import Testing
     /// One row to a leaf, and some inner pages.
     init() throws {
         path = directory.path + "/table.db"
-        let connection = try Connection(path, .readWrite)
-        try connection.execute(
-            """
-            PRAGMA page_size = \(Self.pageBytes);
-            CREATE TABLE rows (id INTEGER PRIMARY KEY, payload BLOB);
-            WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < \(Self.rows))
-            INSERT INTO rows SELECT 1000 * i, zeroblob(8000) FROM n
-            """
+        let connection = try DamagedRows.make(
+            path,
+            count: Self.rows,
+            key: "1000 * i",
+            payload: "zeroblob(8000)"
         )
         root = Int(try connection.integer("SELECT rootpage FROM sqlite_schema"))
     }
@@ -106,34 +103,5 @@ import Testing
                 #expect(keys.count >= Self.rows - 2 || place < cell + 4, comment)
             }
         }
-    }
-}
-
-/// What can be read of a table `rows`.
-struct DamagedRows {
-    private let file: DamagedFile
-    private let connection: Connection
-
-    init(_ path: String) throws {
-        file = DamagedFile(path)
-        connection = try Connection(path, .readOnly)
-        try connection.tolerateDamage()
-    }
-
-    func readable() throws -> (keys: [Int64], hasGaps: Bool) {
-        var table = try DamagedTable(connection, in: file, "id, payload", of: "rows", key: "id")
-        var keys: [Int64] = []
-        try table.read(0...Int64.max) { keys.append($0.integer(0)) }
-        return (keys, table.hasGaps)
-    }
-
-    /// As far as it goes from the first on.
-    func inOrder() throws -> [Int64] {
-        let all = try connection.prepare("SELECT id, payload FROM rows NOT INDEXED ORDER BY id")
-        var keys: [Int64] = []
-        while let isRow = try? all.step(), isRow, all.integer(0) > keys.last ?? -1 {
-            keys.append(all.integer(0))
-        }
-        return keys
     }
 }
