@@ -39,14 +39,14 @@ import Testing
 
         var longest = Duration.zero
         repeat {
-            let start = Moment.now
+            let start = ProcessorTime.ofThread
             owner.keepHouse(isQuiet: false)
-            longest = max(longest, .now - start)
+            longest = max(longest, ProcessorTime.ofThread - start)
         } while store.isExpiring
         let ledger = store.destination("app").ledger
         #expect(ledger.expired == 15_000 && ledger.queued == 1 && ledger.isClosed)
         #expect(store.rows == 1 && store.imbalances().isEmpty)
-        // Much more than a step may take, since the machine may be busy.
+        // Much more than a step may take, since processors differ, and a sanitizer is slow.
         #expect(longest < .milliseconds(500))
         owner.keepHouse(isQuiet: true)
         #expect(store.rows == 1)
