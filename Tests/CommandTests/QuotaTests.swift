@@ -19,14 +19,18 @@ struct QuotaTests {
         let limit = #"{"logstore":"busy","requests_per_second":\#(Self.perSecond)}"#
         #expect(sandbox.control("POST", "/limits", limit) == 200)
         let gateway = try Program(["serve", "--config", file], environment: RunningSandbox.keys)
-        let port = try #require(gateway.listeners(), "\(gateway.errors.lines)").devices
+        let listeners = try #require(gateway.listeners(), "\(gateway.errors.lines)")
+        let end = OperatorEnd(listeners, dataDirectory: "\(scratch.path)/data")
 
+        // All are there when the first is sent: a slow disk must not pass for a quota that is not used.
+        _ = try end.run("pause", "app")
+        try post(Self.packets, to: "busy", listeners.devices)
+        #expect(sandbox.received(field: "busy").isEmpty)
+        _ = try end.run("resume", "app")
         let started = ContinuousClock.now
-        try post(Self.packets, to: "busy", port)
-        let posted = ContinuousClock.now
-        try post(1, to: "idle", port)
+        try post(1, to: "idle", listeners.devices)
         #expect(wait(for: 1, in: "idle", sandbox))
-        #expect(ContinuousClock.now - posted < .seconds(2))
+        #expect(ContinuousClock.now - started < .seconds(2))
         #expect(wait(for: Self.packets, in: "busy", sandbox))
         let elapsed = (ContinuousClock.now - started) / .seconds(1)
 
