@@ -30,6 +30,19 @@ import Testing
         #expect(answer.headers.isEmpty)
     }
 
+    @Test(
+        "A length that cannot be counted ends the answer, one that can does not",
+        arguments: [
+            ("18446744073709551616", false), ("9223372036854775808", false), ("-1", false),
+            ("+5", false), ("1 2", false), ("5, 5", false), ("0x10", false), ("", false),
+            ("0", true), (" 16384 ", true), ("9223372036854775807", true),
+        ]
+    )
+    func length(_ text: String, isTaken: Bool) {
+        var answer = ReceivedAnswer()
+        #expect(receive(["HTTP/1.1 200 OK", "Content-Length:\(text)"], into: &answer) == isTaken)
+    }
+
     @Test("Heads, values and bodies are bounded")
     func bounds() {
         var answer = ReceivedAnswer()

@@ -23,9 +23,13 @@ struct ReceivedAnswer {
         if text.hasPrefix("HTTP/") {
             // An answer that follows a 100 Continue starts over.
             headers = []
-        } else if let colon = text.firstIndex(of: ":") {
-            keep(text[..<colon].lowercased(), text[text.index(after: colon)...])
+            return true
         }
+        guard let colon = text.firstIndex(of: ":") else { return true }
+        let name = text[..<colon].lowercased()
+        let value = Self.trimmed(text[text.index(after: colon)...])
+        guard name != "content-length" || Self.isLength(value) else { return false }
+        keep(name, value)
         return true
     }
 
@@ -36,10 +40,20 @@ struct ReceivedAnswer {
         return bodyBytes <= Self.bodyBytesMax
     }
 
-    private mutating func keep(_ name: String, _ rest: Substring) {
-        guard Self.namesKept.contains(name), rest.utf8.count <= Self.valueBytesMax else { return }
+    private mutating func keep(_ name: String, _ value: Substring) {
+        guard Self.namesKept.contains(name), !value.isEmpty, value.utf8.count <= Self.valueBytesMax
+        else { return }
+        headers.append((name, String(value)))
+    }
+
+    /// libcurl takes a length that it cannot count for none, and an answer without its body would pass for a whole one.
+    private static func isLength(_ value: Substring) -> Bool {
+        value.utf8.allSatisfy { (0x30...0x39).contains($0) } && Int(value) != nil
+    }
+
+    private static func trimmed(_ rest: Substring) -> Substring {
         let start = rest.drop(while: \.isWhitespace)
-        guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return }
-        headers.append((name, String(start[...end])))
+        guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return start[...end]
     }
 }
