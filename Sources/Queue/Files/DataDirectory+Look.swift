@@ -21,7 +21,7 @@ extension DataDirectory {
             stored = StoredPages(self)
         }
         if let problem = problem(stored) { return problem }
-        if let rest = stored.scan?.rest, !rest.isEmpty { forget(rest) }
+        if let rest = stored.scan?.rest, !rest.isEmpty { try forget(rest) }
         return nil
     }
 
@@ -53,21 +53,21 @@ extension DataDirectory {
     /// Behind the last whole transaction lies what a power cut left of one that nobody was told of. SQLite passes over it and
     /// writes on before it; what then still lies behind would look like transactions of the same round. The file keeps its
     /// length: on a full disk that is all there is to write acknowledgements to.
-    private func forget(_ rest: [Int]) {
-        let number = open(log, O_WRONLY | O_CLOEXEC)
-        guard number >= 0 else { return }
-        let descriptor = OwnedDescriptor(taking: number)
+    private func forget(_ rest: [Int]) throws(SQLiteError) {
         let nobodys = [UInt8](repeating: 0, count: LogScan.frameHeadBytes)
-        for offset in rest {
-            let written = nobodys.withUnsafeBytes {
-                pwrite(descriptor.number, $0.baseAddress, $0.count, off_t(offset))
+        do throws(SystemError) {
+            let descriptor = OwnedDescriptor(
+                taking: try system("open") { open(log, O_WRONLY | O_CLOEXEC) }
+            )
+            let number = descriptor.number
+            let isWritten = rest.allSatisfy { offset in
+                pwrite(number, nobodys, nobodys.count, off_t(offset)) == nobodys.count
             }
-            guard written == nobodys.count else {
-                _ = ftruncate(descriptor.number, off_t(rest[0]))
-                break
-            }
+            if !isWritten { _ = try system("ftruncate") { ftruncate(number, off_t(rest[0])) } }
+            _ = try system("fsync") { fsync(number) }
+        } catch {
+            throw .system(error, log)
         }
-        _ = fsync(descriptor.number)
     }
 
     /// Pages that the database's head counts, and that are neither in the file nor in the log.
