@@ -36,6 +36,12 @@ def killing(file, paths, call, number):
     return [*words, "-e", f"inject={call}:signal=SIGKILL:when={number}"]
 
 
+def failing(file, call, number):
+    """In front of a command: lists the same calls, and the n-th such call of each thread fails."""
+    words = ["strace", "-D", "-f", "-y", "-s", "0", "-o", str(file), "-e", f"trace={FILES},{OTHERS}"]
+    return [*words, "-e", f"inject={call}:error=EIO:when={number}"]
+
+
 def finished(file, process, seconds=20):
     """The lines of the file, once strace has seen the process end."""
     last = re.compile(rf"^{process.pid} +\+\+\+ ", re.MULTILINE)

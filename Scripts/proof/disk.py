@@ -5,6 +5,7 @@ import threading
 import time
 from statistics import median
 
+import failed_syncs
 import small_disk
 from bases import until
 from device import Device
@@ -31,6 +32,7 @@ def check(trial):
         for fault in FAULTS:
             failing(trial, sandbox, *fault)
         one_sync(trial, sandbox)
+        failed_syncs.check(trial, sandbox)
         slow(trial, sandbox)
     else:
         trial.skip("faults of single calls", "this machine has no strace")
