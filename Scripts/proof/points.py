@@ -27,11 +27,12 @@ def scenario(trial):
     yield Scene("deliver and stop", backlog, deliver)
     yield Scene("exactly once", fresh, deliver, destination=", exactly_once: true")
     yield Scene("checkpoint", fresh, fill, delivers=False, files=("queue.db",))
+    yield Scene("log that begins anew", fresh, begin_anew, delivers=False)
     yield Scene("rotation", rotated(trial), rotate, settings=KEEPS_KEYS, prepare=give_keys, after=signs_with_the_second)
     yield Scene("salvage", harmed[:2], deliver, gone=frozenset(harmed[2]))
     if trial.is_long:
         yield Scene("salvage with a log", scenes.damaged_behind_log(trial), deliver)
-    for version in (1, 4) if trial.is_long else (1,):
+    for version in (1, scenes.schema() - 1) if trial.is_long else (1,):
         yield Scene(f"migration from {version}", scenes.older(trial, backlog, version), deliver)
 
 
@@ -64,6 +65,13 @@ def fill(case):
         case.writer.post(case.gateway, 36, "large", 40_000)
     # It is answered after the checkpoint.
     case.writer.post(case.gateway)
+
+
+def begin_anew(case):
+    # By itself it goes into the database when nobody posts, and what is written next is its new beginning.
+    scenes.moved(case.gateway, lambda: case.writer.post(case.gateway))
+    for _ in range(2):
+        case.writer.post(case.gateway)
 
 
 def rotated(trial):

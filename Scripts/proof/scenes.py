@@ -156,15 +156,23 @@ def wipe(file, page, size):
         database.write(b"\xa5" * size)
 
 
+def schema():
+    """The version of the schema, which is the number of its steps."""
+    return len(steps_of_schema())
+
+
+def steps_of_schema():
+    text = (pathlib.Path(__file__).parents[2] / "Sources/Queue/Store/Schema.swift").read_text()
+    return re.findall(r'^        """\n(.*?)^        """,', text, re.MULTILINE | re.DOTALL)
+
+
 def older(trial, base, version=1):
     """That as an older version of Sluice left it."""
     data = pathlib.Path(shutil.copytree(base[0], trial.work / f"older-{version}"))
-    schema = (pathlib.Path(__file__).parents[2] / "Sources/Queue/Store/Schema.swift").read_text()
-    steps = re.findall(r'^        """\n(.*?)^        """,', schema, re.MULTILINE | re.DOTALL)
     (data / "queue.db").unlink()
     database = sqlite3.connect(data / "queue.db")
     database.executescript("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
-    for step in steps[:version]:
+    for step in steps_of_schema()[:version]:
         database.executescript(step.replace("\\(applicationID)", str(0x534C_5543)))
     database.execute(f"PRAGMA user_version = {version}")
     database.execute("ATTACH ? AS newer", (str(base[0] / "queue.db"),))
