@@ -125,14 +125,16 @@ def check(trial):
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         def look(recording, part):
-            results = []
+            results, places = [], set()
             for cut in recording.cuts(trial.random, recording.places(trial.random, int(part * count)), moves=True):
                 slots.put(cut)
+                places.add(cut[0])
                 results.append(pool.submit(attempt, recording, *cut))
             lost = [result.result() for result in results]
             trial.say(
                 f"{recording.name}: {len(recording.answers)} answers, {len(recording.boundaries) // 2} syncs; {len(lost)} power "
-                f"cuts, {len(recording.images)} disks differ, none of them lacks more than {max(lost)} answered logs"
+                f"cuts, at {len(places & set(recording.boundaries))} of {len(set(recording.boundaries))} begins and ends of syncs; "
+                f"{len(recording.images)} disks differ, none of them lacks more than {max(lost)} answered logs"
             )
             trial.expect(len(recording.images) > len(lost) / 4, f"{recording.name}: most cuts left the same disk")
             return max(lost)

@@ -106,6 +106,8 @@ class Recording:
         behind = [index + 1 for index, _ in self.answers]
         forced += {(max(index for index in behind if index <= end), "synced") for end in ends}
         forced += {(random.choice(behind), "synced") for _ in range(count // 10)}
+        if self.trial.is_long:
+            forced += [(index, "synced") for index in self.boundaries]
         kinds, orders = (self.boundaries, behind, range(len(self.events))), ("kept", "any")
         return sorted(forced + [(random.choice(random.choice(kinds)), random.choice(orders)) for _ in range(count)])
 
