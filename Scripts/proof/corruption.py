@@ -109,20 +109,25 @@ class Case:
             # The rows themselves are elsewhere.
             only = self.damage.pages == {self.base.first_pages["ledger"]} and not self.damage.log
             self.expect(not only or not lost, f"{len(lost)} logs are lost with the account alone: {ledger}")
+            if self.damage.log and not self.damage.pages:
+                self.keeps_what_was_before(tally, ledger, lost, 0)
         elif self.damage.is_cut or any(end > self.base.last_commit for _, end in self.damage.log):
             tally.counts["without the log's end"] += 1
             # Nothing on the disk tells how long the log was. What it held before the damage must be there.
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
-            whole = self.base.before(min(begin for begin, _ in self.damage.log))
-            tally.counts["of them before the damage"] += len(whole)
-            allowed = counted if self.damage.pages else 0
-            self.expect(len(lost & whole) <= allowed, f"{len(lost & whole)} of {len(whole)} logs that were stored before the place "
-                        f"where the log is damaged are lost, {counted} are counted: {ledger}")
+            self.keeps_what_was_before(tally, ledger, lost, counted if self.damage.pages else 0)
         else:
             told = (ledger["accepted"], counted) == (accepted, len(lost))
             where = "the log" if self.damage.log else "the database"
             if not told:
                 tally.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
+
+    def keeps_what_was_before(self, tally, ledger, lost, allowed):
+        """The damage of the log, in it."""
+        whole = self.base.before(min(begin for begin, _ in self.damage.log))
+        tally.counts["of them before the damage"] += len(whole)
+        self.expect(len(lost & whole) <= allowed, f"{len(lost & whole)} of {len(whole)} logs that were stored before the place "
+                    f"where the log is damaged are lost, {allowed} may be: {ledger}")
 
     def expect(self, holds, line):
         if not holds:
