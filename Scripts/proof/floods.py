@@ -50,6 +50,7 @@ def floods(size):
         "names that SLS keeps": lambda n: '"__time__":1',
         "names that are marks": lambda n: '"__truncated__":1',
         "long names": lambda n: f'"{n:0200x}":0',
+        "names with the same sums": lambda n: f'"{"z" * 50}{n:020x}{"z" * 50}":0',
         "long names alike": lambda n: f'"{"y" * 200}":0',
         "names that are escaped": lambda n: '"\\u0061":0',
     }.items():
