@@ -35,7 +35,7 @@ def arguments():
     parser.add_argument("--allow-skips", action="store_true", help="the long form may leave out what this machine cannot do")
     parser.add_argument("--list", action="store_true", help="say what each part proves")
     parser.add_argument("--deadline", type=int, metavar="SECONDS", help="when a part that does not end is given up")
-    parser.add_argument("--keep", action="store_true", help="leave the directory of a part that failed")
+    parser.add_argument("--clear", action="store_true", help="leave nothing of a part that failed")
     return parser.parse_args()
 
 
@@ -69,7 +69,7 @@ def deadline(seconds):
 def run(part, options):
     """Whether nothing was wrong."""
     seed = random.randrange(1 << 32) if options.seed is None else options.seed
-    again = f"Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"
+    again = f"SLUICE={os.path.relpath(os.environ['SLUICE'])} Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"
     print(f"prove: {part}: seed {seed}", flush=True)
     work = pathlib.Path(tempfile.gettempdir(), f"sluice-{part}-{secrets.token_hex(4)}")
     trial = Trial(part, work, seed, options.long)
@@ -84,7 +84,7 @@ def run(part, options):
     finally:
         with undisturbed():
             trial.end()
-            if not (trial.complaints and options.keep):
+            if not trial.complaints or options.clear:
                 shutil.rmtree(work, ignore_errors=True)
     if trial.skipped and options.long and not options.allow_skips:
         trial.wrong(f"left out, and --allow-skips is not given: {', '.join(trial.skipped)}")
