@@ -25,6 +25,11 @@ final class Program {
         return "sluice"
     }()
 
+    /// Of this process's environment the program has what a sanitizer is told: where its reports go.
+    private static let told = ProcessInfo.processInfo.environment.filter { name, _ in
+        name.hasSuffix("SAN_OPTIONS") || name == "SWIFT_BACKTRACE"
+    }
+
     private let process = Process()
     /// Standard output: what it says to people.
     let output = LineReader()
@@ -39,7 +44,7 @@ final class Program {
     ) throws {
         process.executableURL = URL(fileURLWithPath: Self.path)
         process.arguments = arguments
-        process.environment = environment
+        process.environment = Self.told.merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         process.standardOutput = file ?? output.pipe
         process.standardError = errors.pipe
