@@ -18,10 +18,10 @@ test: setup
 # The long forms of what tries to break Sluice's promises, three quarters of an hour on two cores.
 # `make prove PROVE=--allow-skips` where the machine cannot do all of it. See docs/reliability.md.
 prove: build
-	@SLUICE=.build/release/sluice Scripts/prove --long $(PROVE)
-	@swift build --build-tests
-	@Scripts/model
-	@FUZZ_SECONDS=$${FUZZ_SECONDS:-20} Scripts/fuzz
+	@failed=0; SLUICE=.build/release/sluice Scripts/prove --long $(PROVE) || failed=1; \
+	swift build --build-tests && Scripts/model || failed=1; \
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-20} Scripts/fuzz || failed=1; \
+	exit $$failed
 
 # Some 20,000 random sequences of what can happen to the queue, next to a model of it. See docs/reliability.md.
 model: setup
