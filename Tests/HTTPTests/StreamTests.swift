@@ -130,14 +130,14 @@ struct StreamTests {
     @Test("A quiet stream is not cut by any timer")
     func quiet() throws {
         let server = try TestServer {
-            $0.idleTime = .milliseconds(20)
-            $0.headTime = .milliseconds(20)
-            $0.bodyTime = .milliseconds(20)
-            $0.writeTime = .milliseconds(20)
+            $0.idleTime = .milliseconds(200)
+            $0.headTime = .milliseconds(200)
+            $0.bodyTime = .milliseconds(200)
+            $0.writeTime = .milliseconds(200)
         }
         let (client, stream) = try begin(server)
         for _ in 0..<3 {
-            usleep(80_000)
+            usleep(500_000)
             #expect(stream.write(Array("still here".utf8)))
             #expect(client.chunk() == "still here")
         }

@@ -87,21 +87,21 @@ struct TimeoutTests {
     @Test("A body that makes progress may take longer than one interval")
     func steadyBody() throws {
         let server = try TestServer {
-            $0.bodyTime = .milliseconds(400)
+            $0.bodyTime = .milliseconds(1200)
             $0.bodyProgressBytes = 1000
         }
         let client = try server.client()
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n")
         for _ in 0..<10 {
             client.send(Array(repeating: 0x61, count: 1000))
-            usleep(80_000)
+            usleep(200_000)
         }
         #expect(client.answer()?.body.count == 10000)
     }
 
     @Test("An idle connection is closed without a word", arguments: [true, false])
     func idle(afterRequest: Bool) throws {
-        let server = try TestServer { $0.idleTime = .milliseconds(80) }
+        let server = try TestServer { $0.idleTime = .milliseconds(300) }
         let client = try server.client()
         if afterRequest {
             client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -114,14 +114,14 @@ struct TimeoutTests {
     @Test("A connection whose request waits for its handler is not idle")
     func waitingIsNotIdle() throws {
         let server = try TestServer {
-            $0.idleTime = .milliseconds(40)
-            $0.headTime = .milliseconds(40)
-            $0.bodyTime = .milliseconds(40)
+            $0.idleTime = .milliseconds(300)
+            $0.headTime = .milliseconds(300)
+            $0.bodyTime = .milliseconds(300)
         }
         let client = try server.client()
         client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
         let request = server.held.next()
-        usleep(150_000)
+        usleep(700_000)
         request.responder.send(Response(status: 200))
         #expect(client.answer()?.status == 200)
     }
@@ -149,7 +149,7 @@ struct TimeoutTests {
     @Test("A slow client reads why it was refused, though it has much more to send")
     func slowRefusedClient() throws {
         let server = try TestServer {
-            $0.lingerTime = .milliseconds(300)
+            $0.lingerTime = .milliseconds(800)
             $0.lingerTimeMax = .seconds(20)
         }
         let client = try server.client()

@@ -17,28 +17,28 @@ struct TimerRestartTests {
 
     @Test("A head that begins with the end of the handshake has the time of a head")
     func headAfterHandshake() throws {
-        let server = try TestServer.securely { $0.headTime = .milliseconds(1500) }
+        let server = try TestServer.securely { $0.headTime = .seconds(3) }
         let client = try server.client()
-        usleep(1_000_000)
+        usleep(1_800_000)
         // The last bytes of the handshake and the first of the head leave together.
         cork(client, true)
         try client.secure()
         client.send("GET /a HTTP/1.1\r\n")
         cork(client, false)
-        usleep(800_000)
+        usleep(1_700_000)
         client.send("Host: a\r\n\r\n")
         #expect(client.answer()?.status == 200)
     }
 
     @Test("A body that begins with the end of one that is dropped has the time of a body")
     func bodyAfterDroppedBody() throws {
-        let server = try TestServer { $0.bodyTime = .seconds(1) }
+        let server = try TestServer { $0.bodyTime = .seconds(3) }
         let client = try server.client()
         client.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab")
         #expect(client.answer()?.status == 401)
-        usleep(700_000)
+        usleep(1_800_000)
         client.send("cdPOST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nef")
-        usleep(600_000)
+        usleep(1_700_000)
         client.send("gh")
         #expect(client.answer()?.text == "efgh")
     }

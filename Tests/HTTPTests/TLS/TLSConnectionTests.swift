@@ -89,7 +89,7 @@ struct TLSConnectionTests {
 
     @Test("Each end is one that the client can tell from a cut", arguments: [true, false])
     func endings(asked: Bool) throws {
-        let server = try TestServer.securely { $0.idleTime = .milliseconds(80) }
+        let server = try TestServer.securely { $0.idleTime = .milliseconds(300) }
         let client = try server.secureClient()
         client.send("GET \(asked ? "/last" : "/a") HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.answer()?.status == 200)
