@@ -32,7 +32,7 @@ def check(trial):
         for fault in FAULTS:
             failing(trial, sandbox, *fault)
         one_sync(trial, sandbox)
-        failed_syncs.check(trial, sandbox)
+        failed_syncs.check(trial)
         slow(trial, sandbox)
     else:
         trial.skip("faults of single calls", "this machine has no strace")

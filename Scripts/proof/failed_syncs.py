@@ -17,7 +17,9 @@ SYNCS = ("fdatasync", "fsync")
 NEVER = "fsync", 9999
 
 
-def check(trial, sandbox):
+def check(trial):
+    # A late log of one life must not be taken for one of another part.
+    sandbox = trial.sandbox()
     fresh, backlog = scenes.fresh(trial), scenes.backlog(trial)
     harmed = scenes.damaged(trial, backlog)
     for scene in [
@@ -35,8 +37,9 @@ def check(trial, sandbox):
         results = [attempt(trial, scene, sandbox, *point) for point in chosen]
         hits, ends = sum(failures > 0 for failures, _, _ in results), sum(ended for _, ended, _ in results)
         trial.say(f"{scene.name}: {hits} of {len(found)} failed, {ends} of them ended the program")
-        # On a busy machine a run may need one less.
-        trial.expect(len(found) > 1 and hits >= len(chosen) - 1, f"{scene.name}: {hits} of {len(chosen)} failed that should")
+        # On a busy machine a run may need fewer.
+        missing = max(1, len(chosen) // 10)
+        trial.expect(len(found) > 1 and hits >= len(chosen) - missing, f"{scene.name}: {hits} of {len(chosen)} failed that should")
 
 
 def first_start(case):
