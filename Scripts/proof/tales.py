@@ -100,6 +100,8 @@ TALES = {
     "a length that is negative": says(OK + ID + b"Content-Length: -1\r\n\r\n"),
     # libcurl takes such a length for none.
     "a length of 2^64": says(OK + ID + b"Content-Length: 18446744073709551616\r\n\r\n"),
+    "two lengths": says(OK + ID + b"Content-Length: 1000\r\nContent-Length: 0\r\n\r\n"),
+    "a length behind a blank": says(OK + ID + b"Content-Length : 18446744073709551616\r\n\r\n"),
     "an answer for the next request": answers_the_next_one_too,
     "closed at once": says(b""),
     "reset": resets,

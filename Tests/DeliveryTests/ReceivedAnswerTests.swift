@@ -41,6 +41,16 @@ import Testing
     func length(_ text: String, isTaken: Bool) {
         var answer = ReceivedAnswer()
         #expect(receive(["HTTP/1.1 200 OK", "Content-Length:\(text)"], into: &answer) == isTaken)
+        #expect((answer.refusal == nil) == isTaken)
+    }
+
+    @Test("Of two lengths that differ neither counts, and a blank before the colon hides none")
+    func lengths() {
+        var answer = ReceivedAnswer()
+        let alike = ["HTTP/1.1 200 OK", "Content-Length: 5", "content-length:5"]
+        #expect(receive(alike + alike, into: &answer))
+        #expect(receive(["HTTP/1.1 200 OK", "Content-Length: 0"], into: &answer))
+        #expect(!receive(["Content-Length : 1000"], into: &answer))
     }
 
     @Test("Heads, values and bodies are bounded")

@@ -11,24 +11,30 @@ struct ReceivedAnswer {
 
     private(set) var headers: [(name: String, value: String)] = []
     private(set) var body: [UInt8] = []
+    /// Why no more of it is taken.
+    private(set) var refusal: String?
 
     private var headBytes = 0
     private var bodyBytes = 0
+    private var length: Int?
 
     /// Takes one header line, the status line included, and tells whether to go on.
     mutating func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         headBytes += line.count
-        guard headBytes <= Self.headBytesMax else { return false }
+        guard headBytes <= Self.headBytesMax else { return refuse("its head is too large") }
         let text = String(decoding: line, as: UTF8.self)
         if text.hasPrefix("HTTP/") {
             // An answer that follows a 100 Continue starts over.
             headers = []
+            length = nil
             return true
         }
         guard let colon = text.firstIndex(of: ":") else { return true }
-        let name = text[..<colon].lowercased()
+        let name = Self.trimmed(text[..<colon]).lowercased()
         let value = Self.trimmed(text[text.index(after: colon)...])
-        guard name != "content-length" || Self.isLength(value) else { return false }
+        if name == "content-length", !takeLength(value) {
+            return refuse("its length cannot be told")
+        }
         keep(name, value)
         return true
     }
@@ -37,7 +43,12 @@ struct ReceivedAnswer {
     mutating func receive(body piece: UnsafeRawBufferPointer) -> Bool {
         bodyBytes += piece.count
         body.append(contentsOf: piece.prefix(Self.bodyBytesKept - body.count))
-        return bodyBytes <= Self.bodyBytesMax
+        return bodyBytes <= Self.bodyBytesMax || refuse("its body is too large")
+    }
+
+    private mutating func refuse(_ why: String) -> Bool {
+        refusal = why
+        return false
     }
 
     private mutating func keep(_ name: String, _ value: Substring) {
@@ -46,9 +57,14 @@ struct ReceivedAnswer {
         headers.append((name, String(value)))
     }
 
-    /// libcurl takes a length that it cannot count for none, and an answer without its body would pass for a whole one.
-    private static func isLength(_ value: Substring) -> Bool {
-        value.utf8.allSatisfy { (0x30...0x39).contains($0) } && Int(value) != nil
+    /// libcurl takes a length that it cannot count for none, and of several the last: an answer without its body would
+    /// pass for a whole one.
+    private mutating func takeLength(_ value: Substring) -> Bool {
+        guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let found = Int(value),
+            found == length ?? found
+        else { return false }
+        length = found
+        return true
     }
 
     private static func trimmed(_ rest: Substring) -> Substring {

@@ -117,7 +117,7 @@ final class Transfer {
         guard result == CURLE_OK else {
             var proxyStatus = 0
             sluice_curl_get_number(easy, CURLINFO_HTTP_CONNECTCODE, &proxyStatus)
-            let detail = String(cString: errorText)
+            let detail = answer.refusal ?? String(cString: errorText)
             return .failed(TransportProblem(result, detail: detail, proxyStatus: proxyStatus))
         }
         var status = 0

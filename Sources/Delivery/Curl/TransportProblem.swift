@@ -8,10 +8,13 @@ struct TransportProblem: Equatable {
     let message: String
     let remedy: String
 
-    /// `detail` is what curl wrote about this transfer; empty when it wrote nothing. `proxyStatus` is
+    /// `detail` is what curl wrote about this transfer, or why its answer was not taken; empty when there is nothing. `proxyStatus` is
     /// what a proxy said to being asked for a connection; 0 when none was.
     init(_ result: CURLcode, detail: String, proxyStatus: Int = 0) {
-        let meaning = String(cString: curl_easy_strerror(result))
+        // curl says that it could not write to a disk.
+        let meaning =
+            result == CURLE_WRITE_ERROR
+            ? "the answer is not one of SLS's" : String(cString: curl_easy_strerror(result))
         self.result = result
         code = "CURLE_\(result.rawValue)"
         message = detail.isEmpty ? meaning : "\(meaning): \(detail)"
@@ -42,6 +45,8 @@ struct TransportProblem: Equatable {
             "check the network; on a slow one raise connect_timeout and send_timeout, or lower packet.bytes"
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR:
             "check that nothing intercepts TLS; for a private authority set its certificate file"
+        case CURLE_WRITE_ERROR:
+            "check the endpoint, and what stands between it and the gateway and answers in its place"
         case CURLE_SSL_CACERT_BADFILE:
             "make sure that the file of certificate authorities exists and can be read"
         case CURLE_SSL_CONNECT_ERROR:
