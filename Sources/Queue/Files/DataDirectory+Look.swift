@@ -54,17 +54,25 @@ extension DataDirectory {
     /// writes on before it; what then still lies behind would look like transactions of the same round. The file keeps its
     /// length: on a full disk that is all there is to write acknowledgements to.
     private func forget(_ rest: [Int]) throws(SQLiteError) {
-        let nobodys = [UInt8](repeating: 0, count: LogScan.frameHeadBytes)
+        let bytes = LogScan.frameHeadBytes
+        let nobodys = [UInt8](repeating: 0, count: bytes)
         do throws(SystemError) {
             let descriptor = OwnedDescriptor(
-                taking: try system("open") { open(log, O_WRONLY | O_CLOEXEC) }
+                taking: try system("open") { open(log, O_RDWR | O_CLOEXEC) }
             )
             let number = descriptor.number
-            let isWritten = rest.allSatisfy { offset in
-                pwrite(number, nobodys, nobodys.count, off_t(offset)) == nobodys.count
-            }
+            let heads = rest.map { LogScan.read(number, bytes, at: $0) ?? nobodys }
+            let isWritten = rest.allSatisfy { pwrite(number, nobodys, bytes, off_t($0)) == bytes }
             if !isWritten { _ = try system("ftruncate") { ftruncate(number, off_t(rest[0])) } }
-            _ = try system("fsync") { fsync(number) }
+            do throws(SystemError) {
+                _ = try system("fsync") { fsync(number) }
+            } catch {
+                // They may still be on the disk: whoever starts next is to find them, and do this again.
+                if isWritten {
+                    for (place, head) in zip(rest, heads) { pwrite(number, head, bytes, off_t(place)) }
+                }
+                throw error
+            }
         } catch {
             throw .system(error, log)
         }
