@@ -3,7 +3,7 @@ struct QuotaUse {
     let used: Double
     let refused: Double
 
-    private var isGood: Bool { used > 0.85 && refused < 0.10 }
+    private var isGood: Bool { used > 0.85 && refused > 0 && refused < 0.10 }
 
     /// The first good one of three, or the last: on a machine that stands still for a second any sender wastes what a
     /// quota gives meanwhile.
