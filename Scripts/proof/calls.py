@@ -36,10 +36,11 @@ def killing(file, paths, call, number):
     return [*words, "-e", f"inject={call}:signal=SIGKILL:when={number}"]
 
 
-def failing(file, call, number):
-    """In front of a command: lists the same calls, and the n-th such call of each thread fails."""
-    words = ["strace", "-D", "-f", "-y", "-s", "0", "-o", str(file), "-e", f"trace={FILES},{OTHERS}"]
-    return [*words, "-e", f"inject={call}:error=EIO:when={number}"]
+def failing(file, call, number, path=None):
+    """In front of a command: lists the same calls, and the n-th such call of each thread fails; both of one path only where
+    it is given."""
+    words = ["strace", "-D", "-f", "-y", "-s", "0", "-o", str(file), *(["-P", str(path)] if path else [])]
+    return [*words, "-e", f"trace={FILES},{OTHERS}", "-e", f"inject={call}:error=EIO:when={number}"]
 
 
 def finished(file, process, seconds=20):
