@@ -123,7 +123,7 @@ class Case:
                 tally.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
 
     def keeps_what_was_before(self, tally, ledger, lost, allowed):
-        """The damage of the log, in it."""
+        """What was stored before the place where the log is damaged is there."""
         whole = self.base.before(min(begin for begin, _ in self.damage.log))
         tally.counts["of them before the damage"] += len(whole)
         self.expect(len(lost & whole) <= allowed, f"{len(lost & whole)} of {len(whole)} logs that were stored before the place "
