@@ -69,7 +69,9 @@ extension DataDirectory {
             } catch {
                 // They may still be on the disk: whoever starts next is to find them, and do this again.
                 if isWritten {
-                    for (place, head) in zip(rest, heads) { pwrite(number, head, bytes, off_t(place)) }
+                    for (offset, head) in zip(rest, heads) {
+                        pwrite(number, head, bytes, off_t(offset))
+                    }
                 }
                 throw error
             }
