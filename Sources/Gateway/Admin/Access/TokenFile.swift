@@ -23,8 +23,9 @@ package struct TokenFile: Sendable {
         do throws(SystemError) {
             try keep(Array((secret + "\n").utf8))
         } catch {
+            let remedy = error.code == EIO ? "look at the disk" : "make the directory writable"
             throw StartProblem(
-                "the admin token cannot be kept in \(path) (\(error)): make the directory writable, "
+                "the admin token cannot be kept in \(path) (\(error)): \(remedy), "
                     + "or give a token of your own with SLUICE_ADMIN_TOKEN_FILE"
             )
         }
