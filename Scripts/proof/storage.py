@@ -83,6 +83,7 @@ class Storage:
             if pack not in there:
                 database.execute("DELETE FROM log WHERE request = ?", (number,))
                 database.execute("DELETE FROM request WHERE id = ?", (number,))
+        close_gaps(database)
         for (key,) in database.execute("SELECT key FROM lane").fetchall():
             numbers = [self.packets[pack].sequence for pack in there if self.packets[pack].key == key]
             if numbers:
@@ -92,3 +93,13 @@ class Storage:
         database.commit()
         database.close()
         return target / "sls.db"
+
+
+def close_gaps(database):
+    """The sandbox has no numbers without a log between its first and its last, and counts by them."""
+    last = 0
+    for place, (number,) in enumerate(database.execute("SELECT id FROM request ORDER BY id").fetchall(), 1):
+        for (log,) in database.execute("SELECT id FROM log WHERE request = ? ORDER BY id", (number,)).fetchall():
+            last += 1
+            database.execute("UPDATE log SET id = ?, request = ? WHERE id = ?", (last, place, log))
+        database.execute("UPDATE request SET id = ?, last_log = ? WHERE id = ?", (place, last, number))
