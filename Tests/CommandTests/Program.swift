@@ -56,6 +56,8 @@ final class Program {
 
     deinit {
         if process.isRunning { signal(SIGKILL) }
+        // It holds itself until its end was waited for.
+        process.waitUntilExit()
     }
 
     func signal(_ number: CInt) {
