@@ -63,15 +63,21 @@ class Case:
         code = self.gateway.stop()
         self.has_stopped = code == 0
 
-    def run(self, before):
-        """Whether the program was killed on the way. It may end in no other way, unless it is asked to."""
+    def begin(self, before):
         self.scene.prepare(self.sandbox)
         self.sandbox.control("DELETE", "/logs")
         self.start(self.sandbox if self.scene.delivers else scenes.NOWHERE, before, wait=False)
+
+    def act(self):
+        self.gateway.said("sluice is ready")
+        self.gateway.ready()
+        self.scene.steps(self)
+
+    def run(self, before):
+        """Whether the program was killed on the way. It may end in no other way, unless it is asked to."""
+        self.begin(before)
         try:
-            self.gateway.said("sluice is ready")
-            self.gateway.ready()
-            self.scene.steps(self)
+            self.act()
             code = self.gateway.process.poll()
         except (DidNotStart, Lost, OSError, http.client.HTTPException) as error:
             try:
