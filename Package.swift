@@ -112,6 +112,13 @@ let package = Package(
             path: "Tests/TestTLS",
             swiftSettings: swiftSettings
         ),
+        // Programs that tests of several rooms start.
+        .target(
+            name: "TestPrograms",
+            dependencies: ["System"],
+            path: "Tests/TestPrograms",
+            swiftSettings: swiftSettings
+        ),
         tests(of: "System"),
         tests(of: "Net", uses: ["System"]),
         tests(of: "HTTP", uses: ["System", "Net", "COpenSSL", "TestTLS"]),
@@ -121,15 +128,15 @@ let package = Package(
         tests(of: "Queue", uses: ["System", "Logs", "CSQLite"], excluding: ["Fixtures"]),
         tests(
             of: "Delivery",
-            uses: ["System", "Net", "Logs", "SLS", "Queue", "Sandbox", "CCurl"]
+            uses: ["System", "Net", "Logs", "SLS", "Queue", "Sandbox", "CCurl", "TestPrograms"]
         ),
-        tests(of: "Credentials", uses: ["System", "SLS", "COpenSSL"]),
+        tests(of: "Credentials", uses: ["System", "SLS", "COpenSSL", "TestPrograms"]),
         tests(of: "Sandbox", uses: ["System", "Logs", "SLS", "HTTP"]),
         tests(
             of: "Gateway",
             uses: [
                 "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Credentials",
-                "Sandbox", "TestTLS", "Tokens",
+                "Sandbox", "TestTLS", "TestPrograms", "Tokens",
             ]
         ),
         tests(of: "Operator", uses: ["Net", "HTTP", "System", "Gateway", "TestTLS"]),
@@ -142,7 +149,9 @@ let package = Package(
         // The built program itself, started as a process.
         .testTarget(
             name: "CommandTests",
-            dependencies: ["sluice", "System", "Net", "HTTP", "Sandbox", "TestTLS", "CSQLite"],
+            dependencies: [
+                "sluice", "System", "Net", "HTTP", "Sandbox", "TestTLS", "TestPrograms", "CSQLite",
+            ],
             swiftSettings: swiftSettings
         ),
     ],

@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 
 /// Secrets that must be found nowhere, in no spelling that a program might write them in.
 final class Canaries {
@@ -26,19 +27,12 @@ final class Canaries {
             secrets.flatMap(Self.spellings).joined(separator: "\n") + "\n",
             to: "patterns"
         )
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments =
-            ["grep", "-r", "-a", "-o", "-F", "-f", list, "--exclude=\(exception)"]
-            + places.map { "\(scratch.path)/\($0)" }
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let found = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        let words = ["grep", "-r", "-a", "-o", "-F", "-f", list, "--exclude=\(exception)"]
+        let grep = try ChildProcess(words + places.map { "\(scratch.path)/\($0)" })
+        let found = grep.output?.readAll() ?? ""
         // 1: nothing was found; 2: it could not look.
-        guard process.terminationStatus < 2 else { return "grep failed" }
-        return String(decoding: found, as: UTF8.self)
+        guard (0...1).contains(grep.wait()) else { return "grep failed" }
+        return found
     }
 
     /// As it is, percent-encoded, in hex, and in base64 wherever it begins.

@@ -1,11 +1,21 @@
 import Foundation
+import TestPrograms
 
-/// Reads a pipe line by line, so that tests wait for what a program says and not for time to pass.
+/// Reads what a program says line by line, so that tests wait for that and not for time to pass.
 final class LineReader {
-    let pipe = Pipe()
+    private let end: PipeEnd?
     private var unread = Data()
     /// Everything read so far.
     private(set) var lines: [String] = []
+
+    /// Nothing is read from a stream that went elsewhere.
+    init(_ end: PipeEnd?) {
+        self.end = end
+    }
+
+    func close() {
+        end?.close()
+    }
 
     /// The next line; nil at the end.
     func next() -> String? {
@@ -22,21 +32,17 @@ final class LineReader {
 
     /// Waits for something; false at the end.
     private func readMore() -> Bool {
-        let more = pipe.fileHandleForReading.availableData
-        unread.append(more)
+        let more = end?.read() ?? []
+        unread.append(contentsOf: more)
         return !more.isEmpty
     }
 
     /// Reads several to their ends, whichever of them has something: who writes much to one waits for it to be read.
     static func readAll(_ readers: [LineReader]) {
-        var open = readers
+        var open = readers.filter { $0.end != nil }
         while !open.isEmpty {
             var descriptors = open.map {
-                pollfd(
-                    fd: $0.pipe.fileHandleForReading.fileDescriptor,
-                    events: Int16(POLLIN),
-                    revents: 0
-                )
+                pollfd(fd: $0.end?.number ?? -1, events: Int16(POLLIN), revents: 0)
             }
             guard poll(&descriptors, nfds_t(descriptors.count), -1) > 0 else { continue }
             open = zip(open, descriptors).filter { $1.revents == 0 || $0.readMore() }.map(\.0)

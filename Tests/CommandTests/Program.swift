@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 
 /// The built `sluice`, run as a process of its own and ended with this value.
 final class Program {
@@ -30,11 +31,11 @@ final class Program {
         name.hasSuffix("SAN_OPTIONS") || name == "SWIFT_BACKTRACE"
     }
 
-    private let process = Process()
+    private let process: ChildProcess
     /// Standard output: what it says to people.
-    let output = LineReader()
+    let output: LineReader
     /// Standard error: the journal, and what is wrong.
-    let errors = LineReader()
+    let errors: LineReader
 
     init(
         _ arguments: [String],
@@ -42,33 +43,26 @@ final class Program {
         in directory: String? = nil,
         writingTo file: FileHandle? = nil
     ) throws {
-        process.executableURL = URL(fileURLWithPath: Self.path)
-        process.arguments = arguments
-        process.environment = Self.told.merging(environment) { $1 }
-        if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-        process.standardOutput = file ?? output.pipe
-        process.standardError = errors.pipe
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
+        process = try ChildProcess(
+            [Self.path] + arguments,
+            environment: Self.told.merging(environment) { $1 },
+            in: directory,
+            output: file.map { .descriptor($0.fileDescriptor) } ?? .pipe,
+            errors: .pipe
+        )
+        output = LineReader(process.output)
+        errors = LineReader(process.errors)
     }
 
-    var identifier: Int32 { process.processIdentifier }
-
-    deinit {
-        if process.isRunning { signal(SIGKILL) }
-        // It holds itself until its end was waited for.
-        process.waitUntilExit()
-    }
+    var identifier: Int32 { process.id }
 
     func signal(_ number: CInt) {
-        kill(process.processIdentifier, number)
+        process.signal(number)
     }
 
     /// Waits for the end without reading what it still says; the exit code, or the signal as a negative number.
     func ended() -> Int32 {
-        process.waitUntilExit()
-        let status = process.terminationStatus
-        return process.terminationReason == .exit ? status : -status
+        process.wait()
     }
 
     /// Waits for the end.

@@ -76,7 +76,7 @@ import Testing
         let running = try RunningGateway()
         let tail = try start(running, [])
         #expect(shown(tail, running.listeners.devices, "hello", #"{"a":"1"}"#) != nil)
-        try tail.output.pipe.fileHandleForReading.close()
+        tail.output.close()
         #expect(tail.ended() == 0)
         #expect(tail.errors.all() == "")
     }

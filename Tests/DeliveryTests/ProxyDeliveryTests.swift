@@ -1,6 +1,7 @@
 import Glibc
 import SLS
 import System
+import TestPrograms
 import Testing
 
 @testable import Delivery
@@ -47,8 +48,8 @@ import Testing
         }
         source.offer(1)
         if isTrusted {
-            #expect(tls.process.read(until: "POST /logstores/app-log/shards/lb") != nil)
-            tls.process.write(
+            #expect(tls.output.read(until: "POST /logstores/app-log/shards/lb") != nil)
+            tls.input.write(
                 "HTTP/1.1 200 OK\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
                     + "Content-Length: 0\r\n\r\n"
             )
@@ -128,9 +129,9 @@ import Testing
             }
             source.offer(1)
             if isTrusted {
-                let said = tls.process.read(until: "Proxy-Authorization: Basic")
+                let said = tls.output.read(until: "Proxy-Authorization: Basic")
                 #expect(said?.contains("CONNECT demo-project.nowhere.invalid:443") == true)
-                tls.process.write("HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n")
+                tls.input.write("HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n")
                 #expect(rig.recorder.lines.wait { $0.joined().contains("(503)") })
             } else {
                 #expect(rig.recorder.lines.wait { $0.joined().contains("CURLE_60") })

@@ -1,6 +1,7 @@
 import Glibc
 import SLS
 import System
+import TestPrograms
 import Testing
 
 @testable import Delivery
@@ -153,8 +154,8 @@ import Testing
             return settings
         }
         func answer() {
-            _ = tls.process.read(until: "POST /logstores/app-log")
-            tls.process.write(
+            _ = tls.output.read(until: "POST /logstores/app-log")
+            tls.input.write(
                 "HTTP/1.1 200 OK\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
                     + "Content-Length: 0\r\n\r\n"
             )

@@ -1,6 +1,7 @@
 import Glibc
 import SLS
 import System
+import TestPrograms
 import Testing
 
 @testable import Delivery
@@ -29,7 +30,7 @@ import Testing
     func trusted() throws {
         let tls = try TLSServer(for: "localhost")
         defer { tls.stop() }
-        let server = tls.process
+        let (said, told) = (tls.output, tls.input)
         let source = try MemorySource()
         let forwarder = try forwarder(
             source,
@@ -37,8 +38,8 @@ import Testing
             trusting: tls.certificate
         )
         source.offer(1)
-        #expect(server.read(until: "POST /logstores/app-log/shards/lb") != nil)
-        server.write(
+        #expect(said.read(until: "POST /logstores/app-log/shards/lb") != nil)
+        told.write(
             "HTTP/1.1 200 OK\r\nx-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
                 + "Content-Length: 0\r\n\r\n"
         )

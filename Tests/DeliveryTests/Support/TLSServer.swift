@@ -1,14 +1,17 @@
 import System
+import TestPrograms
 import Testing
 
 /// `openssl s_server` with a certificate that nobody knows: it prints what it gets and sends what it
 /// is told.
 struct TLSServer {
-    let process: ChildProcess
+    /// What it prints, and what it is told to send.
+    let output, input: PipeEnd
     let port: Int
     /// The file of the certificate, which is its own authority.
     let certificate: String
 
+    private let process: ChildProcess
     private let directory: TemporaryDirectory
 
     /// With a certificate for the project's host.
@@ -27,14 +30,16 @@ struct TLSServer {
             "-keyout", "\(directory.path)/key.pem", "-out", certificate,
         ]).wait()
         try #require(status == 0, "openssl makes a certificate")
-        process = try ChildProcess([
-            "openssl", "s_server", "-accept", "127.0.0.1:0", "-tls1_2",
-            "-key", "\(directory.path)/key.pem", "-cert", certificate,
-        ])
-        let said = try #require(process.read(until: "ACCEPT 127.0.0.1:"))
-        let port = said.split(separator: "ACCEPT 127.0.0.1:").last
-            .flatMap { Int($0.prefix(while: \.isNumber)) }
-        self.port = try #require(port)
+        process = try ChildProcess(
+            [
+                "openssl", "s_server", "-accept", "127.0.0.1:0", "-tls1_2",
+                "-key", "\(directory.path)/key.pem", "-cert", certificate,
+            ],
+            input: .pipe
+        )
+        output = try #require(process.output)
+        input = try #require(process.input)
+        port = try #require(output.number(after: "ACCEPT 127.0.0.1:"))
     }
 
     func stop() {

@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import SLS
 import System
+import TestPrograms
 import Testing
 
 @testable import Gateway
@@ -296,21 +297,13 @@ import Testing
             text.split(separator: "```sh\n").first { $0.contains("openssl dgst -sha256 -mac") }
         )
         let recipe = try #require(found.split(separator: "```").first)
-        let shell = Process()
-        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = [
-            "-euc", "curl() { printf '%s\\036' \"$@\"; }\n" + recipe,
-        ]
-        shell.environment = ["KEY": Self.secret, "PATH": "/usr/bin:/bin"]
-        let pipe = Pipe()
-        shell.standardOutput = pipe
-        try shell.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        shell.waitUntilExit()
-        #expect(shell.terminationStatus == 0)
-        let words = String(decoding: output, as: UTF8.self).split(separator: "\u{1e}").map(
-            String.init
+        let shell = try ChildProcess(
+            ["/bin/sh", "-euc", "curl() { printf '%s\\036' \"$@\"; }\n" + recipe],
+            environment: ["KEY": Self.secret, "PATH": "/usr/bin:/bin"]
         )
+        let output = shell.output?.readAll() ?? ""
+        #expect(shell.wait() == 0)
+        let words = output.split(separator: "\u{1e}").map(String.init)
         let field = try #require(words.first { $0.hasPrefix("x-sluice-signature: ") })
         let data = try #require(words.firstIndex(of: "--data-binary"))
         let url = try #require(words.last.flatMap { URL(string: $0) })
