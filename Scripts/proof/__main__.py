@@ -69,7 +69,9 @@ def deadline(seconds):
 def run(part, options):
     """Whether nothing was wrong."""
     seed = random.randrange(1 << 32) if options.seed is None else options.seed
-    again = f"SLUICE={os.path.relpath(os.environ['SLUICE'])} Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"
+    minutes = os.environ.get("SOAK_MINUTES") if part == "soak" else None
+    told = f"SOAK_MINUTES={minutes} " if minutes else ""
+    again = f"{told}SLUICE={os.path.relpath(os.environ['SLUICE'])} Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"
     print(f"prove: {part}: seed {seed}", flush=True)
     work = pathlib.Path(tempfile.gettempdir(), f"sluice-{part}-{secrets.token_hex(4)}")
     trial = Trial(part, work, seed, options.long)
