@@ -108,14 +108,19 @@ let package = Package(
         // Certificates and the client's side of TLS, for tests of several rooms.
         .target(
             name: "TestTLS",
-            dependencies: ["Net", "COpenSSL"],
+            dependencies: ["Net", "COpenSSL", "TestPrograms"],
             path: "Tests/TestTLS",
             swiftSettings: swiftSettings
         ),
         // Programs that tests of several rooms start.
         .target(
+            name: "CPrograms",
+            path: "Tests/CPrograms",
+            cSettings: [.define("_GNU_SOURCE")]
+        ),
+        .target(
             name: "TestPrograms",
-            dependencies: ["System"],
+            dependencies: ["System", "CPrograms"],
             path: "Tests/TestPrograms",
             swiftSettings: swiftSettings
         ),

@@ -27,11 +27,18 @@ PATIENCE = 15
 PARTS = ["judge", "points", "power", "time_jumps", "lies", "edge", "disk", "corruption", "limits", "soak"]
 
 
+def minutes(text):
+    if not (text.isdecimal() and 5 <= int(text) <= 1440):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 5 to 1440")
+    return int(text)
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="Scripts/prove", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[[], *PARTS], help=", ".join(PARTS))
     parser.add_argument("--seed", type=int, help="do again what a run with this seed did")
     parser.add_argument("--long", action="store_true", help="the long form, minutes instead of seconds")
+    parser.add_argument("--minutes", type=minutes, metavar="MINUTES", help="how long `soak` lasts, 5 to 1440")
     parser.add_argument("--allow-skips", action="store_true", help="the long form may leave out what this machine cannot do")
     parser.add_argument("--list", action="store_true", help="say what each part proves")
     parser.add_argument("--deadline", type=int, metavar="SECONDS", help="when a part that does not end is given up")
@@ -69,16 +76,16 @@ def deadline(seconds):
 def run(part, options):
     """Whether nothing was wrong."""
     seed = random.randrange(1 << 32) if options.seed is None else options.seed
-    minutes = os.environ.get("SOAK_MINUTES") if part == "soak" else None
-    told = f"SOAK_MINUTES={minutes} " if minutes else ""
-    again = f"{told}SLUICE={os.path.relpath(os.environ['SLUICE'])} Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"
+    again = f"SLUICE={os.path.relpath(os.environ['SLUICE'])} Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"
+    if options.minutes:
+        again += f" --minutes {options.minutes}"
     print(f"prove: {part}: seed {seed}", flush=True)
     work = pathlib.Path(tempfile.gettempdir(), f"sluice-{part}-{secrets.token_hex(4)}")
-    trial = Trial(part, work, seed, options.long)
+    trial = Trial(part, work, seed, options.long, options.minutes)
     began = time.monotonic()
     try:
         work.mkdir(mode=0o700)
-        with deadline(options.deadline or DEADLINE[options.long]):
+        with deadline(options.deadline or DEADLINE[options.long] + 60 * (options.minutes or 0)):
             modules[part].check(trial)
     except (Exception, Overdue) as error:  # Whatever it is, the next part runs, and the way to see it again is told.
         places = [f"{place.name} line {place.lineno}" for place in traceback.extract_tb(error.__traceback__) if OWN in place.filename]

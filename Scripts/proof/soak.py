@@ -33,9 +33,8 @@ def check(trial):
     life = Life(trial, sandbox, "soak")
     life.reloads = life.rotations = life.broken = 0
     life.has_quota, life.is_paced_until, alone = False, 0, []
-    seconds = 60 * float(os.environ.get("SOAK_MINUTES", 0)) or (285 if trial.is_long else 5)
-    is_short, samples, total = seconds < 60, [], 0
-    ends = time.monotonic() + seconds
+    is_short = not trial.is_long and not trial.minutes
+    samples, total, ends = [], 0, time.monotonic() + (5 if is_short else 60 * (trial.minutes or 5) - 15)
     while len(samples) < 6 or time.monotonic() < ends:
         total += busy(trial, sandbox, life, 0.6 if is_short else 10)
         # One of three is left alone: a key that is pushed may end a wait that does not end by itself.

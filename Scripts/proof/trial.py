@@ -6,8 +6,8 @@ from program import Gateway, Sandbox
 
 
 class Trial:
-    def __init__(self, part, work, seed, is_long):
-        self.part, self.work, self.seed, self.is_long = part, work, seed, is_long
+    def __init__(self, part, work, seed, is_long, minutes=None):
+        self.part, self.work, self.seed, self.is_long, self.minutes = part, work, seed, is_long, minutes
         self.random = random.Random(seed)
         self.complaints, self.skipped = [], []
         self.programs = []

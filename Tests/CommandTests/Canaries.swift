@@ -28,7 +28,10 @@ final class Canaries {
             to: "patterns"
         )
         let words = ["grep", "-r", "-a", "-o", "-F", "-f", list, "--exclude=\(exception)"]
-        let grep = try ChildProcess(words + places.map { "\(scratch.path)/\($0)" })
+        let grep = try ChildProcess(
+            words + places.map { "\(scratch.path)/\($0)" },
+            output: .pipe
+        )
         let found = grep.output?.readAll() ?? ""
         // 1: nothing was found; 2: it could not look.
         guard (0...1).contains(grep.wait()) else { return "grep failed" }

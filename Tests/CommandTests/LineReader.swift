@@ -3,7 +3,7 @@ import TestPrograms
 
 /// Reads what a program says line by line, so that tests wait for that and not for time to pass.
 final class LineReader {
-    private let end: PipeEnd?
+    private var end: PipeEnd?
     private var unread = Data()
     /// Everything read so far.
     private(set) var lines: [String] = []
@@ -15,6 +15,7 @@ final class LineReader {
 
     func close() {
         end?.close()
+        end = nil
     }
 
     /// The next line; nil at the end.
@@ -42,7 +43,7 @@ final class LineReader {
         var open = readers.filter { $0.end != nil }
         while !open.isEmpty {
             var descriptors = open.map {
-                pollfd(fd: $0.end?.number ?? -1, events: Int16(POLLIN), revents: 0)
+                pollfd(fd: $0.end?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
             }
             guard poll(&descriptors, nfds_t(descriptors.count), -1) > 0 else { continue }
             open = zip(open, descriptors).filter { $1.revents == 0 || $0.readMore() }.map(\.0)

@@ -3,23 +3,23 @@ import System
 
 /// Our end of a pipe to a child or from it.
 package final class PipeEnd {
-    private var descriptor: OwnedDescriptor?
+    private var end: OwnedDescriptor?
 
     init(taking number: CInt) {
-        descriptor = OwnedDescriptor(taking: number)
+        end = OwnedDescriptor(taking: number)
     }
 
     /// -1 once it is closed.
-    package var number: CInt { descriptor?.number ?? -1 }
+    package var descriptor: CInt { end?.number ?? -1 }
 
     package func close() {
-        descriptor = nil
+        end = nil
     }
 
     /// Waits for something to read; empty at the end.
     package func read() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 16 << 10) { piece, count in
-            let got = try? system("read") { Glibc.read(number, piece.baseAddress, piece.count) }
+            let got = try? system("read") { Glibc.read(descriptor, piece.baseAddress, piece.count) }
             count = got ?? 0
         }
     }
@@ -29,8 +29,8 @@ package final class PipeEnd {
         read { (said: String) in said.contains(text) ? said : nil }
     }
 
-    /// The number that follows the text in a line, once that line is whole: a server's port.
-    package func number(after text: String) -> Int? {
+    /// The port that a server names behind the text, once that line is whole.
+    package func port(after text: String) -> Int? {
         read { said -> Substring? in
             guard let start = said.firstRange(of: text)?.upperBound,
                 let end = said[start...].firstIndex(of: "\n")
@@ -56,6 +56,6 @@ package final class PipeEnd {
     }
 
     package func write(_ text: String) {
-        _ = Array(text.utf8).withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
+        _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
 }

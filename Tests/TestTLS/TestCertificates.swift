@@ -1,5 +1,6 @@
 import Glibc
 package import Net
+import TestPrograms
 
 /// Certificates and keys in files of their own, made once by the `openssl` command.
 package final class TestCertificates: Sendable {
@@ -59,16 +60,7 @@ package final class TestCertificates: Sendable {
     }
 
     package func openssl(_ arguments: [String]) {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        var words = (["openssl"] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        var id: pid_t = 0
-        var status: CInt = -1
-        guard posix_spawnp(&id, "openssl", &actions, nil, &words, environ) == 0,
-            waitpid(id, &status, 0) == id, status == 0
+        guard let process = try? ChildProcess(["openssl"] + arguments), process.wait() == 0
         else { fatalError("openssl \(arguments.joined(separator: " ")) failed") }
     }
 

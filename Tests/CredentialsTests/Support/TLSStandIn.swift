@@ -17,11 +17,14 @@ final class TLSStandIn {
             "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
         ]).wait()
         try #require(status == 0, "openssl makes a certificate")
-        process = try ChildProcess([
-            "openssl", "s_server", "-accept", "127.0.0.1:0", "-key", key, "-cert", certificate,
-            "-www",
-        ])
-        port = try #require(process.output?.number(after: "ACCEPT 127.0.0.1:"))
+        process = try ChildProcess(
+            [
+                "openssl", "s_server", "-accept", "127.0.0.1:0", "-key", key, "-cert", certificate,
+                "-www",
+            ],
+            output: .pipe
+        )
+        port = try #require(process.output?.port(after: "ACCEPT 127.0.0.1:"))
     }
 
     func stop() {

@@ -1,4 +1,3 @@
-import System
 import TestPrograms
 import Testing
 
@@ -35,11 +34,12 @@ struct TLSServer {
                 "openssl", "s_server", "-accept", "127.0.0.1:0", "-tls1_2",
                 "-key", "\(directory.path)/key.pem", "-cert", certificate,
             ],
-            input: .pipe
+            input: .pipe,
+            output: .pipe
         )
         output = try #require(process.output)
         input = try #require(process.input)
-        port = try #require(output.number(after: "ACCEPT 127.0.0.1:"))
+        port = try #require(output.port(after: "ACCEPT 127.0.0.1:"))
     }
 
     func stop() {

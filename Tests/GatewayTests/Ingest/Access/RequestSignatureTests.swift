@@ -299,7 +299,8 @@ import Testing
         let recipe = try #require(found.split(separator: "```").first)
         let shell = try ChildProcess(
             ["/bin/sh", "-euc", "curl() { printf '%s\\036' \"$@\"; }\n" + recipe],
-            environment: ["KEY": Self.secret, "PATH": "/usr/bin:/bin"]
+            environment: ["KEY": Self.secret, "PATH": "/usr/bin:/bin"],
+            output: .pipe
         )
         let output = shell.output?.readAll() ?? ""
         #expect(shell.wait() == 0)
