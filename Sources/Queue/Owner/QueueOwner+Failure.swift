@@ -44,6 +44,7 @@ extension QueueOwner {
         counts.failures += 1
         store?.database.rollBack()
         store = nil
+        isBehind = false
         door.stopReading()
         retry.failed()
         publish()
@@ -61,6 +62,7 @@ extension QueueOwner {
         guard store == nil, retry.next <= .now else { return }
         do {
             try open()
+            isBehind = true
             publish()
         } catch {
             problem = error

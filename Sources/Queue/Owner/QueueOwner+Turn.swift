@@ -4,6 +4,7 @@ extension QueueOwner {
     /// One transaction for what waits, and the answers to it.
     func turn() {
         guard let store else { return refuseAll(door.admission) }
+        isBehind = false
         var taken: [(append: Append, outcome: AppendOutcome)] = []
         do throws(SQLiteError) {
             for number in acknowledged { try store.acknowledge(number) }

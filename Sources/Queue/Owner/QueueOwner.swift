@@ -22,6 +22,8 @@ final class QueueOwner {
     var problem: QueueError?
     /// What was found wrong with the database: the next attempt to open it begins with a salvage.
     var damage: SQLiteError?
+    /// Since the last failure it was opened, and what failed then was not tried again.
+    var isBehind = false
     /// The last failure was one to read.
     var wasUnreadable = false
     var nextSalvage = Moment(nanoseconds: 0)
@@ -109,7 +111,7 @@ final class QueueOwner {
     /// There is something to do without anybody asking.
     var hasMore: Bool {
         if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || !streamQuestions.isEmpty
-            || departures.hasMore
+            || departures.hasMore || isBehind
         {
             return true
         }

@@ -25,4 +25,19 @@ import Testing
             ]
         ).run()
     }
+
+    @Test("What failed is tried again as soon as the queue is open, not with the next request")
+    func failedTwice() throws {
+        try Scenario(
+            settings: Settings(rules: [Rules(), Rules(packetLogs: 20, packetBytes: 988)]),
+            operations: [
+                .append([Load(stream: 1, logs: 4, filling: 214)]),
+                .ask(outlet: 1, count: 1),
+                .append([Load(stream: 0, logs: 1)]),
+                .fail(after: 0),
+                .fail(after: 3),
+                .acknowledge(0),
+            ]
+        ).run()
+    }
 }
