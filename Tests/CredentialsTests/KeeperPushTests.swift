@@ -35,6 +35,25 @@ import Testing
         #expect(changes.now.count == 4)
     }
 
+    /// A closure that is wrapped once more each time it is told takes more memory each time, and in the end the stack.
+    @Test("However often it changes, whoever is told is called as directly as the first time")
+    func manyChanges() throws {
+        let keeper = try keeper()
+        defer { keeper.stop() }
+        let places = Locked<[UInt]>([])
+        keeper.whenChanged { _ in
+            var here = 0
+            let place = withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) }
+            places.withLock { $0.append(place) }
+        }
+        for number in 1...100 {
+            try keeper.push("pushed", PushedCredential(Samples.supplied(Samples.issued(number))))
+        }
+        let reached = places.withLock { $0 }
+        #expect(reached.count == 100)
+        #expect(Set(reached).count == 1, "from \(reached[0]) to \(reached[99])")
+    }
+
     @Test("The next one is used from its activation on, and is told then")
     func activation() throws {
         let keeper = try keeper()

@@ -1,5 +1,11 @@
 import System
 
+/// Whom the keeper tells.
+struct Listeners {
+    var changed: (@Sendable ([String]) -> Void)?
+    var failing: (@Sendable (String, SourceProblem) -> Void)?
+}
+
 extension CredentialKeeper {
     func tell(_ names: [String]) {
         guard !names.isEmpty else { return }
@@ -10,13 +16,13 @@ extension CredentialKeeper {
             }.map(\.key)
         }
         waiting.forEach(refreshNow)
-        listener.withLock { $0 }?(names)
+        listeners.withLock { $0 }.changed?(names)
     }
 
     /// Tells how many failures in a row there are now.
     func fail(_ name: String, _ problem: SourceProblem) -> Int {
         let (failures, isNews) = table.withLock { $0.fail(name, problem) }
-        if isNews { complaints.withLock { $0 }?(name, problem) }
+        if isNews { listeners.withLock { $0 }.failing?(name, problem) }
         return failures
     }
 }

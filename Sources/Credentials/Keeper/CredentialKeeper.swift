@@ -9,8 +9,7 @@ package final class CredentialKeeper: Sendable {
     let table = Locked(CredentialTable())
     let surroundings: Surroundings
     let attendants = Locked<[String: Attendant]>([:])
-    let listener = Locked<(@Sendable ([String]) -> Void)?>(nil)
-    let complaints = Locked<(@Sendable (String, SourceProblem) -> Void)?>(nil)
+    let listeners = Locked(Listeners())
     private let replacing = Locked(())
     private let timer: WakeUp
     /// Set when everything ends.
@@ -29,12 +28,12 @@ package final class CredentialKeeper: Sendable {
     /// Called with the names whose credential is another one than before, on the thread that changed it.
     /// It must not stop the keeper nor replace its sources.
     package func whenChanged(_ body: @escaping @Sendable ([String]) -> Void) {
-        listener.withLock { $0 = body }
+        listeners.withLock { $0.changed = body }
     }
 
     /// Called when a source fails, on its thread; not again while it goes on failing for the same reason.
     package func whenFailing(_ body: @escaping @Sendable (String, SourceProblem) -> Void) {
-        complaints.withLock { $0 = body }
+        listeners.withLock { $0.failing = body }
     }
 
     /// The one to sign with now; nil while there is none, or only one that has expired.
