@@ -55,6 +55,18 @@ import Testing
         #expect(owner.store?.knows(.named("right")) == true)
     }
 
+    @Test("While the store is closed the owner rests, also when housekeeping is overdue")
+    func rests() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.tuning.retryMin = .seconds(60)
+        configuration.tuning.retryMax = .seconds(60)
+        let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), .silent)
+        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.failed(.unsuitable("a test"))
+        owner.keepHouse(isQuiet: true)
+        #expect(owner.pause > .seconds(50))
+    }
+
     @Test("What was not moved is left with delivery")
     func notMoved() throws {
         let owner = try open()

@@ -118,16 +118,18 @@ final class QueueOwner {
         return store.map { $0.needsRoom || $0.isExpiring } ?? false
     }
 
-    private func wait() {
+    /// How long there is nothing to do, unless somebody asks.
+    var pause: Duration {
+        // Housekeeping needs the store: while that is closed it only becomes overdue.
+        guard let store else { return retry.next - .now }
         var pause = nextHousekeeping - .now
-        if let store {
-            if receiver != nil, let due = store.nextDue(demand) {
-                pause = min(pause, due - clock.now())
-            }
-            if store.hasSpareSpace { pause = min(pause, Self.givingBackPause) }
-        } else {
-            pause = min(pause, retry.next - .now)
+        if receiver != nil, let due = store.nextDue(demand) {
+            pause = min(pause, due - clock.now())
         }
+        return store.hasSpareSpace ? min(pause, Self.givingBackPause) : pause
+    }
+
+    private func wait() {
         door.wake.wait(timeout: pause)
         // Under load the next commit lets a little gather: rows become larger and syncs fewer. A batch
         // that comes alone is committed at once.
