@@ -96,7 +96,13 @@ extension QueueOwner {
             damage = error
             return try open()
         }
-        try directory.sync()
+        do throws(QueueError) {
+            try directory.sync()
+        } catch {
+            // Opened by half it would take logs, and nobody could read them.
+            store = nil
+            throw error
+        }
         door.allowReading()
     }
 
@@ -136,8 +142,8 @@ extension QueueOwner {
         compareHanded(with: store)
         departures.tryAgain()
         report(recovery)
-        self.store = store
         try measureRoom(store)
+        self.store = store
         compareOutlets(with: store)
     }
 
