@@ -9,11 +9,14 @@ import failed_syncs
 import small_disk
 from bases import until
 from device import Device
+from figures import turns
 from life import Life
 from tracing import Fault
 
 LOG, DATABASE = "queue.db-wal", "queue.db"
 SYNC = "fdatasync,fsync"
+# A second, of a thread, with twenty requests in it: one that spins under strace rests at each call.
+OFTEN = 1000
 # What fails, how, of which file. What hits the log must keep every batch from being taken.
 FAULTS = [
     ("pwrite64", "error=ENOSPC", LOG),
@@ -31,6 +34,7 @@ def check(trial):
     if shutil.which("strace"):
         for fault in FAULTS:
             failing(trial, sandbox, *fault)
+        for_long(trial, sandbox)
         one_sync(trial, sandbox)
         failed_syncs.check(trial)
         slow(trial, sandbox)
@@ -69,6 +73,28 @@ def failing(trial, sandbox, calls, how, file):
         f"well {time.monotonic() - began:.1f} s after it"
     )
     life.settle()
+
+
+def for_long(trial, sandbox):
+    """Between two attempts, by then seconds apart, no thread spins."""
+    life = Life(trial, sandbox, "failing for long")
+    with Fault(life.gateway, "pwrite64", "error=EIO", life.data / LOG):
+        refuse(life, 2.5)
+        before, began = turns(life.gateway.process.pid), time.monotonic()
+        refuse(life, 2.5)
+        after, took = turns(life.gateway.process.pid), time.monotonic() - began
+    often = max(after[thread] - before.get(thread, 0) for thread in after) / took
+    life.expect(often <= OFTEN, f"between two attempts a thread rests {often:.0f} times a second")
+    until(lambda: life.post() == 200, what=f"{life.name}: it does not recover")
+    trial.say(f"failing for long: no thread rests more than {often:.0f} times a second")
+    life.settle()
+
+
+def refuse(life, seconds):
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        life.expect(life.post() == 503, "a batch that cannot be stored is not refused")
+        time.sleep(0.05)
 
 
 def one_sync(trial, sandbox):

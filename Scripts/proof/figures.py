@@ -38,6 +38,18 @@ def busy(pid):
 CROWDED = 10
 
 
+def turns(pid):
+    """How often each thread gave its processor away so far: each wait is one, and each call that strace holds up."""
+    counts = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/status") as file:
+                counts[thread] = next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
+        except OSError:
+            continue  # It has ended meanwhile.
+    return counts
+
+
 def strain(before, after):
     """How many times as long as on a machine of its own the busiest thread took, by what `busy` said before and after:
     waits for a processor count, and no others."""
