@@ -150,6 +150,8 @@ def check(trial):
             sandboxes.put(sandbox)
             chosen = sample(trial, found, 11)
             results = list(pool.map(lambda point: attempt(scene, point), chosen))
+            # Calls are noted while nothing else runs. Beside others one commit may do what two did: so once more, alone.
+            results = [was_killed or attempt(scene, point) for point, was_killed in zip(chosen, results)]
             alive = [f"{call} {number} of {name}" for (name, call, number), killed in zip(chosen, results) if not killed]
             trial.say(
                 f"{scene.name}: {len(found)} calls, killed at {sum(results)} of {len(chosen)} that were chosen"
@@ -157,7 +159,7 @@ def check(trial):
                 + (f"; out of reach are {', '.join(missed)}" if missed else "")
             )
             trial.expect(len(found) >= 25, f"{scene.name}: only {len(found)} calls were seen")
-            # A busy machine does in one commit what a quick one does in two, and each has five calls or so.
-            most = max(1, len(chosen) // 20, -(-5 * len(chosen) // max(1, len(found))))
+            # One of a dozen may be a call that a quick machine makes and a busy one does not.
+            most = max(1, len(chosen) // 20)
             trial.expect(len(alive) <= most, f"{scene.name}: {len(alive)} of {len(chosen)} kills did not happen")
             trial.expect(len(missed) <= max(2, len(found) // 20), f"{scene.name}: kills cannot reach {len(missed)} calls")
