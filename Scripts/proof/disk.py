@@ -34,7 +34,7 @@ def check(trial):
     if shutil.which("strace"):
         for fault in FAULTS:
             failing(trial, sandbox, *fault)
-        for_long(trial, sandbox)
+        failing_for_long(trial, sandbox)
         one_sync(trial, sandbox)
         failed_syncs.check(trial)
         slow(trial, sandbox)
@@ -75,7 +75,7 @@ def failing(trial, sandbox, calls, how, file):
     life.settle()
 
 
-def for_long(trial, sandbox):
+def failing_for_long(trial, sandbox):
     """Between two attempts, by then seconds apart, no thread spins."""
     life = Life(trial, sandbox, "failing for long")
     with Fault(life.gateway, "pwrite64", "error=EIO", life.data / LOG):

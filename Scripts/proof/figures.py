@@ -21,33 +21,30 @@ def memory(pid, name="VmHWM"):
     return 0.0
 
 
-def busy(pid):
-    """Seconds for which each thread computed so far, and for which it waited for a processor, by thread."""
-    seconds = {}
+def of_each_thread(pid, name, read):
+    """What `read` finds in the file of each thread, by thread."""
+    found = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:
-            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
-                ran, waited, _ = file.read().split()
+            with open(f"/proc/{pid}/task/{thread}/{name}") as file:
+                found[thread] = read(file)
         except OSError:
             continue  # It has ended meanwhile.
-        seconds[thread] = int(ran) / 1e9, int(waited) / 1e9
-    return seconds
+    return found
 
 
-# A machine that is more crowded than that proves nothing about time, and must not pass for it.
-CROWDED = 10
+def busy(pid):
+    """Seconds for which each thread computed so far, and for which it waited for a processor, by thread."""
+    return of_each_thread(pid, "schedstat", lambda file: tuple(int(word) / 1e9 for word in file.read().split()[:2]))
 
 
 def turns(pid):
     """How often each thread gave its processor away so far: each wait is one, and each call that strace holds up."""
-    counts = {}
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        try:
-            with open(f"/proc/{pid}/task/{thread}/status") as file:
-                counts[thread] = next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
-        except OSError:
-            continue  # It has ended meanwhile.
-    return counts
+    return of_each_thread(pid, "status", lambda file: next(int(line.split()[1]) for line in file if line.startswith("voluntary")))
+
+
+# A machine that is more crowded than that proves nothing about time, and must not pass for it.
+CROWDED = 10
 
 
 def strain(before, after):
