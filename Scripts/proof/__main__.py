@@ -43,7 +43,10 @@ def arguments():
     parser.add_argument("--list", action="store_true", help="say what each part proves")
     parser.add_argument("--deadline", type=int, metavar="SECONDS", help="when a part that does not end is given up")
     parser.add_argument("--clear", action="store_true", help="leave nothing of a part that failed")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.minutes and options.parts != ["soak"]:
+        parser.error("--minutes is for `soak` alone")
+    return options
 
 
 class Overdue(BaseException):
