@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` need nothing done before them.
-.PHONY: run build test prove check-admin-api check-clients check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage lint format clean setup
+.PHONY: run build test prove check-admin-api check-clients check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -83,6 +83,12 @@ bench-outage: setup
 	@$(RELEASE) --product sluice
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/outage
+
+# What a log costs beside 200 idle destinations and 10,000 idle logstores.
+bench-idle: setup
+	@$(RELEASE) --product sluice
+	@$(RELEASE) --product sluice-bench
+	@Benchmarks/idle
 
 lint:
 	@Scripts/check-links

@@ -141,7 +141,7 @@ let package = Package(
             of: "Gateway",
             uses: [
                 "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Credentials",
-                "Sandbox", "TestTLS", "TestPrograms", "Tokens",
+                "Sandbox", "TestTLS", "TestPrograms", "Tokens", "CLZ4", "CZlib",
             ]
         ),
         tests(of: "Operator", uses: ["Net", "HTTP", "System", "Gateway", "TestTLS"]),
@@ -163,3 +163,9 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
+
+// SLUICE_TESTS=Queue,HTTP builds the tests of these rooms alone: most of a debug build is tests.
+if let rooms = Context.environment["SLUICE_TESTS"], !rooms.isEmpty {
+    let chosen = rooms.split(separator: ",").map { "\($0)Tests" }
+    package.targets.removeAll { $0.type == .test && !chosen.contains($0.name) }
+}

@@ -3,7 +3,7 @@ connections=${BENCH_CONNECTIONS:-32}
 exactly_once=${BENCH_EXACTLY_ONCE:-false}
 tls=${BENCH_TLS:-false}
 bench=.build/release/sluice-bench
-sluice=.build/release/sluice
+sluice=${BENCH_SLUICE:-.build/release/sluice}
 results=bench-results/$(date -u +%Y%m%dT%H%M%SZ)
 mkdir -p "$results"
 scratch=$(mktemp -d)

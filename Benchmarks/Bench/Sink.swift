@@ -5,7 +5,13 @@ private let answer = Array(
     "HTTP/1.1 200 OK\r\nx-log-requestid: 0123456789ABCDEF01234567\r\ncontent-length: 0\r\n\r\n".utf8
 )
 
-/// Answers 200 to every PutLogs and looks at nothing. It prints its port, a free one for 0, and runs until it is killed.
+/// For logstores whose name begins with `denied`.
+private let refusal = Array(
+    ("HTTP/1.1 404 Not Found\r\nx-log-requestid: 0123456789ABCDEF01234567\r\ncontent-length: 66\r\n\r\n"
+        + #"{"errorCode":"LogStoreNotExist","errorMessage":"no such logstore"}"#).utf8
+)
+
+/// Answers 200 to every PutLogs, but for logstores that are denied. It prints its port, a free one for 0, and runs until it is killed.
 ///
 /// Bodies are dropped inside the kernel (MSG_TRUNC), so the sink takes next to nothing from the
 /// machine that it shares with the gateway.
@@ -48,6 +54,7 @@ private func serve(_ client: CInt) {
             buffer.append(contentsOf: UnsafeRawBufferPointer(start: scratch, count: count))
         }
         guard let end = headEnd(of: buffer) else { return }
+        let answer = isDenied(buffer[..<end]) ? refusal : answer
         var rest = contentLength(in: buffer[..<end]) - (buffer.count - end)
         buffer.removeAll(keepingCapacity: true)
         while rest > 0 {
@@ -67,6 +74,12 @@ private func headEnd(of bytes: [UInt8]) -> Int? {
         return end
     }
     return nil
+}
+
+/// Whether the request line names such a logstore.
+private func isDenied(_ head: ArraySlice<UInt8>) -> Bool {
+    let path = head.prefix { $0 != 13 }
+    return String(decoding: path, as: UTF8.self).contains("/denied")
 }
 
 private func contentLength(in head: ArraySlice<UInt8>) -> Int {

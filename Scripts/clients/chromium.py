@@ -20,7 +20,7 @@ OPTIONS = [
     "--host-resolver-rules=MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
 ]
-KINDS = ["beacon", "fetch", "xhr", "image", "leaving"]
+KINDS = ["beacon", "blob", "plain", "fetch", "traced", "xhr", "image", "leaving"]
 
 
 def write(arrivals):

@@ -21,6 +21,7 @@ def write(arrivals):
     assert plain.cluster.health()["status"] == "green"
     bulk(arrivals, plain, "plain", 20)
     bulk(arrivals, client(http_compress=True, basic_auth=("elastic", "secret")), "compressed", 1200, named=True)
+    single(arrivals, plain)
     refused(arrivals, plain)
 
 
@@ -50,6 +51,21 @@ def bulk(arrivals, client, kind, count, named=False):
     ]
     stored, errors = helpers.bulk(client, actions)
     assert (stored, errors) == (count, []), f"{stored} are stored, {errors}"
+
+
+def single(arrivals, client):
+    """Documents one by one. One that has an id may be sent again."""
+    name = "elastic single"
+    index = f"app-{datetime.date.today():%Y.%m.%d}"
+    answer = client.index(index=index, document=document(arrivals, f"{name} 0", 0))
+    assert answer["result"] == "created" and answer["_index"] == index and answer["_id"], answer
+    for number, write in enumerate([client.index, client.index, client.create], 1):
+        content = document(arrivals, f"{name} {number}", number)
+        key = f"é/{number}"
+        arrivals.expected[f"{name} {number}"].fields["_id"] = key
+        for _ in range(2):
+            answer = write(index=index, id=key, document=content)
+            assert (answer["result"], answer["_id"]) == ("created", key), answer
 
 
 def refused(arrivals, client):

@@ -13,7 +13,8 @@ from opentelemetry.sdk.resources import Resource
 
 from arrivals import Sent
 
-ENDPOINT = f"http://127.0.0.1:{os.environ['DEVICES']}/v1/logs"
+GATEWAY = f"http://127.0.0.1:{os.environ['DEVICES']}"
+ENDPOINT = f"{GATEWAY}/v1/logs"
 NESTED = {
     "order": {"id": 7, "lines": [{"sku": "a", "price": 1.5}, {"sku": "世界", "price": -2}], "gift": False},
     "tried": ["once", "twice"],
@@ -27,12 +28,16 @@ def write(arrivals):
         send(arrivals, compression, {}, project="first", logstore="otlp")
     headers = {"x-log-project": "shop", "x-log-logstore": "traced"}
     send(arrivals, Compression.Gzip, headers, project="shop", logstore="traced")
+    # The endpoint of everything, with a path before the exporter's own.
+    os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"{GATEWAY}/otlp"
+    headers = {"x-log-project": "shop", "x-log-logstore": "prefixed"}
+    send(arrivals, Compression.Deflate, headers, project="shop", logstore="prefixed", endpoint=None)
 
 
-def send(arrivals, compression, headers, project, logstore):
+def send(arrivals, compression, headers, project, logstore, endpoint=ENDPOINT):
     resource = Resource({"service.name": "basket", "host.name": "node-1", "zone": "b"})
     provider = LoggerProvider(resource, shutdown_on_exit=False)
-    exporter = OTLPLogExporter(ENDPOINT, compression=compression, headers=headers)
+    exporter = OTLPLogExporter(endpoint, compression=compression, headers=headers)
     provider.add_log_record_processor(BatchLogRecordProcessor(exporter))
     logger = provider.get_logger("basket.checkout", "1.2")
     for index in range(20):

@@ -1,4 +1,4 @@
-"""a handler of logging for Splunk, and what Docker, Fluent Bit and Vector send to it"""
+"""a handler of logging for Splunk, what Docker, Fluent Bit and Vector send to it, and what clients with useACK ask"""
 
 import gzip
 import json
@@ -24,9 +24,14 @@ def moment(index):
     return int(time.time()) - 3600, 123456 + index
 
 
-def success(answered, what):
+def success(answered, what, on_channel=False):
+    """The `ackId`, which an answer has on a channel alone."""
     _, body = taken(answered, what)
-    assert json.loads(body) == {"text": "Success", "code": 0}, f"{what}: {body!r}"
+    answer = json.loads(body)
+    number = answer.pop("ackId", None)
+    assert answer == {"text": "Success", "code": 0}, f"{what}: {body!r}"
+    assert isinstance(number, int) == on_channel, f"{what}: {body!r}"
+    return number
 
 
 def write(arrivals):
@@ -35,6 +40,7 @@ def write(arrivals):
     fluent_bit(arrivals)
     vector(arrivals)
     raw(arrivals)
+    acknowledged(arrivals)
 
 
 def handler(arrivals):
@@ -92,7 +98,7 @@ def vector(arrivals):
                  tags={"sourcetype": "aws:trail"}, time=seconds, nanoseconds=123_000_000)
         )
     headers = {**TOKEN, "X-Splunk-Request-Channel": "7f" * 16, "Content-Type": "application/json"}
-    success(send("POST", "/services/collector/event", headers, body.encode()), "vector")
+    success(send("POST", "/services/collector/event", headers, body.encode()), "vector", on_channel=True)
     answer, _ = send("GET", "/services/collector/health/1.0", {})
     assert answer.status == 200, f"health is {answer.status}"
 
@@ -105,3 +111,25 @@ def raw(arrivals):
         )
     path = "/services/collector/raw?host=node-3&source=%2Fa%20b&index=lines"
     success(send("POST", path, TOKEN, "\r\n".join(names).encode()), "raw")
+
+
+def acknowledged(arrivals):
+    """What Vector, Kafka Connect and Java's appender do with `useACK`: they ask until all is confirmed."""
+    channel = "0a1b2c3d-0000-4000-8000-00000000c0de"
+    query = f"?channel={channel}&token={TOKEN['Authorization'].split()[1]}"
+    numbers = []
+    for index in range(3):
+        name = f"acknowledged {index}"
+        arrivals.expect(Sent({"message": name}, logstore="splunk", topic="splunk"))
+        header = {**TOKEN, "X-Splunk-Request-Channel": channel} if index else {}
+        path = "/services/collector/event" + ("" if index else query)
+        numbers.append(success(send("POST", path, header, compact({"event": name}).encode()), name, on_channel=True))
+    assert len(set(numbers)) == 3, f"ids twice: {numbers}"
+    question = json.dumps({"acks": [*numbers, 7]}).encode()
+    for path, header in [
+        ("/services/collector/ack", {**TOKEN, "X-Splunk-Request-Channel": channel}),
+        ("/services/collector/ack" + query, {}),
+    ]:
+        _, body = taken(send("POST", path, header, question), "acknowledged")
+        found = json.loads(body)["acks"]
+        assert found == {**{str(number): True for number in numbers}, "7": False}, found

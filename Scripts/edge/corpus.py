@@ -5,7 +5,7 @@ on the connection is a request that is fine.
 """
 
 
-def post(body, *fields, line=b"POST /logs/edge HTTP/1.1", length=True):
+def post(body, *fields, line=b"POST /logs/edge?on_error=refuse HTTP/1.1", length=True):
     """A request that is fine, but for what is asked for."""
     lines = [line, b"Host: edge.example", *fields]
     if length:
@@ -161,16 +161,16 @@ CASES = {
     "trailer with LF": chunks(lambda body, hidden: chunk(body) + b"0\r\nX: y\n\n" + hidden),
     "many chunks": chunks(lambda body, hidden: b"".join(chunk(body[at : at + 1]) for at in range(len(body))) + LAST),
     "chunks by HTTP/1.0": lambda body, hidden: post(
-        chunk(body) + LAST, CHUNKED, line=b"POST /logs/edge HTTP/1.0", length=False
+        chunk(body) + LAST, CHUNKED, line=b"POST /logs/edge?on_error=refuse HTTP/1.0", length=False
     ),
     "length by HTTP/1.0 kept alive": lambda body, hidden: post(
-        body, b"Connection: keep-alive", line=b"POST /logs/edge HTTP/1.0"
+        body, b"Connection: keep-alive", line=b"POST /logs/edge?on_error=refuse HTTP/1.0"
     ),
     "no length at all": lambda body, hidden: post(body, length=False),
     "no length, hidden behind": lambda body, hidden: post(post(hidden), length=False),
     "GET with a body": lambda body, hidden: post(post(hidden), line=b"GET /healthz HTTP/1.1"),
     "HEAD with a body": lambda body, hidden: post(post(hidden), line=b"HEAD /healthz HTTP/1.1"),
-    "OPTIONS with a body": lambda body, hidden: post(post(hidden), line=b"OPTIONS /logs/edge HTTP/1.1"),
+    "OPTIONS with a body": lambda body, hidden: post(post(hidden), line=b"OPTIONS /logs/edge?on_error=refuse HTTP/1.1"),
     "refused with a body": lambda body, hidden: post(post(hidden), line=b"POST /nowhere HTTP/1.1"),
     "refused with chunks": lambda body, hidden: post(
         chunk(post(hidden)) + LAST, CHUNKED, line=b"POST /nowhere HTTP/1.1", length=False
@@ -190,7 +190,7 @@ CASES = {
     "blank lines before": lambda body, hidden: b"\r\n\r\n" + post(body),
     "fold": field(b"X-Fold: a\r\n b"),
     "fold in the length": lambda body, hidden: framed([b"Content-Length:\r\n %d" % len(body)], body),
-    "fold of the first line": lambda body, hidden: post(body, line=b"POST /logs/edge HTTP/1.1\r\n X: y"),
+    "fold of the first line": lambda body, hidden: post(body, line=b"POST /logs/edge?on_error=refuse HTTP/1.1\r\n X: y"),
     "NUL in a field": field(b"X: a\x00b"),
     "CR in a field": field(b"X: a\rContent-Length: 0"),
     "field without a colon": field(b"Nothing"),
@@ -198,19 +198,19 @@ CASES = {
     "field with a space in its name": field(b"X Y: z"),
     "length with a space before the colon": lambda body, hidden: framed([b"Content-Length : %d" % len(body)], body),
     "two hosts": field(b"Host: other.example"),
-    "host with a port and a path": line(b"POST http://other.example:80/logs/edge HTTP/1.1"),
-    "absolute form of another host": line(b"POST http://other.example/logs/edge HTTP/1.1"),
-    "target with a space": line(b"POST /logs/ed ge HTTP/1.1"),
+    "host with a port and a path": line(b"POST http://other.example:80/logs/edge?on_error=refuse HTTP/1.1"),
+    "absolute form of another host": line(b"POST http://other.example/logs/edge?on_error=refuse HTTP/1.1"),
+    "target with a space": line(b"POST /logs/ed ge?on_error=refuse HTTP/1.1"),
     "target with an encoded line": line(b"POST /logs/edge%0d%0aX:%20y HTTP/1.1"),
     "target with a NUL": line(b"POST /logs/edge\x00 HTTP/1.1"),
     "target with a fragment": line(b"POST /logs/edge#x HTTP/1.1"),
-    "tabs in the line": line(b"POST\t/logs/edge\tHTTP/1.1"),
-    "two spaces in the line": line(b"POST  /logs/edge  HTTP/1.1"),
-    "space behind the line": line(b"POST /logs/edge HTTP/1.1 "),
-    "HTTP/1.10": line(b"POST /logs/edge HTTP/1.10"),
-    "HTTP/2.0": line(b"POST /logs/edge HTTP/2.0"),
-    "HTTP/0.9": lambda body, hidden: b"POST /logs/edge\r\n\r\n",
-    "small letters": line(b"post /logs/edge HTTP/1.1"),
+    "tabs in the line": line(b"POST\t/logs/edge?on_error=refuse\tHTTP/1.1"),
+    "two spaces in the line": line(b"POST  /logs/edge?on_error=refuse  HTTP/1.1"),
+    "space behind the line": line(b"POST /logs/edge?on_error=refuse HTTP/1.1 "),
+    "HTTP/1.10": line(b"POST /logs/edge?on_error=refuse HTTP/1.10"),
+    "HTTP/2.0": line(b"POST /logs/edge?on_error=refuse HTTP/2.0"),
+    "HTTP/0.9": lambda body, hidden: b"POST /logs/edge?on_error=refuse\r\n\r\n",
+    "small letters": line(b"post /logs/edge?on_error=refuse HTTP/1.1"),
     "method override": field(b"X-HTTP-Method-Override: GET", b"X-Original-URL: /nowhere"),
     "nothing strange": lambda body, hidden: post(body),
     "two in one": lambda body, hidden: post(body) + post(hidden),

@@ -44,6 +44,26 @@ def snappy(size, claimed=None):
     return varint(1 + 64 * copies if claimed is None else claimed) + b"\x00 " + b"\xfe\x01\x00" * copies
 
 
+# Of 4 MiB blocks, which stand alone.
+LZ4_FRAME = bytes.fromhex("04224d18607073")
+
+
+def lz4_frame(blocks):
+    """Blocks of 4 MiB."""
+    block = lz4_block(4 * MIB)
+    return LZ4_FRAME + (struct.pack("<I", len(block)) + block) * blocks + bytes(4)
+
+
+SNAPPY_START = b"\xff\x06\x00\x00sNaPpY"
+
+
+def snappy_chunks(count):
+    """Chunks of 64 KiB of blanks, behind their checksum."""
+    block = varint(1 << 16) + b"\x00 " + b"\xfe\x01\x00" * 1023 + b"\xfa\x01\x00"
+    chunk = struct.pack("<I", 0xDFD66B37) + block
+    return SNAPPY_START + (b"\x00" + struct.pack("<I", len(chunk))[:3] + chunk) * count
+
+
 PLAIN, LOKI = "/logs/bombs", "/loki/api/v1/push"
 PUT = "/logstores/bombs/shards/lb"
 PROTOBUF = "Content-Type: application/x-protobuf"
@@ -70,6 +90,15 @@ def bombs():
     yield "zstd with a window of 2^41", PLAIN, zstd(MIB, window=0xFF), ["Content-Encoding: zstd"], {400, 413}
     yield "zstd with a window of 128 MiB", PLAIN, zstd(MIB, window=0x88), ["Content-Encoding: zstd"], {400, 413}
     yield "zstd that claims 2^62", PLAIN, zstd(MIB, claimed=claim), ["Content-Encoding: zstd"], {400, 413}
+    yield "lz4 frame", PLAIN, lz4_frame(16), ["Content-Encoding: lz4"], {413}
+    yield "lz4 frame that claims its size", PLAIN, lz4_frame(16), ["Content-Encoding: lz4", f"x-log-bodyrawsize: {large}"], {413}
+    yield "lz4 of empty frames", PLAIN, (LZ4_FRAME + bytes(4)) * 900000, ["Content-Encoding: lz4"], {400}
+    skipped = bytes.fromhex("502a4d1800000000")
+    yield "lz4 of frames that are skipped", PLAIN, LZ4_FRAME + bytes(4) + skipped * MIB, ["Content-Encoding: lz4"], {400}
+    yield "snappy in chunks", PLAIN, snappy_chunks(300), ["Content-Encoding: snappy"], {413}
+    yield "snappy of padding", PLAIN, SNAPPY_START + bytes.fromhex("fe000000") * (2 * MIB), ["Content-Encoding: snappy"], {400}
+    empty = bytes.fromhex("01040000d8ea82a2")
+    yield "snappy of empty chunks", PLAIN, SNAPPY_START + empty * MIB, ["Content-Encoding: x-snappy-framed"], {400}
     yield "lz4 that claims nothing", PLAIN, lz4_block(large), ["Content-Encoding: lz4"], {400}
     yield "PutLogs, lz4", PUT, lz4_block(large), package("lz4", large), {400, 413}
     yield "PutLogs, lz4 that claims 1 B", PUT, lz4_block(large), package("lz4", 1), {400, 413}

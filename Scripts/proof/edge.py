@@ -1,4 +1,4 @@
-"""Bombs, floods of names and heads, tricks with paths and guessed tokens cost bounded time and memory, and nobody else."""
+"""Bombs, floods of names and heads, unread answers, tricks with paths and guessed tokens cost bounded time and memory, and nobody else."""
 
 import gzip
 import threading
@@ -7,6 +7,7 @@ import time
 import bombs
 import floods
 import guesses
+import holding
 import targets
 import neighbour as beside
 from attack import Attack
@@ -19,7 +20,7 @@ MEMORY = {False: 300, True: 500}
 FOLD, LEAST, MOST = 400, 2 << 20, 20 << 20
 # Seconds that an answer to somebody else may take longer meanwhile, 99 of 100, than one at a gateway beside it that is
 # left alone: as long as the worst body keeps a loop busy, times what others on the machine make of that.
-DELAY = {"bombs": 0.8, "floods": 1, "heads": 0.4, "guesses": 0.4, "growing": 0.8}
+DELAY = {"bombs": 0.8, "floods": 1, "heads": 0.4, "guesses": 0.4, "growing": 0.8, "readers": 1, "held heads": 0.4}
 # In the long form bodies are three times as large.
 LONG_DELAY = DELAY | {"floods": 3, "growing": 2, "several": 4}
 
@@ -129,6 +130,8 @@ def check(trial):
             "heads": lambda: [attack.head(*each) for _ in range(10) for each in tricks],
             "guesses": lambda: guesses.check(trial, gateway),
             "growing": lambda: growing(trial, gateway, sandbox),
+            "readers": lambda: holding.readers(trial, gateway),
+            "held heads": lambda: holding.heads(trial, gateway),
         }
         delay = LONG_DELAY if trial.is_long else DELAY
         if trial.is_long:

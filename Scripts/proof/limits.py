@@ -163,9 +163,9 @@ def slow_crowd(trial, sandbox):
         took = time.monotonic() - began
     finally:
         herd.leave()
-    life.expect(set(told) <= {"408", "closed"} and sum(told.values()) == kept, f"slow ones were told {told}")
+    life.expect(set(told) <= {"503", "closed"} and sum(told.values()) == kept, f"slow ones were told {told}")
     # A byte that meets the end of a connection takes the answer with it.
-    life.expect(told.get("408", 0) >= 0.9 * kept, f"slow ones were told {told}")
+    life.expect(told.get("503", 0) >= 0.9 * kept, f"slow ones were told {told}")
     for share in (0.5, 0.9):
         now, before_it = part(times, share), part(alone, share)
         life.expect(now < QUICK + SLOWER * before_it, f"{share:.0%} of quick batches take up to {now:.3f} s, alone {before_it:.3f} s")

@@ -2,8 +2,11 @@
 
 import contextlib
 import os
+import shutil
+import sqlite3
 
 from bases import SETTINGS, until
+from damage import DATABASE, PAGE
 from life import Life
 from mounts import Fragile, Small, Unavailable
 from program import DidNotStart
@@ -15,6 +18,7 @@ def check(trial, sandbox):
     scenarios = [
         (filled_by_itself, Small(trial.work / "small", 24)),
         (filled_by_others, Small(trial.work / "shared", 24)),
+        (damaged_and_full, Small(trial.work / "damaged-and-full", 24)),
         (without_any_room, Small(trial.work / "full", 2)),
         (read_only, Fragile(trial.work / "fragile", 32)),
     ]
@@ -72,6 +76,46 @@ def filled_by_others(trial, sandbox, disk):
     life.gateway.emptied(30)
     trial.say(f"{life.name}: {answers.count(200)} of 200 small batches still fit; {left} logs had to wait for room to be delivered")
     life.settle()
+
+
+def damaged_and_full(trial, sandbox, disk):
+    """A queue that filled its disk is damaged, and no second one fits beside it. What can be read leaves, also after kills."""
+    life = Life(trial, sandbox, "damaged and full", ROOM, disk.directory)
+    sandbox.fault(status=503)
+    taken = 0
+    for size in (30_000, 300):
+        while taken < 2000 and life.post(8, size) == 200:
+            taken += 1
+    life.gateway.stop()
+    lose_index(life.data, trial.work)
+    life.start()
+    life.gateway.said("the disk has no room for all of a damaged queue; the rest is copied as logs leave")
+    before = life.gateway.ledger()["ledger"]
+    life.expect(before["queued"] == before["accepted"], f"a salvage that does not fit loses logs: {before}")
+    for _ in range(3):
+        sandbox.fault(status=503)
+        life.gateway.kill()
+        life.start()
+        sandbox.peace()
+        until(lambda: life.gateway.ledger()["ledger"]["queued"] < before["queued"], what=f"{life.name}: nothing leaves")
+    ledger = life.gateway.drained(120)
+    life.expect(not ledger["ledger"]["queued"] and not ledger["ledger"]["discarded"], f"a damaged queue is not delivered: {ledger}")
+    until(lambda: life.post() == 200, what=f"{life.name}: it takes nothing after all is delivered")
+    trial.say(f"{life.name}: full after {taken} batches; all of them left in pieces, new ones are taken")
+    life.settle()
+
+
+def lose_index(data, work):
+    """Zeroes the page where an index begins: every log can be read, and no start can do without a new database."""
+    copy = work / "look.db"
+    shutil.copy(data / DATABASE, copy)
+    connection = sqlite3.connect(copy)
+    (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'rows_by_stream'").fetchone()
+    connection.close()
+    copy.unlink()
+    with open(data / DATABASE, "r+b") as file:
+        file.seek((page - 1) * PAGE)
+        file.write(bytes(PAGE))
 
 
 def without_any_room(trial, sandbox, disk):

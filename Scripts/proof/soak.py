@@ -135,7 +135,7 @@ def broken(trial, sandbox, life):
 def malformed(trial, sandbox, life):
     device = Device(life.gateway.devices)
     try:
-        status, _ = device.post("/logs/app", trial.random.choice((b"{", b"\xff", b'{"a":1}]')))
+        status, _ = device.post("/logs/app", trial.random.choice((b"{", b"\xff", b'{"a":1]')))
         life.expect(status == 400, f"what cannot be read is answered with {status}")
     except Lost:
         life.expect(False, "what cannot be read is not answered")

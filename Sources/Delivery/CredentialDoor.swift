@@ -15,17 +15,3 @@ package struct CredentialDoor: Sendable {
         self.credential = credential
     }
 }
-
-extension Destination {
-    /// Tells what the answer says of the credential, each time that it changes.
-    func tellVerdict(_ judgement: Judgement, on credential: Credential) {
-        if judgement.kind == .unauthorized, judgement.action == .pause(.project) {
-            guard refused != credential else { return }
-            refused = credential
-            surroundings.credentials.refused(settings.credential, credential)
-        } else if judgement.action == .acknowledge, refused != nil {
-            refused = nil
-            surroundings.credentials.accepted(settings.credential)
-        }
-    }
-}

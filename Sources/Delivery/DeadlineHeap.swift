@@ -30,6 +30,12 @@ struct DeadlineHeap<Element> {
         return first.element
     }
 
+    mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+        entries.removeAll { isUnwanted($0.element) }
+        // What is sorted is a heap.
+        entries.sort { $0.deadline < $1.deadline }
+    }
+
     private mutating func sink() {
         var parent = 0
         while true {

@@ -12,6 +12,7 @@ final class DeliveryLoop {
         case credentialsChanged
         case settings([SLSOutput])
         case held(Set<String>)
+        case tryAgain(Set<String>)
         case stop(Moment)
     }
 
@@ -20,10 +21,10 @@ final class DeliveryLoop {
     private let destinations: [Destination]
     private let byName: [String: Destination]
     private let regions: Regions
+    private let agenda: DeliveryAgenda
     private var stopping: Moment?
-    /// Whoever has sent goes to the end, so that of those that share a region or a quota nobody is always
-    /// the first to find it open.
-    private var line: [Destination]
+    /// Requests sent so far.
+    private var sent = 0
 
     /// A bound for the sleep; everything that matters wakes earlier.
     private static let longestSleep: Duration = .seconds(60)
@@ -37,8 +38,8 @@ final class DeliveryLoop {
         self.multi = multi
         self.mailbox = mailbox
         self.destinations = destinations
-        line = destinations
         self.regions = regions
+        agenda = regions.agenda
         byName = Dictionary(uniqueKeysWithValues: destinations.map { ($0.settings.name, $0) })
     }
 
@@ -63,23 +64,33 @@ final class DeliveryLoop {
         for destination in destinations { destination.abandon(multi) }
     }
 
-    /// One request of each destination in turn, until none can send any more: they may share a region.
+    /// One request of each destination in turn, until none can send any more: they may share a region. The one
+    /// that has not sent for longest begins, so none is always the first to find a shared gate open. Only destinations
+    /// with something to do are looked at.
     private func send(_ now: Moment) {
-        for destination in destinations { destination.advance(now) }
-        var hasSent = true
-        while hasSent {
-            var (waiting, sent): ([Destination], [Destination]) = ([], [])
-            for destination in line {
-                if destination.sendNext(now, multi) {
-                    sent.append(destination)
-                } else {
-                    waiting.append(destination)
-                }
-            }
-            hasSent = !sent.isEmpty
-            if hasSent { line = waiting + sent }
+        for refusal in regions.refusals.takeAll() {
+            for destination in destinations { destination.heed(refusal, now) }
         }
-        for destination in destinations { destination.settleTurn(now) }
+        regions.memory.beginTurn(agenda)
+        let due = agenda.take(now, of: destinations)
+        guard !due.isEmpty else { return }
+        for destination in due { destination.advance(now) }
+        var line = due.filter { $0.turns.count > 0 }
+        if line.count > 1 { line.sort { $0.lastSent < $1.lastSent } }
+        while !line.isEmpty {
+            var senders: [Destination] = []
+            // What cannot send now cannot before something ends.
+            for destination in line where destination.sendNext(now, multi) {
+                sent += 1
+                destination.lastSent = sent
+                senders.append(destination)
+            }
+            line = senders
+        }
+        for destination in due {
+            destination.settleTurn(now)
+            agenda.done(destination, next: destination.nextDeadline(now))
+        }
     }
 
     private func takeMessages() {
@@ -100,6 +111,8 @@ final class DeliveryLoop {
             case .settings(let outputs): reconfigure(outputs)
             case .held(let names):
                 for (name, destination) in byName { destination.hold(names.contains(name)) }
+            case .tryAgain(let names):
+                for name in names { byName[name]?.tryAgain() }
             case .stop(let deadline): stopping = deadline
             }
         }
@@ -110,13 +123,13 @@ final class DeliveryLoop {
         for output in outputs {
             byName[output.settings.name]?.reconfigure(output, regions, now)
         }
+        // What is shared may be other gates now.
+        agenda.noteEveryone()
         multi.allow(connections: destinations.reduce(0) { $0 + $1.places.total })
     }
 
     private func sleep(from now: Moment) -> Duration {
-        let deadlines =
-            if let stopping { [stopping] } else { destinations.compactMap { $0.nextDeadline(now) } }
-        guard let next = deadlines.min() else { return Self.longestSleep }
+        guard let next = stopping ?? agenda.next else { return Self.longestSleep }
         return min(Self.longestSleep, max(.zero, next - now))
     }
 }

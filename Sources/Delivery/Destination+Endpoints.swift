@@ -90,6 +90,8 @@ extension Destination {
             assuming: settings.clockOffset
         )
         if let change {
+            // Others go there, too.
+            agenda.noteEveryone()
             status.withLock { $0.clockOffset = change.to }
             if let notice = change.notice { tell(notice, change.to, region) }
         }

@@ -59,6 +59,9 @@ extension Destination {
         )
         // Who stays there need not wait for one that went elsewhere.
         if !ways.leads(to: load.region) { load.region.forget(outlet.name) }
+        load.quota.waiters.wake(agenda)
+        load.region.waiters.wake(agenda)
+        if ofQuota != nil || ofRegion != nil { agenda.noteEveryone() }
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
         changed(load.region, ofRegion, cause, now)
         changed(load.quota, ofQuota, cause)

@@ -40,7 +40,7 @@ extension Destination {
         guard let outlet = outlets[logstore] else { return }
         for lease in outlet.leases.takeOut(numbers) {
             leased -= 1
-            contentBytes -= lease.contentBytes
+            letGo(content: lease.contentBytes)
             surroundings.source.giveBack(lease.packet)
         }
         touch(outlet)

@@ -9,6 +9,7 @@ extension Destination {
         flying[ObjectIdentifier(transfer)] = nil
         let outcome = transfer.outcome(result)
         let body = transfer.body
+        letGo(body: body.count)
         guard var load = transfer.unload() else { return }
         if body.isRepeated {
             // curl had no answer to the first one.
@@ -44,9 +45,9 @@ extension Destination {
         }
         // What is stored has nothing to tell, and is what there is most of.
         if judgement.action != .acknowledge {
+            judgement = narrowed(judgement, by: load.credential, now)
             judgement.message = load.credential.redacted(judgement.message)
         }
-        tellVerdict(judgement, on: load.credential)
         let outlet = load.outlet
         var lease = load.lease
         if judgement.isOutcomeUnknown {
@@ -54,10 +55,16 @@ extension Destination {
             status.withLock { $0.unknownOutcomes += 1 }
         }
         let isOfNow = load.generation == generation
+        if judgement.isOfContent, isOfNow,
+            outlet.evidence.refused(isAlone: lease.packet.logCount == 1)
+        {
+            judgement = judgement.doubtedAsAll
+        }
         if judgement.action == .suspect, isOfNow { outlet.evidence.suspected() }
         let isConvicted = isOfNow && outlet.evidence.convicts(lease, now)
         let failure = judgement.action == .acknowledge ? nil : failure(judgement, of: outlet)
         if let failure { count(failure, of: outlet) }
+        tellVerdict(judgement, failure, load, now)
         leave(load, judgement, failure, isConvicted: isConvicted, now)
         let change = ways.ended(load.region, judgement, after: now - load.started, now)
         if let change { switched(change, because: failure, now) }

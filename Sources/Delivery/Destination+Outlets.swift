@@ -21,12 +21,7 @@ extension Destination {
     func take(_ packet: SealedPacket) {
         let outlet = outlet(packet.stream.outlet)
         var lease = Lease(packet)
-        let bytes = lease.contentBytes
-        if contentBytes + bytes > Self.contentBytesMax {
-            lease.dropContent()
-        } else {
-            contentBytes += bytes
-        }
+        if !keepsContent(lease.contentBytes) { lease.dropContent() }
         leased += 1
         outlet.leases.arrived(lease)
         turns.enlist(outlet)
@@ -42,6 +37,7 @@ extension Destination {
 
     /// Something happened to the outlet: it is told at the end of the turn.
     func touch(_ outlet: DeliveryOutlet) {
+        agenda.note(self)
         guard !outlet.isTouched else { return }
         outlet.isTouched = true
         touched.append(outlet)
@@ -61,8 +57,7 @@ extension Destination {
             status.withLock { _ = $0.byLogstore.removeValue(forKey: outlet.name.logstore) }
             return
         }
-        let count =
-            access.isWaiting || isHeld ? 0 : outlet.leases.demand(upTo: wanted(by: outlet, now))
+        let count = outlet.leases.demand(upTo: wanted(by: outlet, now))
         if count > 0 { surroundings.source.request(count, for: outlet.name) }
         show(outlet, now)
     }
@@ -71,8 +66,13 @@ extension Destination {
     /// the commit that seals a packet. The rest stays in the queue, where it still grows. Where several
     /// are busy, each has its part.
     private func wanted(by outlet: DeliveryOutlet, _ now: Moment) -> Int {
-        // One that can be the probe, of this outlet or of all.
-        guard isOpen, outlet.gate.probing == nil else { return 1 }
+        switch appetite {
+        case .nothing: return 0
+        case .probes: return 1
+        case .all: break
+        }
+        // One that can be the probe.
+        guard outlet.gate.probing == nil else { return 1 }
         let limit = min(outlet.gate.limit, project.limit)
         let room = min(
             outlet.gate.room(now),

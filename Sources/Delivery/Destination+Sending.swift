@@ -1,20 +1,27 @@
+import Logs
 import Queue
 import SLS
 import System
 
 extension Destination {
     /// Starts the next request, if there is one that may go; tells whether it did anything. Outlets take
-    /// turns, and each sends its oldest packet.
+    /// turns, and each sends its oldest packet. Where a gate that others share is in the way, waits for it.
     func sendNext(_ now: Moment, _ multi: Multi) -> Bool {
         guard !isHeld, turns.count > 0, places.free(within: project.limit) > 0,
-            project.permits(now),
-            quota.gate.permits(now)
+            project.permits(now)
         else { return false }
+        guard quota.gate.permits(now) else {
+            quota.waiters.add(self)
+            return false
+        }
         let region = ways.next(now)
-        guard region.gate.permits(now) || region.hearsWitnesses, let credential = credential(now)
-        else { return false }
+        guard region.gate.permits(now) || region.hearsWitnesses else {
+            for region in ways.regions { region.waiters.add(self) }
+            return false
+        }
+        guard let credential = credential(now) else { return false }
         for _ in 0..<turns.count {
-            guard let outlet = turns.next() else { return false }
+            guard let outlet = turns.next(probes: places.admitProbes) else { return false }
             guard outlet.gate.permits(now) else {
                 // Without a time, the end of a request opens it.
                 if let opening = outlet.gate.nextOpening { turns.sleep(outlet, until: opening) }
@@ -25,14 +32,37 @@ extension Destination {
                 isProbe: outlet.gate.probing != nil,
                 within: project.limit
             )
-            if hasPlace, region.admits(outlet, now), let lease = outlet.leases.next() {
+            let isAdmitted = region.admits(outlet, now)
+            if hasPlace, isAdmitted, let lease = outlet.leases.upcoming {
+                guard hasMemory(for: lease) else {
+                    // It stays the first in line, or smaller packets would take for ever what it waits for.
+                    turns.putBack(outlet)
+                    memory.waits(self)
+                    return false
+                }
+                _ = outlet.leases.next()
                 send(lease, of: outlet, region, credential, now, multi)
                 turns.enlist(outlet)
                 return true
             }
+            if !isAdmitted { for region in ways.regions { region.waiters.add(self) } }
             turns.enlist(outlet)
         }
         return false
+    }
+
+    /// Tells if there is room for the body of a request.
+    private func hasMemory(for lease: Lease) -> Bool {
+        // Blocks that are here are joined as they are; else it is known only how large they may be at most.
+        let isKnown = settings.compression == .lz4 && lease.contentBytes > 0
+        let bytes = isKnown ? lease.contentBytes : lease.packet.rawBytes
+        let hasRoom = memory.admitsBody(
+            bytes + lease.packet.stream.trailer.bytes.count,
+            holding: bodyBytes
+        )
+        if !hasRoom, !waitsForMemory { status.withLock { $0.memoryWaits += 1 } }
+        waitsForMemory = !hasRoom
+        return hasRoom
     }
 
     private func send(
@@ -45,7 +75,7 @@ extension Destination {
     ) {
         var lease = next
         touch(outlet)
-        contentBytes -= lease.contentBytes
+        letGo(content: lease.contentBytes)
         let signed = surroundings.now()
         let dated = region.clock.time(at: signed, assuming: settings.clockOffset)
         let signature = Signature(
@@ -82,6 +112,7 @@ extension Destination {
             idle.popLast()
             ?? Transfer(settings, generation: generation, connectionsSince: connectionsSince)
         transfer.prepare(request, load)
+        keep(body: request.body.count)
         flying[ObjectIdentifier(transfer)] = transfer
         multi.add(transfer)
     }

@@ -30,6 +30,7 @@ extension Destination {
             status.clockOffset = clockOffset
             status.inFlight = places.taken
             status.leased = leased
+            status.memoryBytes = contentBytes + bodyBytes
             status.awaitingClock = clockWaits.count
             status.hostIsWrongBy = hostIsWrongBy
             status.rate = quota.gate.pacing.rate(now)
@@ -40,16 +41,22 @@ extension Destination {
     private func state(_ now: Moment) -> DestinationStatus.State {
         if isHeld { return .held }
         if let problem = access.problem { return .waitingForCredential(reason: problem) }
-        if let probing = project.probing {
+        if let probing = project.probing, isInTheWay(probing, now) {
             return .paused(reason: reason(pause), until: time(of: probing, now))
         }
-        if let probing = quota.gate.probing {
+        if let probing = quota.gate.probing, isInTheWay(probing, now) {
             return .paused(reason: reason(quota.pause), until: time(of: probing, now))
         }
-        if let probing = region.gate.probing {
+        if let probing = region.gate.probing, isInTheWay(probing, now) {
             return .paused(reason: reason(region.pause), until: time(of: probing, now))
         }
         return .running
+    }
+
+    /// A gate whose probe is due keeps nothing back when there is nothing to send: the next log is the probe. Shown as
+    /// paused, a gateway that is not ready for that would never get one.
+    private func isInTheWay(_ probing: Probing, _ now: Moment) -> Bool {
+        probing.isFlying || probing.next > now || turns.count > 0
     }
 
     private func reason(_ pause: Pause?) -> String {

@@ -15,10 +15,6 @@ final class Destination {
         let clockOffsets = ClockOffsets()
     }
 
-    /// Bytes of packets that wait in memory with their content; what comes beyond is read from disk when
-    /// its turn has come.
-    static let contentBytesMax = 32 << 20
-
     var settings: DestinationSettings
     var output: SLSOutput
     let surroundings: Surroundings
@@ -32,8 +28,8 @@ final class Destination {
     private(set) var isHeld = false
     var places: Places
     var access: CredentialAccess
-    /// The credential that SLS refused last.
-    var refused: Credential?
+    var standing = CredentialStanding()
+    let refusals: CredentialRefusals
     var outlets: [String: DeliveryOutlet] = [:]
     var turns = Turns()
     /// Packets that could not be read.
@@ -45,16 +41,34 @@ final class Destination {
     var hostToldWrongBy: Duration?
     /// Packets that delivery has, and bytes that it keeps for them.
     var leased = 0
-    var contentBytes = 0
+    let memory: DeliveryMemory
+    private(set) var contentBytes = 0
+    private(set) var bodyBytes = 0
+    /// Its next request waits until others leave room for its body.
+    var waitsForMemory = false
     /// Outlets that have packets on lease.
     var busyCount = 0
     var failuresInARow = 0
     var notices = FailureNotices()
     /// For what passes without being over: quotas, and packets that are refused for what is in them.
     var remarks = FailureNotices()
-    /// Outlets to which something happened in this turn.
+    /// Outlets to which something happened, and how many of them were looked at since.
     var touched: [DeliveryOutlet] = []
-    private var wasOpen = false
+    private var settled = 0
+    var hasMoreToSettle: Bool { !touched.isEmpty }
+    /// Looks at some thousand outlets, as after a rotation, are spread over turns of so many.
+    static let settledAtOnce = 512
+
+    let agenda: DeliveryAgenda
+    /// It is to be looked at in the next turn.
+    var isNoted = false
+    /// When it is looked at unless something happens before, and how often that was planned.
+    var plannedFor: Moment?
+    var planned = 0
+    /// Grows with each request: of several destinations the one with the lowest goes first.
+    var lastSent = 0
+    /// What outlets were last told of `appetite`.
+    private var toldAppetite = Appetite.nothing
     /// Transfers that have the present settings.
     var idle: [Transfer] = []
     var generation = 0
@@ -72,6 +86,7 @@ final class Destination {
         self.output = output
         self.status = status
         self.surroundings = surroundings
+        agenda = regions.agenda
         places = Places(total: 2 * settings.concurrency)
         ways = Ways(settings, regions, places: places.total)
         quota = regions.quotas.quota(for: settings, places: places.total)
@@ -79,6 +94,8 @@ final class Destination {
         // Each outlet begins carefully; together they are bounded by the places.
         project.limit = places.total
         access = CredentialAccess(settings.credential)
+        refusals = regions.refusals
+        memory = regions.memory
     }
 
     var isIdle: Bool { flying.isEmpty }
@@ -86,10 +103,22 @@ final class Destination {
     /// The way that requests go now.
     var region: Region { ways.current }
 
-    /// Whether requests flow, rather than single ones that try whether they could.
-    var isOpen: Bool {
-        !access.isWaiting && project.probing == nil && quota.gate.probing == nil
-            && region.gate.probing == nil
+    /// How much the queue is asked for.
+    enum Appetite {
+        /// Nothing may be sent: an operator holds the destination, or it has no credential.
+        case nothing
+        /// A gate that all outlets share lets single requests through: each outlet needs one packet that can be
+        /// the probe.
+        case probes
+        /// Requests flow.
+        case all
+    }
+
+    var appetite: Appetite {
+        if isHeld || access.isWaiting { return .nothing }
+        let isProbing =
+            project.probing != nil || quota.gate.probing != nil || region.gate.probing != nil
+        return isProbing ? .probes : .all
     }
 
     /// When there is something to do that no event tells.
@@ -98,12 +127,12 @@ final class Destination {
         // Without a credential nothing is due before the next look for one.
         if let nextLook = access.nextLook { return nextLook }
         var deadlines = [turns.nextWaking, rereads.next, clockWaits.next]
-        if turns.count > 0, let projectOpens = project.nextOpening,
-            let quotaOpens = quota.gate.nextOpening, let regionOpens = ways.nextOpening
-        {
-            // What is open already waits for the end of a request.
-            let opening = max(projectOpens, quotaOpens, regionOpens)
-            if opening > now { deadlines.append(opening) }
+        if turns.count > 0, let projectOpens = project.nextOpening {
+            // The first one that is closed. Without a time it opens when a request ends, and what is open already waits
+            // for that, too.
+            var gates: [Moment?] = [projectOpens, quota.gate.nextOpening, ways.nextOpening]
+            while let opening = gates.first, let time = opening, time <= now { gates.removeFirst() }
+            if let opening = gates.first { deadlines.append(opening) }
         }
         return deadlines.compactMap(\.self).min()
     }
@@ -112,8 +141,8 @@ final class Destination {
     func hold(_ isHeld: Bool) {
         guard isHeld != self.isHeld else { return }
         self.isHeld = isHeld
+        agenda.note(self)
         if isHeld { countPause(.held) }
-        for outlet in outlets.values { touch(outlet) }
     }
 
     /// What became due since the last turn.
@@ -127,13 +156,45 @@ final class Destination {
 
     /// Tells what this turn has changed: to the queue, and to those who look.
     func settleTurn(_ now: Moment) {
-        if isOpen != wasOpen {
-            wasOpen = isOpen
+        // Every outlet asks again whenever the answer may be another one: what was recalled while nothing was asked
+        // for left it without a packet, so that no result would ever touch it.
+        let appetite = appetite
+        if appetite != toldAppetite {
+            toldAppetite = appetite
             for outlet in outlets.values { touch(outlet) }
         }
-        for outlet in touched { settle(outlet, now) }
-        touched.removeAll(keepingCapacity: true)
+        let end = min(touched.count, settled + Self.settledAtOnce)
+        while settled < end {
+            settle(touched[settled], now)
+            settled += 1
+        }
+        if settled == touched.count {
+            touched.removeAll(keepingCapacity: true)
+            settled = 0
+        }
         publish(now)
+    }
+
+    /// Keeps the content of a packet that waits, if there is room.
+    func keepsContent(_ bytes: Int) -> Bool {
+        guard memory.takeContent(bytes, holding: contentBytes) else { return false }
+        contentBytes += bytes
+        return true
+    }
+
+    func letGo(content bytes: Int) {
+        contentBytes -= bytes
+        memory.freeContent(bytes)
+    }
+
+    func keep(body bytes: Int) {
+        bodyBytes += bytes
+        memory.takeBody(bytes)
+    }
+
+    func letGo(body bytes: Int) {
+        bodyBytes -= bytes
+        memory.freeBody(bytes)
     }
 
     /// Gives up what is in flight. Its packets were never acknowledged, so the queue has them.

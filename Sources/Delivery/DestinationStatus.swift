@@ -60,6 +60,10 @@ package struct DestinationStatus: Sendable {
     package internal(set) var inFlight = 0
     /// Packets that delivery has from the queue, those in flight included.
     package internal(set) var leased = 0
+    /// Bytes in memory: packets that wait with their content, and bodies under way.
+    package internal(set) var memoryBytes = 0
+    /// How often a request began to wait for room in memory.
+    package internal(set) var memoryWaits = 0
     /// Requests a second while the project's quota paces them, to all destinations of the project.
     package internal(set) var rate: Double?
 
@@ -132,6 +136,7 @@ package struct DestinationStatus: Sendable {
         state = .stopped
         inFlight = 0
         leased = 0
+        memoryBytes = 0
         awaitingClock = 0
         for logstore in byLogstore.keys {
             byLogstore[logstore]?.inFlight = 0

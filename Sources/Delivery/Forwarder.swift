@@ -10,19 +10,23 @@ package final class Forwarder: Sendable {
     private let statuses: [Locked<DestinationStatus>]
     private let surroundings: Destination.Surroundings
     private let multi: Multi
+    private let memoryMax: Int
     private let mailbox: Mailbox<DeliveryLoop.Message>
     private let worker = Locked<Worker?>(nil)
 
-    /// `userAgent` is `sluice/` and the version; `now` is the clock that requests are signed with.
+    /// `memoryMax` bounds what it keeps in memory for all destinations; `userAgent` is `sluice/` and the version;
+    /// `now` is the clock that requests are signed with.
     package init(
         _ destinations: [DestinationSettings],
         source: any PacketSource,
         credentials: CredentialDoor,
         journal: Journal,
+        memoryMax: Int = DeliveryMemory.usualMax,
         userAgent: String = "sluice",
         now: @escaping @Sendable () -> WallTime = { .now }
     ) throws(DeliveryError) {
         self.userAgent = userAgent
+        self.memoryMax = memoryMax
         outputs = try Self.outputs(destinations, userAgent: userAgent)
         statuses = destinations.map { Locked(DestinationStatus($0)) }
         surroundings = Destination.Surroundings(
@@ -42,6 +46,7 @@ package final class Forwarder: Sendable {
         source: any PacketSource,
         credentials: @escaping @Sendable (String) -> Credential?,
         journal: Journal,
+        memoryMax: Int = DeliveryMemory.usualMax,
         userAgent: String = "sluice",
         now: @escaping @Sendable () -> WallTime = { .now }
     ) throws(DeliveryError) {
@@ -50,6 +55,7 @@ package final class Forwarder: Sendable {
             source: source,
             credentials: CredentialDoor(credentials),
             journal: journal,
+            memoryMax: memoryMax,
             userAgent: userAgent,
             now: now
         )
@@ -60,6 +66,7 @@ package final class Forwarder: Sendable {
     /// Starts delivering. Call it once.
     package func start() throws(SystemError) {
         let (multi, mailbox, surroundings) = (multi, mailbox, surroundings)
+        let memoryMax = memoryMax
         let parts = Array(zip(outputs, statuses))
         for output in outputs { warnOfPlainText(output.settings) }
         surroundings.source.deliver { packets in mailbox.post(.packets(packets)) }
@@ -67,7 +74,7 @@ package final class Forwarder: Sendable {
         surroundings.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }
         surroundings.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
         let worker = try Worker("delivery") {
-            let regions = Regions()
+            let regions = Regions(memoryMax: memoryMax)
             let destinations = parts.map { Destination($0, regions, $1, surroundings) }
             DeliveryLoop(multi, mailbox, destinations, regions).run()
         }
@@ -97,6 +104,11 @@ package final class Forwarder: Sendable {
     /// From now on these destinations send nothing, and all others do.
     package func hold(_ names: Set<String>) {
         mailbox.post(.held(names))
+    }
+
+    /// Lets these destinations try at once what is paused, for whatever reason.
+    package func tryAgain(_ names: Set<String>) {
+        post(.tryAgain(names))
     }
 
     /// Starts no more requests, gives those in flight so long to end, and ends the thread.

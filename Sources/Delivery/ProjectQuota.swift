@@ -23,6 +23,7 @@ final class ProjectQuota {
 
     let key: Key
     var gate: Gate
+    let waiters = GateWaiters()
     /// Why SLS asks to be left alone.
     var pause: Pause?
     /// Destinations that write to the project.

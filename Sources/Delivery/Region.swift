@@ -11,6 +11,7 @@ final class Region {
     var gate: Gate
     var pause: Pause?
     var notices = FailureNotices()
+    let waiters = GateWaiters()
     /// What time it is there.
     var clock: ServerClock
     /// How many outages have ended, and begun in silence.

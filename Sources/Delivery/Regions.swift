@@ -1,7 +1,14 @@
 /// The regions of all destinations: who goes the same way shares one.
 final class Regions {
     let quotas = ProjectQuotas()
+    let agenda = DeliveryAgenda()
+    let refusals = CredentialRefusals()
+    let memory: DeliveryMemory
     private var byWay: [Way: Region] = [:]
+
+    init(memoryMax: Int = DeliveryMemory.usualMax) {
+        memory = DeliveryMemory(max: memoryMax)
+    }
 
     /// For one more destination with so many places.
     func region(for way: Way, places: Int, waits: Backoff) -> Region {

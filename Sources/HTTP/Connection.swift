@@ -46,7 +46,10 @@ final class Connection {
     var phase: Phase
     var input = InputWindow()
     var scanner = HeadScanner()
+    /// Until the handler has it.
     var head: RequestHead?
+    /// What the present answer has to know of its request.
+    var asked = ResponseWriter.Asked()
     var body: BodyReader?
     var bodyBegan = Moment(nanoseconds: 0)
     var keepsAlive = true
@@ -63,15 +66,16 @@ final class Connection {
     /// FIN has come, possibly with bytes before it.
     var isFinishedByPeer = false
 
-    /// The body's share of the budget while it is read.
-    var budgetBytes = 0
-    /// The same for pipelined requests that wait between turns.
-    var waitingBudgetBytes = 0
+    var holdings = Holdings()
+    /// Of the client that does not take its answer at once.
+    var pace: SendPace?
     var lingeredBytes = 0
     var lingeringBegan = Moment(nanoseconds: 0)
 
     var timer = Timer.none
     var mustRearm = false
+    /// The client has begun its handshake.
+    var isHeard = false
     /// It has a turn in this round or the next, whatever happens meanwhile.
     var isUnfinished = false
     /// What the client has is not all, and the end must not say that it is.

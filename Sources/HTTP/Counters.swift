@@ -27,6 +27,10 @@ extension HTTPServer {
         package var tooLarge = 0
         /// Requests refused because the bodies in flight had reached their bound.
         package var refusedInFlight = 0
+        /// Requests refused because the heads that are held had reached their bound.
+        package var refusedHeads = 0
+        /// Answers that were refused or cut off because too many bytes wait for their clients.
+        package var refusedAnswers = 0
         /// TLS handshakes that came to their end, those among them that resumed an earlier session, and
         /// those that failed.
         package var tlsHandshakes = 0
@@ -38,7 +42,9 @@ extension HTTPServer {
         package var idleTimeouts = 0
         package var bytesIn = 0
         package var bytesOut = 0
+        package var heldHeadBytes = 0
         package var inFlightBodyBytes = 0
+        package var unsentAnswerBytes = 0
 
         /// Requests that were answered, whatever the answer.
         package var requests: Int { answersByClass[1...].reduce(0, +) }
@@ -63,6 +69,8 @@ final class LoopTally: Sendable {
     let malformed = Tally()
     let tooLarge = Tally()
     let refusedInFlight = Tally()
+    let refusedHeads = Tally()
+    let refusedAnswers = Tally()
     let tlsHandshakes = Tally()
     let tlsResumptions = Tally()
     let tlsFailures = Tally()
@@ -100,6 +108,8 @@ final class LoopTally: Sendable {
         counters.malformed += malformed.now
         counters.tooLarge += tooLarge.now
         counters.refusedInFlight += refusedInFlight.now
+        counters.refusedHeads += refusedHeads.now
+        counters.refusedAnswers += refusedAnswers.now
         counters.tlsHandshakes += tlsHandshakes.now
         counters.tlsResumptions += tlsResumptions.now
         counters.tlsFailures += tlsFailures.now

@@ -2,6 +2,9 @@ import Net
 import System
 
 extension EventLoop {
+    /// Answers up to this size mostly go to the kernel at once.
+    private static let freeAnswerBytes = 64 << 10
+
     /// Answers that a handler gave on this thread to requests of other connections.
     func giveOwnAnswers() {
         while true {
@@ -30,20 +33,19 @@ extension EventLoop {
             response.stream?.close()
             return close(connection)
         }
+        let response = bounded(response, connection)
         let closes =
             response.closes || response.breaks != nil || !connection.keepsAlive
             || stopDeadline != nil
-            || (response.stream != nil && connection.head?.minorVersion == 0)
-        let writer = ResponseWriter(
-            isHead: connection.head?.method == .head,
-            closes: closes,
-            minorVersion: connection.head?.minorVersion ?? 1
-        )
+            || (response.stream != nil && connection.asked.minorVersion == 0)
+        let writer = ResponseWriter(asked: connection.asked, closes: closes)
         writer.write(response, stampedBy: handler, to: &outgoing)
         tally.countAnswer(status: response.status)
         connection.head = nil
+        connection.asked = .init()
+        if let share = response.share { connection.holdings.reserved = share }
         connection.mustRearm = true
-        if let stream = response.stream, response.mayHaveBody, !writer.isHead {
+        if let stream = response.stream, response.mayHaveBody, !writer.asked.isHead {
             begin(stream, on: connection, keepsAlive: !closes)
         } else {
             connection.phase = closes ? .finishing : .idle
@@ -51,15 +53,48 @@ extension EventLoop {
         }
     }
 
+    /// Large answers have a limit, and room where the client may leave them. What is promised has taken its room before.
+    private func bounded(_ response: Response, _ connection: Connection) -> Response {
+        let count = response.body.count
+        guard count > Self.freeAnswerBytes, response.share == nil else { return response }
+        let problem: RequestProblem
+        if count > limits.answerBytes {
+            problem = .answerTooLarge(count, most: limits.answerBytes)
+        } else if port.budgets.answers.hasRoom(
+            for: count,
+            of: connection.neighbourhood,
+            largest: limits.answerBytes
+        ) {
+            return response
+        } else {
+            problem = .tooManyAnswers
+        }
+        tally.refusedAnswers.add()
+        response.stream?.close()
+        return handler.answer(to: problem, head: connection.head)
+    }
+
     /// Answers what cannot be read, or is too slow or too large, and ends the connection: where the next
     /// request would begin is not known any more.
     func refuse(_ problem: RequestProblem, _ connection: Connection) {
-        port.budget.giveBack(connection.budgetBytes, of: connection.neighbourhood)
-        connection.budgetBytes = 0
-        connection.body = nil
-        connection.input.dropUnread()
-        connection.input.endBody()
+        dropBody(connection)
         connection.keepsAlive = false
         write(handler.answer(to: problem, head: connection.head), to: connection)
+    }
+}
+
+extension RequestProblem {
+    static let tooManyAnswers = RequestProblem(
+        status: 503,
+        reason:
+            "more answers wait to be read than limits.answers_in_flight allows, in all or from one "
+            + "address; try again"
+    )
+
+    fileprivate static func answerTooLarge(_ count: Int, most: Int) -> RequestProblem {
+        RequestProblem(
+            status: 500,
+            reason: "the answer would have \(count) bytes, at most \(most) are given; ask for less"
+        )
     }
 }

@@ -6,12 +6,7 @@ extension EventLoop {
         guard !connection.isClosed else { return }
         connection.phase = .closed
         connection.input.discard(to: &pool)
-        port.budget.giveBack(
-            connection.budgetBytes + connection.waitingBudgetBytes,
-            of: connection.neighbourhood
-        )
-        connection.budgetBytes = 0
-        connection.waitingBudgetBytes = 0
+        giveBackHeld(connection)
         let slot = Int(connection.token.slot)
         wheel.disarm(slot)
         if connection.isTurnedAway {

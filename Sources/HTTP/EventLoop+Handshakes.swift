@@ -9,6 +9,8 @@ extension EventLoop {
     static let handshakesPerRound = 8
 
     func shakeHands(_ connection: Connection) -> Step {
+        // OpenSSL takes its buffers at the first look, and a client that says nothing needs none.
+        guard connection.isHeard || hears(connection) else { return .waits }
         do throws(HandshakeError) {
             guard try connection.socket.handshake() else { return .waits }
         } catch {
@@ -34,14 +36,18 @@ extension EventLoop {
         return .advanced
     }
 
+    /// Whether the first bytes are there, or the end.
+    private func hears(_ connection: Connection) -> Bool {
+        let first = UnsafeMutableRawBufferPointer(start: scratch.memory, count: 1)
+        if case .wouldBlock? = try? connection.socket.peek(into: first) { return false }
+        connection.isHeard = true
+        return true
+    }
+
     /// Nothing more is to be said. The client may have sent more by now, and a reset would take from it
     /// what was said: an alert of TLS.
     func leave(_ connection: Connection) {
-        connection.input.endBody()
-        connection.input.dropUnread()
-        connection.body = nil
-        port.budget.giveBack(connection.budgetBytes, of: connection.neighbourhood)
-        connection.budgetBytes = 0
+        dropBody(connection)
         connection.socket.finishWriting()
         connection.phase = .lingering
         connection.lingeringBegan = now

@@ -41,6 +41,10 @@ extension EventLoop {
 
     private func admit(_ parsed: ParsedHead, on connection: Connection) {
         connection.head = parsed.head
+        connection.asked = .init(
+            isHead: parsed.head.method == .head,
+            minorVersion: parsed.head.minorVersion
+        )
         connection.keepsAlive = parsed.keepsAlive
         guard !connection.isStale else {
             connection.keepsAlive = false
@@ -77,10 +81,10 @@ extension EventLoop {
             return .tooLarge(bodyBytesMax)
         }
         guard
-            port.budget.hasRoom(
+            port.budgets.bodies.hasRoom(
                 for: count,
                 of: connection.neighbourhood,
-                bodyBytesMax: bodyBytesMax
+                largest: bodyBytesMax
             )
         else {
             tally.refusedInFlight.add()
@@ -155,19 +159,19 @@ extension EventLoop {
         bytes: Int
     ) throws(RequestProblem) {
         guard !body.isDropped else { return }
-        let missing = bytes - connection.budgetBytes
+        let missing = bytes - connection.holdings.body
         if missing > 0 {
             guard
-                port.budget.take(
+                port.budgets.bodies.take(
                     missing,
                     for: connection.neighbourhood,
-                    bodyBytesMax: body.bodyBytesMax
+                    largest: body.bodyBytesMax
                 )
             else { throw .tooMuchInFlight }
         } else {
-            port.budget.giveBack(-missing, of: connection.neighbourhood)
+            port.budgets.bodies.giveBack(-missing, of: connection.neighbourhood)
         }
-        connection.budgetBytes = bytes
+        connection.holdings.body = bytes
     }
 
     private func refuse(_ problem: RequestProblem, _ body: BodyReader, _ connection: Connection) {
@@ -193,11 +197,12 @@ extension EventLoop {
             port: port,
             connection: token,
             neighbourhood: connection.neighbourhood,
-            bodyBytes: connection.budgetBytes,
+            bodyBytes: connection.holdings.body,
             wantsBody: head.method != .head,
             minorVersion: head.minorVersion
         )
-        connection.budgetBytes = 0
+        connection.holdings.body = 0
+        connection.head = nil
         handler.handle(
             head,
             body: connection.input.body,
@@ -211,7 +216,8 @@ extension EventLoop {
 extension RequestProblem {
     static let tooMuchInFlight = RequestProblem(
         status: 503,
-        reason: "more bodies are on their way than the gateway takes at a time, in all or from one "
+        reason:
+            "more bodies are on their way than limits.bodies_in_flight allows, in all or from one "
             + "address; try again"
     )
 }

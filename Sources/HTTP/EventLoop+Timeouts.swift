@@ -14,7 +14,8 @@ extension EventLoop {
         case .idle: wheel.arm(slot, at: now + limits.idleTime)
         case .head: wheel.arm(slot, at: now + limits.headTime)
         case .body: wheel.arm(slot, at: min(now + limits.bodyTime, bodyDeadline(connection)))
-        case .write: wheel.arm(slot, at: now + limits.writeTime)
+        // Set when the answer began to wait, and not by each byte that the client takes.
+        case .write: wheel.arm(slot, at: connection.pace?.nextLook ?? now + limits.writeTime)
         case .linger:
             let last = connection.lingeringBegan + limits.lingerTimeMax
             wheel.arm(slot, at: min(now + limits.lingerTime, last))
@@ -24,8 +25,12 @@ extension EventLoop {
     /// When a body that brings nothing more has fallen behind the average that it must keep.
     private func bodyDeadline(_ connection: Connection) -> Moment {
         let arrived = connection.body?.arrivedBytes ?? 0
+        // Where many bodies are held, the slow ones make room.
+        let rate =
+            port.budgets.bodies.isScarce
+            ? max(limits.bodyRateMin, limits.scarceBodyRateMin) : limits.bodyRateMin
         return connection.bodyBegan + limits.bodyTime
-            + .seconds(Double(arrived) / Double(max(1, limits.bodyRateMin)))
+            + .seconds(Double(arrived) / Double(max(1, rate)))
     }
 
     private func wantedTimer(_ connection: Connection) -> Connection.Timer {
@@ -52,7 +57,10 @@ extension EventLoop {
             tally.idleTimeouts.add()
             close(connection)
         case .write:
+            if readsOn(connection) { return settleTimer(connection) }
             tally.writeTimeouts.add()
+            // The kernel lets go of what it has, too.
+            connection.socket.resetWhenClosed()
             close(connection)
         case .head where connection.isIntroducing:
             tally.headTimeouts.add()
@@ -70,6 +78,15 @@ extension EventLoop {
             tally.bodyTimeouts.add()
             bodyTooSlow(connection)
         }
+    }
+
+    /// Whether the client takes its answer as fast as it must.
+    private func readsOn(_ connection: Connection) -> Bool {
+        guard var pace = connection.pace else { return false }
+        let left = connection.socket.unacknowledgedBytes
+        let isKept = pace.isKept(at: now, kernelBytes: left, limits)
+        connection.pace = pace
+        return isKept
     }
 
     private func bodyTooSlow(_ connection: Connection) {

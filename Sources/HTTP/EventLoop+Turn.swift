@@ -18,8 +18,8 @@ extension EventLoop {
     }
 
     func takeTurn(_ connection: Connection) {
-        port.budget.giveBack(connection.waitingBudgetBytes, of: connection.neighbourhood)
-        connection.waitingBudgetBytes = 0
+        port.budgets.bodies.giveBack(connection.holdings.waiting, of: connection.neighbourhood)
+        connection.holdings.waiting = 0
         connection.input.lend(scratch)
         var reads = 0
         var requests = 0
@@ -152,9 +152,9 @@ extension EventLoop {
     }
 
     /// Ends a turn: the connection keeps only the memory that it needs, and its timer fits its phase.
-    private func settle(_ connection: Connection) {
+    func settle(_ connection: Connection) {
         guard !connection.isClosed else {
-            outgoing.removeAll(keepingCapacity: true)
+            clearOutgoing()
             return
         }
         if stopDeadline != nil, !connection.hasOutput,
@@ -164,22 +164,27 @@ extension EventLoop {
         }
         connection.stream?.setLeaving(connection.output.count - connection.outputSent)
         keepWaitingInput(connection)
-        connection.input.settle(wantedCapacity: wantedCapacity(connection), to: &pool)
+        // Only a body is known to grow; a head keeps no more than it takes.
+        let wanted =
+            connection.body == nil ? connection.input.liveCount : wantedCapacity(connection)
+        connection.input.settle(wantedCapacity: wanted, to: &pool)
+        guard chargeHeld(connection) else { return }
         settleTimer(connection)
     }
 
     /// Pipelined requests wait in memory, for the answer before them, for a client that does not take
     /// it, or for the next turn. Beyond a head's worth they count like bodies in flight; the client of those that find no
-    /// room learns from the end of the connection that they were not read.
+    /// room learns from the end of the connection that they were not read. Nothing is read behind the last answer.
     private func keepWaitingInput(_ connection: Connection) {
+        if case .finishing = connection.phase { connection.input.dropUnread() }
         guard
             connection.isBusy
                 || (connection.isIdle && (connection.hasOutput || connection.isUnfinished))
         else { return }
         let count = connection.input.liveCount
         guard count > limits.headBytes else { return }
-        if port.budget.take(count, for: connection.neighbourhood, bodyBytesMax: 0) {
-            connection.waitingBudgetBytes = count
+        if port.budgets.bodies.take(count, for: connection.neighbourhood, largest: 0) {
+            connection.holdings.waiting = count
         } else {
             connection.input.dropUnread()
             connection.keepsAlive = false

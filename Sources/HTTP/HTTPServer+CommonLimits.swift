@@ -2,11 +2,11 @@ import Net
 package import System
 
 extension HTTPServer {
-    /// The bounds of connections and of bodies for servers that count together: a second port must not double what
+    /// The bounds of connections and of what they hold for servers that count together: a second port must not double what
     /// strangers can take.
     package struct CommonLimits: Sendable {
         let connections: Int
-        let budget: BodyBudget
+        let budgets: Budgets
         let census: Census
 
         package init(_ limits: Limits, _ journal: Journal) {
@@ -15,7 +15,7 @@ extension HTTPServer {
                 descriptors: DescriptorLimit.raise(),
                 journal
             )
-            budget = BodyBudget(limit: limits.inFlightBodyBytes)
+            budgets = Budgets(limits)
             census = Census(
                 limit: connections,
                 perNeighbourhood: limits.connectionsPerAddress

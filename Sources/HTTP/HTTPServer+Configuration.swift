@@ -13,7 +13,7 @@ extension HTTPServer {
         package var tls: TLSContext?
         /// Nil believes nobody about others.
         package var proxies: ProxyTrust?
-        /// Given, those of `limits` that count connections and bodies in flight hold for all servers that have it.
+        /// Given, those of `limits` that count connections and what they hold hold for all servers that have it.
         package var common: CommonLimits?
         package var journal: Journal
 
@@ -46,8 +46,16 @@ extension HTTPServer {
         package var chunkExtensionBytes = 1 << 10
         /// Trailer fields of one body; more is 400.
         package var trailerBytes = 4 << 10
+        /// Heads that are not complete, or whose bodies are not, and what TLS holds of handshakes and records under way,
+        /// over all loops; more is 503, or the end of a handshake. One address has half.
+        package var heldHeadBytes = 32 << 20
         /// What has come of bodies whose requests have no answer yet, over all loops; more is 503.
         package var inFlightBodyBytes = 64 << 20
+        /// The body of one answer. More is 500; a handler that can know it before says so before.
+        package var answerBytes = 4 << 20
+        /// Answers and streams that their clients have not taken, over all loops. One address has half. What
+        /// has no room is 503, or ends the connection.
+        package var unsentAnswerBytes = 32 << 20
         /// The body of a refused request is read and dropped up to this size, so that the connection
         /// lives on. A longer one ends it. Dropping takes time but no memory.
         package var droppedBodyBytes = 1 << 20
@@ -63,11 +71,16 @@ extension HTTPServer {
         package var bodyProgressBytes = 1 << 10
         /// The average that a body must keep, in bytes a second, after a start of `bodyTime`; else
         /// 408. It bounds how long a body of any length can hold what came of it.
-        package var bodyRateMin = 8 << 10
+        package var bodyRateMin = 1 << 10
+        /// The same while more than half of `inFlightBodyBytes` is used: then the slow ones must leave.
+        package var scarceBodyRateMin = 8 << 10
         /// Without a request the connection is closed.
         package var idleTime: Duration = .seconds(75)
         /// A client that takes nothing of its answer for so long is disconnected.
         package var writeTime: Duration = .seconds(30)
+        /// The average that a client must keep that takes an answer, in bytes a second, after a start of `writeTime`;
+        /// else it is disconnected.
+        package var answerRateMin = 4 << 10
         /// How long the end of a connection is put off for a client that is told to go and that has
         /// not ended it: since the last bytes that it sent, and in all.
         package var lingerTime: Duration = .seconds(2)

@@ -10,7 +10,7 @@ package final class HTTPServer: Sendable {
     package let address: ListenAddress
 
     private let ports: [LoopPort]
-    private let budget: BodyBudget
+    private let budgets: Budgets
     private let census: Census
     private let workers: Locked<[Worker]>
 
@@ -28,7 +28,7 @@ package final class HTTPServer: Sendable {
                 descriptors: DescriptorLimit.raise(),
                 configuration.journal
             )
-        budget = BodyBudget(limit: limits.inFlightBodyBytes, within: common?.budget)
+        budgets = Budgets(limits, within: common?.budgets)
         census = Census(
             limit: limits.connections,
             perNeighbourhood: limits.connectionsPerAddress,
@@ -43,7 +43,7 @@ package final class HTTPServer: Sendable {
         workers = Locked([])
         do throws(SystemError) {
             var ports: [LoopPort] = []
-            for _ in listeners { ports.append(try LoopPort(budget: budget, census: census)) }
+            for _ in listeners { ports.append(try LoopPort(budgets: budgets, census: census)) }
             self.ports = ports
             let name = configuration.name
             let journal = configuration.journal
@@ -107,7 +107,9 @@ package final class HTTPServer: Sendable {
     package var counters: Counters {
         var counters = Counters()
         counters.connectionsOpen = census.count
-        counters.inFlightBodyBytes = budget.inUse
+        counters.heldHeadBytes = budgets.heads.inUse
+        counters.inFlightBodyBytes = budgets.bodies.inUse
+        counters.unsentAnswerBytes = budgets.answers.inUse
         for port in ports { port.tally.add(to: &counters) }
         return counters
     }

@@ -39,6 +39,9 @@ struct InputWindow {
     /// How many bytes must not be lost.
     var liveCount: Int { end - liveStart }
 
+    /// Memory of its own; what is lent for a turn is not.
+    var ownBytes: Int { isLent ? 0 : block?.capacity ?? 0 }
+
     private var liveStart: Int { holdsBody ? bodyStart : start }
 
     mutating func lend(_ scratch: BufferPool.Block) {

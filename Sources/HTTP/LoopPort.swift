@@ -16,7 +16,7 @@ final class LoopPort: Sendable {
     let wakeUp: WakeUp
     let mailbox: Mailbox<Message>
     let tally = LoopTally()
-    let budget: BodyBudget
+    let budgets: Budgets
     let census: Census
 
     /// The thread that runs the loop; 0 before it does.
@@ -26,12 +26,12 @@ final class LoopPort: Sendable {
     /// thread alone: by `answer` after it compared the thread, and by the loop.
     private nonisolated(unsafe) var ownAnswers: [(PollToken, Response)] = []
 
-    init(budget: BodyBudget, census: Census) throws(SystemError) {
+    init(budgets: Budgets, census: Census) throws(SystemError) {
         poller = try Poller()
         let wakeUp = try WakeUp()
         self.wakeUp = wakeUp
         mailbox = Mailbox { wakeUp.signal() }
-        self.budget = budget
+        self.budgets = budgets
         self.census = census
     }
 

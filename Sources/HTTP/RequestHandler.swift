@@ -30,7 +30,7 @@ package enum Admission: Sendable {
 
 /// Why the server itself refuses a request.
 package struct RequestProblem: Error, Equatable, Sendable {
-    /// 400, 408, 413, 414, 417, 431, 501, 503 or 505.
+    /// 400, 408, 413, 414, 417, 431, 500, 501, 503 or 505.
     package let status: Int
     /// One sentence for the developer of the client.
     package let reason: String

@@ -26,6 +26,25 @@ package struct Responder: Sendable {
         }
     }
 
+    /// Charges more memory to the request until it is answered: what was made of its body, and waits for something.
+    /// To be called by the handler, before others have the request. False without room: then the request has to be
+    /// refused.
+    package func hold(_ bytes: Int) -> Bool {
+        switch way {
+        case .request(let request): request.hold(bytes)
+        case .function: true
+        }
+    }
+
+    /// Takes room for an answer of so many bytes, before something is done which that answer has to tell. To be called
+    /// by the handler, as `hold`. False without room. `largest` is what a single address may always have.
+    package func reserve(answerBytes: Int, largest: Int) -> Bool {
+        switch way {
+        case .request(let request): request.reserve(answerBytes, largest: largest)
+        case .function: true
+        }
+    }
+
     /// Answers with a head now and a body that comes over time, whose first bytes are the head's.
     ///
     /// Nil where nobody wants a body (HEAD, 204, 304) or an answer was given already: there is nothing

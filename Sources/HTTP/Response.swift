@@ -13,6 +13,8 @@ package struct Response: Sendable {
     package var breaks: Break?
     /// The body comes over time; see `Responder.stream`.
     var stream: StreamedBody?
+    /// Room for it that was taken before it was promised; see `Responder.reserve`.
+    var share: ByteShare?
 
     /// How an answer breaks off; the connection ends with it.
     package enum Break: Sendable, Equatable {

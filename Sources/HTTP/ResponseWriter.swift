@@ -2,11 +2,19 @@
 struct ResponseWriter {
     static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// Whether the request was HEAD: the answer then tells the body's length without the body.
-    var isHead = false
+    /// What an answer has to know of its request.
+    struct Asked {
+        /// Whether the request was HEAD: the answer then tells the body's length without the body.
+        var isHead = false
+        /// HTTP/1.0 clients must be told that the connection stays.
+        var minorVersion = 1
+    }
+
+    /// A body beyond this is given room of its own size, and not twice as much.
+    private static let smallBytes = 64 << 10
+
+    var asked = Asked()
     var closes = false
-    /// HTTP/1.0 clients must be told that the connection stays.
-    var minorVersion = 1
 
     func write(_ response: Response, stampedBy handler: any RequestHandler, to bytes: inout [UInt8])
     {
@@ -22,7 +30,7 @@ struct ResponseWriter {
         let hasBody = response.mayHaveBody
         if hasBody, response.stream != nil {
             // HTTP/1.0 knows no chunks: there the end of the connection ends the body.
-            if minorVersion > 0 {
+            if asked.minorVersion > 0 {
                 bytes.append(contentsOf: "transfer-encoding: chunked\r\n".utf8)
             }
         } else if hasBody {
@@ -32,15 +40,17 @@ struct ResponseWriter {
         }
         if closes {
             bytes.append(contentsOf: "connection: close\r\n".utf8)
-        } else if minorVersion == 0 {
+        } else if asked.minorVersion == 0 {
             bytes.append(contentsOf: "connection: keep-alive\r\n".utf8)
         }
         handler.stamp(&bytes, of: response)
         bytes.append(contentsOf: "\r\n".utf8)
-        guard hasBody, !isHead, response.stream == nil else { return }
+        guard hasBody, !asked.isHead, response.stream == nil else { return }
         if case .afterBody(let count)? = response.breaks {
             bytes.append(contentsOf: response.body.prefix(count))
         } else {
+            let count = response.body.count
+            if count > Self.smallBytes { bytes.reserveCapacity(bytes.count + count) }
             bytes.append(contentsOf: response.body)
         }
     }

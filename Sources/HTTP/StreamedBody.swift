@@ -17,6 +17,8 @@ final class StreamedBody: Sendable {
         var waiting: [UInt8] = []
         /// Bytes that the loop has taken and the kernel has not.
         var leaving = 0
+        /// Of the budget of answers; in blocks, so that not every write asks for more.
+        var charged = 0
         var end: End?
         /// The loop knows that there is something to take.
         var isAnnounced = false
@@ -26,14 +28,24 @@ final class StreamedBody: Sendable {
 
     private let port: LoopPort
     private let connection: PollToken
+    private let neighbourhood: Neighbourhood?
     private let isChunked: Bool
     private let unsentBytesMax: Int
     private let open = Atomic<Bool>(true)
     private let state = Locked(State())
 
-    init(port: LoopPort, connection: PollToken, isChunked: Bool, unsentBytesMax: Int) {
+    private static let chargedBlock = 16 << 10
+
+    init(
+        port: LoopPort,
+        connection: PollToken,
+        neighbourhood: Neighbourhood?,
+        isChunked: Bool,
+        unsentBytesMax: Int
+    ) {
         self.port = port
         self.connection = connection
+        self.neighbourhood = neighbourhood
         self.isChunked = isChunked
         self.unsentBytesMax = unsentBytesMax
     }
@@ -49,7 +61,8 @@ final class StreamedBody: Sendable {
         guard !bytes.isEmpty else { return true }
         let isNews: Bool? = state.withLock { state in
             guard state.end == nil,
-                bytes.count <= unsentBytesMax - state.waiting.count - state.leaving
+                bytes.count <= unsentBytesMax - state.waiting.count - state.leaving,
+                charge(state.waiting.count + state.leaving + bytes.count, &state)
             else { return nil }
             if isChunked { state.waiting.append(chunkSize: bytes.count) }
             state.waiting.append(contentsOf: bytes)
@@ -70,6 +83,22 @@ final class StreamedBody: Sendable {
             return !state.isAnnounced
         }
         if isNews { port.post(.more(connection)) }
+    }
+
+    /// False if there is no room for so much.
+    private func charge(_ bytes: Int, _ state: inout State) -> Bool {
+        guard bytes > state.charged else { return true }
+        let missing =
+            (bytes - state.charged + Self.chargedBlock - 1) / Self.chargedBlock * Self.chargedBlock
+        let budget = port.budgets.answers
+        guard budget.take(missing, for: neighbourhood, largest: 0) else { return false }
+        state.charged += missing
+        return true
+    }
+
+    private func giveBack(_ state: inout State) {
+        port.budgets.answers.giveBack(state.charged, of: neighbourhood)
+        state.charged = 0
     }
 
     func whenClosed(_ action: @escaping @Sendable () -> Void) {
@@ -98,7 +127,10 @@ final class StreamedBody: Sendable {
 
     /// So much of what was taken is not sent yet.
     func setLeaving(_ count: Int) {
-        state.withLock { $0.leaving = count }
+        state.withLock { state in
+            state.leaving = count
+            if state.waiting.isEmpty, count == 0 { giveBack(&state) }
+        }
     }
 
     /// Nothing is taken any more: all was, the client has gone, or the server stops.
@@ -109,6 +141,7 @@ final class StreamedBody: Sendable {
             state.end = state.end ?? .cut
             state.isClosed = true
             state.waiting = []
+            giveBack(&state)
             return state.whenClosed
         }
         action?()

@@ -5,9 +5,18 @@ struct ClientRules: Equatable {
     private let settings: TLSSettings
     /// In DER.
     private let authorities: [[UInt8]]
+    private let revocations: RevocationLists
+    /// Of names that are denied those without a star.
+    private let deniedNames: Set<[UInt8]>
+    private let deniedPatterns: [CertificatePattern]
 
     init(_ settings: TLSSettings) throws(TLSError) {
         self.settings = settings
+        deniedNames = Set(settings.denied.compactMap(\.only))
+        deniedPatterns = settings.denied.filter { $0.only == nil }
+        revocations = try RevocationLists(
+            settings.clientAuthorities == nil ? [] : settings.revocationFiles
+        )
         guard let file = settings.clientAuthorities else {
             authorities = []
             return
@@ -15,12 +24,7 @@ struct ClientRules: Equatable {
         let certificates = try TLSFiles.certificates(in: file)
         defer { for certificate in certificates { X509_free(certificate) } }
         authorities = certificates.map { certificate in
-            var bytes = [UInt8](repeating: 0, count: Int(max(0, i2d_X509(certificate, nil))))
-            bytes.withUnsafeMutableBufferPointer { bytes in
-                var place = bytes.baseAddress
-                _ = i2d_X509(certificate, &place)
-            }
-            return bytes
+            derEncoded { i2d_X509(certificate, $0) }
         }
     }
 
@@ -41,6 +45,7 @@ struct ClientRules: Equatable {
                 SSL_CTX_add_client_CA(context, authority) == 1
             else { throw .refused(file: file, reason: TLSReason.take()) }
         }
+        try revocations.apply(to: store)
         switch settings.clientCertificates {
         case .none: break
         case .optional: SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
@@ -51,7 +56,22 @@ struct ClientRules: Equatable {
 
     static func == (one: Self, other: Self) -> Bool {
         one.isRequired == other.isRequired && one.authorities == other.authorities
+            && one.revocations.revokesTheSame(as: other.revocations)
+            && one.deniedNames == other.deniedNames && one.deniedPatterns == other.deniedPatterns
     }
+
+    var refusesNames: Bool { !(deniedNames.isEmpty && deniedPatterns.isEmpty) }
+
+    /// Which of a client's names is denied; nil when none is.
+    func deniedName(of names: [String]) -> String? {
+        names.first { name in
+            let comparable = comparableName(name)
+            return deniedNames.contains(comparable)
+                || deniedPatterns.contains { $0.covers(comparable) }
+        }
+    }
+
+    var revocationLists: [TLSRevocationList] { revocations.told }
 
     private var isRequired: Bool {
         if case .required = settings.clientCertificates { true } else { false }

@@ -4,13 +4,27 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     package let host: String
     /// 0 lets the kernel choose a free one.
     package let port: UInt16
+    /// Every address of the machine: one socket for both families, or v4 alone where the kernel has no IPv6.
+    package let isEverywhere: Bool
 
     package init(host: String, port: UInt16) {
-        self.host = host
-        self.port = port
+        self.init(host: host, port: port, isEverywhere: false)
     }
 
-    /// Reads "0.0.0.0:8080", "127.0.0.1:0", "[::1]:80", "localhost:80" or ":8080" (every v4 address).
+    private init(host: String, port: UInt16, isEverywhere: Bool) {
+        self.host = host
+        self.port = port
+        self.isEverywhere = isEverywhere
+    }
+
+    package static func everywhere(port: UInt16) -> ListenAddress {
+        ListenAddress(host: "::", port: port, isEverywhere: true)
+    }
+
+    /// The same port of every v4 address.
+    var withoutIPv6: ListenAddress { ListenAddress(host: "0.0.0.0", port: port) }
+
+    /// Reads "0.0.0.0:8080", "127.0.0.1:0", "[::1]:80", "localhost:80", or ":8080" and "[::]:8080" (every address).
     package init(parsing text: String) throws(ListenAddressError) {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             throw ListenAddressError(text: text, reason: "the port is missing")
@@ -22,19 +36,26 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         else {
             throw ListenAddressError(text: text, reason: "the port is not a number up to 65535")
         }
-        let host = try Self.host(named: text[..<colon], in: text)
-        self.init(host: host, port: port)
+        let name = text[..<colon]
+        guard !name.isEmpty else {
+            self = .everywhere(port: port)
+            return
+        }
+        let host = try Self.host(named: name, in: text)
+        self.init(host: host, port: port, isEverywhere: host == "::")
     }
 
     private static func host(
         named name: Substring,
         in text: String
     ) throws(ListenAddressError) -> String {
-        if name.isEmpty { return "0.0.0.0" }
         if name == "localhost" { return "127.0.0.1" }
         if name.first == "[", name.last == "]" {
             let inner = String(name.dropFirst().dropLast())
-            if inner.contains(":"), SocketAddress(host: inner, port: 0) != nil { return inner }
+            // "[0::0]" is "[::]", and a v4 address in v6 clothes is that v4 address.
+            if inner.contains(":"), let address = SocketAddress(host: inner, port: 0) {
+                return address.host
+            }
             throw ListenAddressError(text: text, reason: "[\(inner)] is not an IPv6 address")
         }
         if name.contains(":") {

@@ -5,7 +5,16 @@ package enum ListenError: Error, Equatable, CustomStringConvertible {
     case taken(ListenAddress)
     case notPermitted(ListenAddress)
     case noSuchAddress(ListenAddress)
+    case noIPv6(ListenAddress)
     case system(ListenAddress, SystemError)
+
+    /// No family, or no v6 address to bind: sandboxes and containers have either.
+    var saysNoIPv6: Bool {
+        switch self {
+        case .noIPv6, .noSuchAddress: true
+        case .taken, .notPermitted, .system: false
+        }
+    }
 
     package var description: String {
         switch self {
@@ -18,6 +27,9 @@ package enum ListenError: Error, Equatable, CustomStringConvertible {
         case .noSuchAddress(let address):
             "cannot listen on \(address): this machine has no such address;"
                 + " use one of its own (ip addr), 0.0.0.0 or [::]"
+        case .noIPv6(let address):
+            "cannot listen on \(address): this kernel has no IPv6;"
+                + " listen on :\(address.port), which takes every address there is, or on 0.0.0.0"
         case .system(let address, let error):
             "cannot listen on \(address): \(error)"
         }

@@ -16,7 +16,21 @@ package final class Listener: Sendable {
         _ address: ListenAddress,
         backlog: Int = 4096
     ) throws(ListenError) {
-        try self.init(address, backlog: backlog, isFirst: true)
+        try self.init(address, backlog: backlog, calls: .kernel)
+    }
+
+    /// With calls of a test in place of the kernel's.
+    convenience init(
+        _ address: ListenAddress,
+        backlog: Int = 4096,
+        calls: ListenerCalls
+    ) throws(ListenError) {
+        do throws(ListenError) {
+            try self.init(address, backlog: backlog, isFirst: true, calls)
+        } catch {
+            guard address.isEverywhere, error.saysNoIPv6 else { throw error }
+            try self.init(address.withoutIPv6, backlog: backlog, isFirst: true, calls)
+        }
     }
 
     /// Another socket on the address of the first one.
@@ -24,20 +38,24 @@ package final class Listener: Sendable {
         joining first: Listener,
         backlog: Int = 4096
     ) throws(ListenError) {
-        try self.init(first.address, backlog: backlog, isFirst: false)
+        try self.init(first.address, backlog: backlog, isFirst: false, .kernel)
     }
 
-    private init(_ address: ListenAddress, backlog: Int, isFirst: Bool) throws(ListenError) {
+    private init(
+        _ address: ListenAddress,
+        backlog: Int,
+        isFirst: Bool,
+        _ calls: ListenerCalls
+    ) throws(ListenError) {
         guard let target = SocketAddress(host: address.host, port: address.port) else {
             throw .noSuchAddress(address)
         }
         do throws(SystemError) {
             let socket = OwnedDescriptor(
                 taking: try system("socket") {
-                    Glibc.socket(
+                    calls.socket(
                         target.family,
-                        CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue),
-                        0
+                        CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
                     )
                 }
             )
@@ -46,14 +64,14 @@ package final class Listener: Sendable {
             try enable(SOL_SOCKET, SO_REUSEADDR, on: number)
             // Accepted sockets inherit it; answers are written whole, so Nagle could only delay them.
             try enable(CInt(IPPROTO_TCP), TCP_NODELAY, on: number)
-            // "[::]:8080" means every address of the machine, v4 too.
+            // "[::]:8080" means every address of the machine, v4 too, whatever net.ipv6.bindv6only says.
             if target.family == AF_INET6 {
                 try set(CInt(IPPROTO_IPV6), IPV6_V6ONLY, to: 0, on: number)
             }
             // The first socket binds without SO_REUSEPORT: otherwise a second gateway of the same
             // user would share the port silently. Set afterwards, it lets our other loops in.
             if !isFirst { try enable(SOL_SOCKET, SO_REUSEPORT, on: number) }
-            _ = try system("bind") { target.withPointer { bind(number, $0, $1) } }
+            _ = try system("bind") { target.withPointer { calls.bind(number, $0, $1) } }
             if isFirst { try enable(SOL_SOCKET, SO_REUSEPORT, on: number) }
             _ = try system("listen") { listen(number, CInt(clamping: backlog)) }
             var bound = SocketAddress()
@@ -71,6 +89,9 @@ package final class Listener: Sendable {
             case EADDRINUSE: throw .taken(address)
             case EACCES, EPERM: throw .notPermitted(address)
             case EADDRNOTAVAIL: throw .noSuchAddress(address)
+            case EAFNOSUPPORT,
+                EPROTONOSUPPORT where target.family == AF_INET6:
+                throw .noIPv6(address)
             default: throw .system(address, error)
             }
         }
@@ -109,6 +130,17 @@ package final class Listener: Sendable {
             }
         }
     }
+}
+
+/// The calls that tell whether the kernel has IPv6.
+struct ListenerCalls: Sendable {
+    var socket: @Sendable (_ family: CInt, _ type: CInt) -> CInt
+    var bind: @Sendable (CInt, UnsafePointer<sockaddr>, socklen_t) -> CInt
+
+    static let kernel = ListenerCalls(
+        socket: { Glibc.socket($0, $1, 0) },
+        bind: { Glibc.bind($0, $1, $2) }
+    )
 }
 
 private func enable(_ level: CInt, _ option: CInt, on socket: CInt) throws(SystemError) {

@@ -32,6 +32,14 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
+    /// What TLS holds for the client beyond what it holds for every connection.
+    package var heldBytes: Int {
+        switch tls {
+        case .some(let session): session.heldBytes
+        case .none: 0
+        }
+    }
+
     /// Goes on with the handshake; true when it is done. A plain connection has none.
     package func handshake() throws(HandshakeError) -> Bool {
         try tls?.handshake() ?? true
@@ -99,6 +107,12 @@ package struct Socket: ~Copyable, Sendable {
                 Glibc.send(descriptor.number, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
             }
         }
+    }
+
+    /// Bytes that the kernel has to send and the other side has not acknowledged: what it was not ready to take.
+    package var unacknowledgedBytes: Int {
+        var count: CInt = 0
+        return ioctl(descriptor.number, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
     }
 
     /// As `send`, past a TLS session that has not begun and never will.

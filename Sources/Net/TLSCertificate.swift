@@ -42,7 +42,7 @@ package struct TLSCertificate: Sendable, Equatable {
 }
 
 extension WallTime {
-    fileprivate init(_ time: UnsafePointer<ASN1_TIME>?) {
+    init(_ time: UnsafePointer<ASN1_TIME>?) {
         var parts = tm()
         ASN1_TIME_to_tm(time, &parts)
         self.init(seconds: Int64(timegm(&parts)))

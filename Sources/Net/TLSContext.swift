@@ -30,9 +30,19 @@ package final class TLSContext: Sendable {
         }
     }
 
-    /// Whether certificates of clients can be checked with what the file holds.
-    package static func check(authorities file: String) throws(TLSError) {
+    /// Reads a file of certificates and keeps nothing of it.
+    package static func check(certificates file: String) throws(TLSError) {
         for certificate in try TLSFiles.certificates(in: file) { X509_free(certificate) }
+    }
+
+    /// The same for lists of revoked certificates.
+    package static func check(revocationLists file: String) throws(TLSError) {
+        for list in try TLSFiles.revocationLists(in: file) { X509_CRL_free(list) }
+    }
+
+    /// The same for a private key.
+    package static func check(key file: String) throws(TLSError) {
+        EVP_PKEY_free(try TLSFiles.key(in: file))
     }
 
     /// As `replace`, with what another context has read already.
@@ -43,10 +53,14 @@ package final class TLSContext: Sendable {
     /// Those that new connections get, in the order of the settings.
     package var certificates: [TLSCertificate] { current.certificates }
 
+    /// Those by which clients are checked.
+    package var revocationLists: [TLSRevocationList] { current.clientRules.revocationLists }
+
     /// What an operator should know: certificates that clients refuse at this time.
     package func warnings(at now: WallTime) -> [String] {
         let current = current
         return current.certificates.compactMap { $0.warning(at: now) }
+            + current.clientRules.revocationLists.compactMap { $0.warning(at: now) }
             + current.neverShown.map {
                 "the certificate in \($0.file) is shown to nobody: the one in \($0.instead) is for"
                     + " the same names and has the same kind of key; take one of them out"

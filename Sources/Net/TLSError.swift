@@ -3,6 +3,7 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
     case noCertificate
     case unreadable(file: String, reason: String)
     case holdsNoCertificate(file: String)
+    case holdsNoRevocationList(file: String)
     case damaged(file: String, reason: String)
     case holdsNoKey(file: String)
     case keyIsLocked(file: String)
@@ -17,7 +18,7 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .unreadable(let file, _), .holdsNoCertificate(let file), .holdsNoKey(let file),
             .keyIsLocked(let file), .keyDoesNotFit(let file, _), .refused(let file, _),
-            .damaged(let file, _):
+            .holdsNoRevocationList(let file), .damaged(let file, _):
             file
         case .noCertificate, .noSuchCiphers, .library: nil
         }
@@ -33,6 +34,9 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
         case .holdsNoCertificate(let file):
             "\(file) holds no certificate in PEM form (-----BEGIN CERTIFICATE-----);"
                 + " a file in DER form becomes one with: openssl x509 -inform der -in FILE"
+        case .holdsNoRevocationList(let file):
+            "\(file) holds no revocation list in PEM form (-----BEGIN X509 CRL-----);"
+                + " a file in DER form becomes one with: openssl crl -inform der -in FILE"
         case .damaged(let file, let reason):
             "\(file) is damaged, or is being written at this moment: \(reason);"
                 + " put a whole file in its place by renaming it, not by writing into it"

@@ -23,6 +23,23 @@ enum TLSFiles {
         return certificates
     }
 
+    /// Whoever takes the lists frees them. There is at least one.
+    static func revocationLists(in file: String) throws(TLSError) -> [OpaquePointer] {
+        let content = try open(file)
+        defer { BIO_free(content) }
+        var lists: [OpaquePointer] = []
+        while let list = PEM_read_bio_X509_CRL(content, nil, nil, nil) { lists.append(list) }
+        // As with certificates: a file that is being written must not pass for a shorter one.
+        let end = ERR_peek_last_error()
+        let reason = TLSReason.take()
+        guard ERR_GET_LIB(end) == ERR_LIB_PEM, ERR_GET_REASON(end) == PEM_R_NO_START_LINE else {
+            for list in lists { X509_CRL_free(list) }
+            throw .damaged(file: file, reason: reason)
+        }
+        guard !lists.isEmpty else { throw .holdsNoRevocationList(file: file) }
+        return lists
+    }
+
     static func key(in file: String) throws(TLSError) -> OpaquePointer {
         let content = try open(file)
         defer { BIO_free(content) }

@@ -22,6 +22,8 @@ func configure(
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
     // One read of the socket for a record's head and content.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
+    // The client's certificates stay in memory, parsed, some ten times as large as they come; a chain takes a few KiB.
+    SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, 16 << 10, nil)
     guard SSL_CTX_set_cipher_list(context, settings.ciphers) == 1 else {
         ERR_clear_error()
         throw .noSuchCiphers(settings.ciphers)

@@ -15,9 +15,11 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
     private let identities: TLSIdentities
     /// Of the rules for clients.
     private let generation: Int
+    private let memory = TLSMemory()
 
     /// Nil without memory.
     init?(_ context: TLSContext, over descriptor: CInt) {
+        let before = TLSMemory.ofThread
         let (identities, generation) = context.begin()
         guard let session = identities.newSession() else { return nil }
         guard SSL_set_fd(session, descriptor) == 1 else {
@@ -31,15 +33,25 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         self.context = context
         self.identities = identities
         self.generation = generation
+        memory.note(since: before)
     }
+
+    /// What it holds beyond what every connection over TLS holds: a handshake under way, parts of records.
+    var heldBytes: Int { memory.heldBytes }
 
     deinit { SSL_free(session) }
 
     /// True when it is done; until then each change of the descriptor asks for another try.
     func handshake() throws(HandshakeError) -> Bool {
+        let before = TLSMemory.ofThread
+        defer { memory.note(since: before) }
         ERR_clear_error()
         let result = SSL_do_handshake(session)
-        guard result != 1 else { return true }
+        guard result != 1 else {
+            memory.settle(since: before, hasPending: SSL_has_pending(session) == 1)
+            try refuseDenied()
+            return true
+        }
         let problem = SSL_get_error(session, result)
         if problem == SSL_ERROR_WANT_READ || problem == SSL_ERROR_WANT_WRITE { return false }
         giveUp()
@@ -56,12 +68,23 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         )
     }
 
+    /// A certificate may be good and its name denied all the same. Also asked of sessions that are resumed.
+    private func refuseDenied() throws(HandshakeError) {
+        guard identities.clientRules.refusesNames, let client = clientCertificate,
+            let name = identities.clientRules.deniedName(of: client.names)
+        else { return }
+        giveUp()
+        throw HandshakeError(kind: .refused, reason: "the certificate's name \(name) is in deny")
+    }
+
     func receive(into room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Outcome {
         TLSReader(of: session).forget()
         // After the end of our side, which may be a failed handshake, what comes is of no interest.
         guard SSL_get_shutdown(session) & SSL_SENT_SHUTDOWN == 0 else {
             return try attempt("recv") { recv(descriptor, room.baseAddress, room.count, 0) }
         }
+        let before = TLSMemory.ofThread
+        defer { memory.note(since: before) }
         ERR_clear_error()
         var count = 0
         let result = SSL_read_ex(session, room.baseAddress, room.count, &count)
@@ -74,6 +97,8 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
     }
 
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Outcome {
+        let before = TLSMemory.ofThread
+        defer { memory.note(since: before) }
         ERR_clear_error()
         var count = 0
         let result = SSL_write_ex(session, bytes.baseAddress, bytes.count, &count)

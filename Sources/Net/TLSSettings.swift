@@ -27,6 +27,11 @@ package struct TLSSettings: Sendable, Equatable {
     /// A client gets the one made for the name that it asks for, and the first where there is none.
     package var certificates: [Certificate]
     package var clientCertificates: ClientCertificates
+    /// Files with lists of certificates that their authorities have revoked (CRL, PEM). With any of them each client
+    /// must be on none, and its authority must have one that is current.
+    package var revocationFiles: [String] = []
+    /// Clients with such a name are refused as those whose certificate is revoked.
+    package var denied: [CertificatePattern] = []
     package var minimumVersion: Version
     /// For TLS 1.2, in OpenSSL's words; those of 1.3 are all good.
     package var ciphers: String
@@ -39,6 +44,7 @@ package struct TLSSettings: Sendable, Equatable {
     /// Every file that is named here.
     package var files: [String] {
         certificates.flatMap { [$0.chainFile, $0.keyFile] } + [clientAuthorities].compactMap(\.self)
+            + revocationFiles
     }
 
     package var clientAuthorities: String? {

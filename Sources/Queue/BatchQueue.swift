@@ -13,14 +13,20 @@ package protocol BatchQueue: Sendable {
     /// before them. Stored together, the others have theirs, unless someone else was faster.
     func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet>
 
+    /// Whether text that cannot be read may become a dead letter of the destination. Such text stays until an operator
+    /// looks at it, so clients must not be able to fill the queue with it.
+    func keepsUnreadable(for destination: String) -> Bool
+
     /// Stores the batches, all or none, and calls back once they are on stable storage (or cannot be),
     /// on the queue's own thread: the callback must be quick and must not wait.
     ///
     /// With an identity that was stored before and is still remembered, nothing is stored, and the outcome
-    /// tells what was answered then.
+    /// tells what was answered then. `sender` is the device key that the request came with, by whose name streams and
+    /// identities are shared; nil is a device without a key.
     func append(
         _ batches: [Batch],
         identity: BatchIdentity?,
+        sender: String?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     )
 }
@@ -28,9 +34,10 @@ package protocol BatchQueue: Sendable {
 extension BatchQueue {
     package func append(
         _ batches: [Batch],
+        identity: BatchIdentity? = nil,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
-        append(batches, identity: nil, whenDurable: whenDurable)
+        append(batches, identity: identity, sender: nil, whenDurable: whenDurable)
     }
 }
 
@@ -57,6 +64,12 @@ package enum QueueAdmission: Equatable, Sendable {
     case destinationFull
     /// As many logstores of the destination have logs in the queue as may.
     case tooManyLogstores
+    /// As many streams wait as may.
+    case tooManyStreams
+    /// The destination has its share of them.
+    case tooManyStreamsOfDestination
+    /// The sender has its share of them.
+    case tooManyStreamsOfSender
     /// The file system has less free space than the queue leaves to others.
     case diskFull
     /// The store cannot be written; it is tried again by itself.

@@ -2,7 +2,8 @@ package import System
 
 /// Why a log can never be delivered as it is.
 package struct DeathReason: Sendable, Equatable {
-    /// SLS's own error code, or one of ours: `LogTimeInvalid`, `ValueTooLarge`, `PacketUnsendable`.
+    /// SLS's own error code, or one of ours: `LogTimeInvalid`, `ValueTooLarge`, `LogUnreadable`,
+    /// `PacketUnsendable`.
     package let code: String
     package let message: String
     /// SLS's, when SLS refused it.

@@ -119,13 +119,24 @@ extension LogStore: BatchQueue {
         door.admission(forDestination: name)
     }
 
+    /// While dead letters have less than an eighth of the queue, and those of the destination of its own bound.
+    package func keepsUnreadable(for destination: String) -> Bool {
+        door.status.withLock { status in
+            let all = status.destinations.values.reduce(0) { $0 + $1.deadBytes }
+            let own = status.destinations[destination]
+            let hasOwnRoom = own?.bytesMax.map { (own?.deadBytes ?? 0) < max($0 / 8, 1) } ?? true
+            return hasOwnRoom && all < max(status.bytesMax / 8, 1)
+        }
+    }
+
     package func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet> { door.crowdedOut(outlets) }
 
     package func append(
         _ batches: [Batch],
         identity: BatchIdentity?,
+        sender: String?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
-        door.append(batches, identity, whenDurable)
+        door.append(batches, identity, sender: sender, whenDurable)
     }
 }

@@ -5,19 +5,22 @@ package struct QueueBounds: Sendable, Equatable {
     package var freeBytesMin: Int
     package var deadLetterAgeMax: Duration
     package var streamsMax: Int
+    package var senders: Int
 
     package init(
         bytesMax: Int,
         ageMax: Duration,
         freeBytesMin: Int,
         deadLetterAgeMax: Duration,
-        streamsMax: Int = 100_000
+        streamsMax: Int = 100_000,
+        senders: Int = 1
     ) {
         self.bytesMax = bytesMax
         self.ageMax = ageMax
         self.freeBytesMin = freeBytesMin
         self.deadLetterAgeMax = deadLetterAgeMax
         self.streamsMax = streamsMax
+        self.senders = senders
     }
 }
 
@@ -28,5 +31,6 @@ extension QueueConfiguration {
         freeBytesMin = bounds.freeBytesMin
         deadLetterAgeMax = bounds.deadLetterAgeMax
         streamsMax = bounds.streamsMax
+        senders = bounds.senders
     }
 }

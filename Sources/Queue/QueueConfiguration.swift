@@ -23,8 +23,9 @@ package struct QueueConfiguration: Sendable {
     /// How long, and how many of them, requests are remembered by their identity.
     package var repeatsAgeMax: Duration = .seconds(86_400)
     package var repeatsMax = 200_000
-    /// Different streams that may wait at a time.
+    /// Different streams that may wait at a time, and how many device keys share them.
     package var streamsMax = 100_000
+    package var senders = 1
     package var tuning = QueueTuning()
 
     package init(
@@ -41,6 +42,14 @@ package struct QueueConfiguration: Sendable {
         self.durability = durability
         self.freeBytesMin = freeBytesMin
         self.destinations = destinations
+    }
+
+    var streamBounds: StreamShares.Bounds {
+        StreamShares.Bounds(
+            streamsMax: streamsMax,
+            destinations: destinations.count,
+            senders: senders
+        )
     }
 
     /// What holds for the destination.
@@ -87,6 +96,8 @@ package struct QueueTuning: Sendable {
     /// First pause after a failed write; doubles up to `retryMax`.
     package var retryMin: Duration = .milliseconds(250)
     package var retryMax: Duration = .seconds(5)
+    /// What the directory's files may take, as if the disk had no more; nil is as much as there is.
+    package var diskBytes: Int?
 
     package init() {}
 }

@@ -72,6 +72,7 @@ package struct QueueStatus: Sendable, Equatable {
     package var rows = 0
     package var streams = 0
     package var packets = 0
+    package var streamRefusals = StreamRefusals()
     package var destinations: [String: Destination] = [:]
     /// By destination and code.
     package var deadLetters: [DeadLetterSum] = []
@@ -95,6 +96,10 @@ package struct QueueStatus: Sendable, Equatable {
     package var salvages = 0
     package var salvagedLogs = 0
     package var lostLogs = 0
+    /// Damaged databases that are kept aside, logs in them that are yet to be copied, and how many were deleted.
+    package var damagedCopies = 0
+    package var asideLogs = 0
+    package var damagedCopiesRemoved = 0
     /// Logs by which ledgers had to be put right at start.
     package var repairedLogs = 0
     /// How often a ledger was found not to agree with the queue while it ran.

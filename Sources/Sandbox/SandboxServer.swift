@@ -23,6 +23,8 @@ package final class SandboxServer: Sendable {
         settings.limits.connections = 4096
         settings.limits.connectionsPerAddress = settings.limits.connections
         settings.limits.inFlightBodyBytes = 256 << 20
+        settings.limits.answerBytes = .max
+        settings.limits.unsentAnswerBytes = .max
         server = try HTTPServer(settings) { _ in SandboxHandler(sandbox) }
         do {
             clerk = try Worker("sandbox-late") { sandbox.late.run(for: sandbox) }

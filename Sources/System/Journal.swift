@@ -174,22 +174,57 @@ private final class Threshold: Sendable {
 
 /// A JSON string literal for the text, quotes included.
 package func jsonQuoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"": quoted += "\\\""
-        case "\\": quoted += "\\\\"
-        case "\n": quoted += "\\n"
-        case "\r": quoted += "\\r"
-        case "\t": quoted += "\\t"
-        case _ where scalar.isUnprintable:
-            quoted += "\\u" + hex([UInt8(scalar.value >> 8), UInt8(scalar.value & 0xff)])
-        default: quoted.unicodeScalars.append(scalar)
+    var text = text
+    return text.withUTF8 { text in
+        var quoted: [UInt8] = []
+        quoted.reserveCapacity(text.count + 2)
+        quoted.append(UInt8(ascii: "\""))
+        var place = 0
+        while place < text.count {
+            let unprintable = unprintableSize(text, place)
+            switch text[place] {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                quoted += [UInt8(ascii: "\\"), text[place]]
+            case UInt8(ascii: "\n"): quoted += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+            case UInt8(ascii: "\r"): quoted += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
+            case UInt8(ascii: "\t"): quoted += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
+            default:
+                guard unprintable > 0 else {
+                    quoted.append(text[place])
+                    break
+                }
+                // Of three bytes there are only the line ends.
+                let unit: UInt16 =
+                    switch unprintable {
+                    case 1: UInt16(text[place])
+                    case 2: UInt16(text[place + 1])
+                    default: 0x2000 | UInt16(text[place + 2] & 0x3F)
+                    }
+                quoted += [UInt8(ascii: "\\"), UInt8(ascii: "u")]
+                for shift in [12, 8, 4, 0] as [UInt16] { quoted.append(hexDigit(unit >> shift)) }
+            }
+            place += max(unprintable, 1)
         }
+        quoted.append(UInt8(ascii: "\""))
+        return String(decoding: quoted, as: UTF8.self)
     }
-    return quoted + "\""
 }
 
+/// How many bytes stand here for what a terminal obeys instead of showing it (C0, DEL and C1), or for a line end of Unicode;
+/// zero for all else.
+private func unprintableSize(_ text: UnsafeBufferPointer<UInt8>, _ place: Int) -> Int {
+    switch text[place] {
+    case ..<0x20, 0x7F: 1
+    case 0xC2 where text[place + 1] < 0xA0: 2
+    case 0xE2 where text[place + 1] == 0x80 && (0xA8...0xA9).contains(text[place + 2]): 3
+    default: 0
+    }
+}
+
+private func hexDigit(_ value: UInt16) -> UInt8 {
+    let digit = UInt8(value & 15)
+    return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
+}
 extension Unicode.Scalar {
     /// What a terminal obeys instead of showing it (C0, DEL and C1), and the line ends of Unicode.
     fileprivate var isUnprintable: Bool {

@@ -34,6 +34,23 @@ package final class PublicKey: @unchecked Sendable, Equatable {
         self.text = text
     }
 
+    /// Nil when the content (DER, RFC 5280 section 4.1.2.7) is no key that fits the algorithm.
+    init?(subjectPublicKeyInfo content: [UInt8], _ algorithm: TokenAlgorithm) {
+        defer { ERR_clear_error() }
+        let read = content.withUnsafeBufferPointer { content in
+            var place = content.baseAddress
+            return d2i_PUBKEY(nil, &place, content.count)
+        }
+        guard let read else { return nil }
+        guard Self.fits(read, algorithm) else {
+            EVP_PKEY_free(read)
+            return nil
+        }
+        key = read
+        self.algorithm = algorithm
+        text = content
+    }
+
     deinit { EVP_PKEY_free(key) }
 
     package static func == (left: PublicKey, right: PublicKey) -> Bool {

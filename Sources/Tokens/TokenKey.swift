@@ -19,8 +19,11 @@ package struct TokenKey: Sendable, Equatable {
         self.material = material
     }
 
+}
+
+extension TokenKey.Material {
     func signed(_ message: ArraySlice<UInt8>, _ signature: [UInt8]) -> Bool {
-        switch material {
+        switch self {
         case .secret(let secret):
             let right = secret.withBytes { Digest.hmacSHA256(key: $0, Array(message)) }
             return Digest.areEqual(right, signature)

@@ -11,6 +11,8 @@ package final class TokenMemory: Sendable {
     private typealias Generation = [SIMD4<UInt64>: VerifiedToken]
 
     private struct State {
+        /// Of the fetched keys.
+        var generation = 0
         var young: Generation = [:]
         var old: Generation = [:]
 
@@ -24,11 +26,17 @@ package final class TokenMemory: Sendable {
     }
 
     private let rules: TokenRules
+    private let fetched: [FetchedTokenKeys]
     private let tokensMax: Int
     private let state = Locked(State())
 
-    package init(_ rules: TokenRules, tokensMax: Int = tokensMax) {
+    package init(
+        _ rules: TokenRules,
+        fetched: [FetchedTokenKeys] = [],
+        tokensMax: Int = tokensMax
+    ) {
         self.rules = rules
+        self.fetched = fetched
         self.tokensMax = tokensMax
     }
 
@@ -43,17 +51,21 @@ package final class TokenMemory: Sendable {
         let mark = token.withUnsafeBytes { Digest.sha256($0) }.withUnsafeBytes {
             $0.loadUnaligned(as: SIMD4<UInt64>.self)
         }
-        if let known = find(mark) {
+        // Before the keys are looked at, so that what a key vouched for is not kept beyond it.
+        let generation = fetched.reduce(0) { $0 + $1.generation }
+        if let known = find(mark, generation) {
             guard known.end > now.seconds else { throw .expired }
             return known
         }
-        let verified = try rules.verify(token, at: now)
-        keep(verified, mark)
+        let verified = try rules.verify(token, at: now, fetched: fetched)
+        keep(verified, mark, generation)
         return verified
     }
 
-    private func find(_ mark: SIMD4<UInt64>) -> VerifiedToken? {
+    private func find(_ mark: SIMD4<UInt64>, _ generation: Int) -> VerifiedToken? {
         state.withLock { state in
+            // A key that an issuer took back vouches for nobody any more.
+            guard state.generation == generation else { return nil }
             if let token = state.young[mark] { return token }
             guard let token = state.old.removeValue(forKey: mark) else { return nil }
             state.add(token, mark, tokensMax)
@@ -61,7 +73,13 @@ package final class TokenMemory: Sendable {
         }
     }
 
-    private func keep(_ token: VerifiedToken, _ mark: SIMD4<UInt64>) {
-        state.withLock { $0.add(token, mark, tokensMax) }
+    private func keep(_ token: VerifiedToken, _ mark: SIMD4<UInt64>, _ generation: Int) {
+        state.withLock { state in
+            guard generation >= state.generation else { return }
+            if generation > state.generation {
+                (state.young, state.old, state.generation) = ([:], [:], generation)
+            }
+            state.add(token, mark, tokensMax)
+        }
     }
 }

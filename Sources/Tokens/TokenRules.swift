@@ -19,10 +19,11 @@ package struct TokenRules: Sendable, Equatable {
         self.keys = keys
     }
 
-    /// The signature goes before whatever it covers is believed.
+    /// The signature goes before whatever it covers is believed. `fetched` are the keys of issuers that publish them.
     package func verify(
         _ token: ArraySlice<UInt8>,
-        at now: WallTime
+        at now: WallTime,
+        fetched: [FetchedTokenKeys] = []
     ) throws(TokenProblem) -> VerifiedToken {
         guard token.count <= Self.bytesMax else { throw .unreadable }
         let parts = token.split(
@@ -33,9 +34,9 @@ package struct TokenRules: Sendable, Equatable {
         guard parts.count == 3, let header = object(parts[0]),
             let signature = base64Decoded(parts[2], .url)
         else { throw .unreadable }
-        let place = try place(of: header)
+        let (place, key) = try key(of: header, fetched)
         let message = token[parts[0].startIndex..<parts[1].endIndex]
-        guard keys[place].signed(message, signature) else { throw .untrusted }
+        guard key.signed(message, signature) else { throw .untrusted }
         guard let claims = object(parts[1]) else { throw .unreadable }
         return try check(claims, place, now)
     }
@@ -44,16 +45,36 @@ package struct TokenRules: Sendable, Equatable {
         base64Decoded(part, .url).flatMap { TokenObject($0) }
     }
 
-    private func place(of header: TokenObject) throws(TokenProblem) -> Int {
+    /// The key that a token names, and its place.
+    private func key(
+        of header: TokenObject,
+        _ fetched: [FetchedTokenKeys]
+    ) throws(TokenProblem) -> (place: Int, key: TokenKey.Material) {
         // RFC 7515 section 4.1.11: what it lists has to be understood, and nothing is here.
         guard header["crit"] == nil else { throw .unreadable }
         guard header["alg"] == .text(algorithm.rawValue) else { throw .untrusted }
-        guard let id = header["kid"] else {
-            guard keys.count == 1 else { throw .untrusted }
-            return 0
+        var name: String?
+        switch header["kid"] {
+        case nil:
+            // Without a name only one key can be meant.
+            guard keys.count + fetched.count == 1 else { throw .untrusted }
+            if let key = keys.first { return (0, key.material) }
+        case .text(let id):
+            if let place = keys.firstIndex(where: { $0.id == id }) {
+                return (place, keys[place].material)
+            }
+            name = id
+        default: throw .untrusted
         }
-        guard let place = keys.firstIndex(where: { .text($0.id) == id }) else { throw .untrusted }
-        return place
+        var areAwaited = false
+        for (place, set) in fetched.enumerated() {
+            switch set.find(name) {
+            case .key(let key): return (keys.count + place, .publicKey(key))
+            case .awaited: areAwaited = true
+            case .unknown: continue
+            }
+        }
+        throw areAwaited ? .keysAwaited : .untrusted
     }
 
     private func check(
@@ -73,8 +94,20 @@ package struct TokenRules: Sendable, Equatable {
         return VerifiedToken(
             key: place,
             end: Int64(end + leeway),
-            destinations: try destinations(claims)
+            destinations: try destinations(claims),
+            subject: subject(claims)
         )
+    }
+
+    /// A longer one is cut between two characters, since every log may get it.
+    private func subject(_ claims: TokenObject) -> String? {
+        guard case .text(let text) = claims["sub"], !text.isEmpty else { return nil }
+        guard text.utf8.count > VerifiedToken.subjectBytesMax else { return text }
+        var end = text.utf8.index(text.startIndex, offsetBy: VerifiedToken.subjectBytesMax)
+        while String.Index(end, within: text.unicodeScalars) == nil {
+            end = text.utf8.index(before: end)
+        }
+        return String(text[..<end])
     }
 
     private func time(_ name: String, _ claims: TokenObject) throws(TokenProblem) -> Double? {

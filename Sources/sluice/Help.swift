@@ -65,7 +65,7 @@ enum Help {
 
     private static let settings = """
           --config FILE           the YAML file with the settings       SLUICE_CONFIG
-          --listen ADDRESS        for devices, 0.0.0.0:8080             SLUICE_LISTEN
+          --listen ADDRESS        for devices, :8080 (every address)    SLUICE_LISTEN
           --admin-listen ADDRESS  for operators, 127.0.0.1:8081         SLUICE_ADMIN_LISTEN
           --data-dir DIR          where the queue lives                 SLUICE_DATA_DIR
           --log-level LEVEL       debug, info, warning or error         SLUICE_LOG_LEVEL

@@ -48,7 +48,9 @@ import Testing
         let running = try RunningGateway()
         let (end, listeners) = (running.operatorEnd, running.listeners)
         #expect(running.sandbox.control("POST", "/poisons", #"{"key":"poison"}"#) == 200)
-        let logs = (0..<150).map { #"{"poison":"\#($0)"}"# }.joined(separator: "\n")
+        // With good ones between them: where all are bad, delivery pauses and gives up none.
+        let logs = (0..<150).map { #"{"poison":"\#($0)"}"# + "\n" + #"{"good":"\#($0)"}"# }
+            .joined(separator: "\n")
         #expect(
             Client(port: listeners.devices)?.send("POST", "/logs/kill", body: logs)?.status == 200
         )

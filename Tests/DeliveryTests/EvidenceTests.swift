@@ -42,6 +42,25 @@ import Testing
         #expect(!evidence.convicts(lease, now))
     }
 
+    @Test("After so many lone logs refused in a row content is doubted, until one is stored")
+    func everything() {
+        var evidence = Evidence()
+        for _ in 0..<1000 {
+            let isDoubted = evidence.refused(isAlone: false)
+            #expect(!isDoubted, "each of these may have a bad log")
+        }
+        for _ in 0..<Evidence.loneRefusalsMax {
+            let isDoubted = evidence.refused(isAlone: true)
+            #expect(!isDoubted)
+        }
+        let (isAloneDoubted, isWholeDoubted) =
+            (evidence.refused(isAlone: true), evidence.refused(isAlone: false))
+        #expect(isAloneDoubted && isWholeDoubted)
+        evidence.stored(now)
+        let isStillDoubted = evidence.refused(isAlone: true)
+        #expect(!isStillDoubted)
+    }
+
     @Test("So many packets are halved without evidence, and again after a stored one")
     func halvings() {
         var evidence = Evidence()

@@ -56,7 +56,7 @@ import Testing
             request.header("x-log-compresstype")
                 == (compression == .none ? nil : compression.rawValue)
         )
-        guard let coding = ContentCoding(name: compression.rawValue) else {
+        guard let coding = ContentCoding(compressType: compression.rawValue) else {
             #expect(request.body == raw)
             return
         }

@@ -123,6 +123,16 @@ import Testing
         #expect(judgement.verdict(for: .logstore, isOutletProven: true) == row.logstore)
     }
 
+    @Test("A number that is used up at the first attempt counts against the logstore alone")
+    func relane() {
+        let answer = JudgeTests.answer(400, "InvalidSequenceId")
+        let judgement = Judge.judge(answer, Attempt(hasLane: true))
+        #expect(judgement.verdict(for: .logstore, isOutletProven: true) == .failed)
+        #expect(judgement.verdict(for: .project, isOutletProven: true) == .reached)
+        #expect(judgement.verdict(for: .quota, isOutletProven: true) == .reached)
+        #expect(judgement.verdict(for: .region, isOutletProven: true) == .reached)
+    }
+
     @Test("A suspect packet closes its logstore until something is stored there")
     func suspect() {
         let judgement = Judge.judge(JudgeTests.answer(400, "ParameterInvalid"))

@@ -123,6 +123,70 @@ import Testing
         #expect(source.state.now.dead.isEmpty)
     }
 
+    @Test("What alters every body on its way does not turn the backlog into dead letters")
+    func everythingRefused() throws {
+        let source = try MemorySource()
+        let isBroken = Locked(true)
+        let judge = Judge { _ in
+            isBroken.withLock { $0 } ? .answer(400, code: "PostBodyInvalid") : nil
+        }
+        let rig = try rig(source, judge)
+        for number in 1...40 { source.offer(Int64(number), logs: Self.logs(number)) }
+        // Probes go every few milliseconds here, and up to a minute apart in life.
+        #expect(rig.server.requests.wait { $0.count >= 400 })
+        guard case .paused(let reason, _) = rig.status.outlets[0].state else {
+            Issue.record("a logstore of which everything is refused is paused")
+            return rig.stop()
+        }
+        #expect(reason.contains("PostBodyInvalid") && reason.contains("a proxy"), "\(reason)")
+        #expect(source.state.now.dead.count <= Evidence.loneRefusalsMax)
+        #expect(rig.status.pauses[.failure(.content)] ?? 0 >= 1)
+        #expect(rig.status.leased <= Leases.asideMax + 2, "it stays in the queue")
+        isBroken.withLock { $0 = false }
+        #expect(source.state.wait { $0.unsettled.isEmpty })
+        rig.stop()
+        let stored = judge.stored.withLock { $0 }
+        let dead = source.state.now.dead.count
+        #expect(dead <= Evidence.loneRefusalsMax)
+        #expect(stored.count == 40 * 64 - dead && Set(stored).count == stored.count)
+        #expect(rig.status.outlets[0].state == .running && rig.status.leased == 0)
+    }
+
+    @Test("Bad logs that are many are found among good ones, and no pause keeps them")
+    func dense() throws {
+        let source = try MemorySource()
+        let judge = Self.poisoned("InvalidEncoding")
+        let rig = try rig(source, judge)
+        let poison = Set((0..<64).filter { $0 % 3 != 1 })
+        for number in 1...20 {
+            source.offer(Int64(number), logs: Self.logs(number, poison: poison))
+        }
+        #expect(source.state.wait { $0.unsettled.isEmpty })
+        rig.stop()
+        #expect(source.state.now.dead.count == 20 * poison.count)
+        #expect(Set(judge.stored.withLock { $0 }).count == 20 * (64 - poison.count))
+    }
+
+    @Test("An operator who has looked at it has the next logs taken apart")
+    func resumed() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { _, _ in .answer(400, code: "PostBodyInvalid") }
+        // The first wait is ten minutes.
+        let rig = try Rig(source, server, compression: .none) { $0.probeWaits = PauseTests.patient }
+        source.offer(1, logs: Self.logs(1))
+        func isPaused() -> Bool {
+            if case .paused = rig.status.outlets.first?.state { true } else { false }
+        }
+        #expect(eventually(isPaused))
+        let dead = source.state.now.dead.count
+        #expect(dead == Evidence.loneRefusalsMax)
+        rig.forwarder.tryAgain(["app"])
+        #expect(source.state.wait { $0.dead.count >= 2 * dead })
+        #expect(eventually(isPaused))
+        #expect(source.state.now.dead.count == 2 * dead)
+        rig.stop()
+    }
+
     @Test("A lone suspect waits for evidence, and dies when another packet was stored")
     func lone() throws {
         let source = try MemorySource()

@@ -134,7 +134,7 @@ import Testing
         arguments: [
             Row(302, "", .pause(.project), .request, .sendDiscardError),
             Row(400, "", .suspect, .request, .sendDiscardError),
-            Row(401, "", .pause(.logstore), .unauthorized, .sendUnauthorized),
+            Row(401, "", .pause(.project), .unauthorized, .sendUnauthorized),
             Row(403, "", .pause(.logstore), .other, .sendQuotaError),
             Row(404, "", .pause(.logstore), .notFound, .sendUnauthorized),
             Row(405, "", .suspect, .request, .parametersInvalid),

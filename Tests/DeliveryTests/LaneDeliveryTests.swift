@@ -128,4 +128,43 @@ import Testing
         #expect(rig.status.storedBefore == 0)
         #expect(rig.status.leased == 0)
     }
+
+    @Test("A logstore that takes no number pauses, tells what helps, and goes on by itself")
+    func refusesAll() throws {
+        let source = try MemorySource()
+        let takesNumbers = Locked(false)
+        let server = try ScriptedServer { request, _ in
+            let isNumbered = request.head.contains("seqid=")
+            return isNumbered && !takesNumbers.withLock { $0 }
+                ? .answer(400, code: "InvalidSequenceId") : .stored
+        }
+        let rig = try Rig(source, server) {
+            $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(200))
+        }
+        for number in 1...40 as ClosedRange<Int64> {
+            source.offer(number, lane: Lane(key: Self.lane.key, sequence: number))
+        }
+        #expect(
+            eventually {
+                guard case .paused(let reason, _) = rig.status.outlets.first?.state else {
+                    return false
+                }
+                return reason.contains("400 InvalidSequenceId")
+                    && reason.contains("set exactly_once: false")
+            }
+        )
+        let relaned = rig.status.relaned
+        // A quarter of the 8 requests at a time at first, then fewer: two windows and what was under way.
+        #expect(relaned <= 60, "\(relaned) packets got another lane before it paused")
+        #expect(rig.status.pauses[.failure(.sequence)] == 1)
+        #expect(rig.recorder.count(of: "logstore is paused") == 1)
+        // Other logstores do not wait for it.
+        source.offer(101, logstore: "other")
+        #expect(source.state.wait { $0.acknowledged == [101] })
+        takesNumbers.withLock { $0 = true }
+        #expect(source.state.wait { $0.acknowledged.count == 41 })
+        rig.stop()
+        #expect(rig.status.outlets.first { $0.logstore == "app-log" }?.state == .running)
+        #expect(source.state.now.isolated.isEmpty && rig.status.leased == 0)
+    }
 }

@@ -193,9 +193,9 @@ import Testing
     }
 }
 
-/// Looks again and again, up to 20 seconds.
-func eventually(_ condition: () -> Bool) -> Bool {
-    let end = Moment.now + .seconds(20)
+/// Looks again and again.
+func eventually(within limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
+    let end = Moment.now + limit
     let tick = try? Signpost(())
     while Moment.now < end {
         if condition() { return true }

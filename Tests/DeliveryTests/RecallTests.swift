@@ -52,4 +52,41 @@ import Testing
         #expect(server.requests.now.count == requests)
         rig.stop()
     }
+
+    @Test(
+        "When all was recalled while there was no credential, the next one is asked for again",
+        arguments: [
+            ScriptedServer.Reply.answer(401, code: "SignatureNotMatch"),
+            .answer(403, code: "ProjectForbidden"),
+            .answer(503, code: "ServerBusy", retryAfter: 1),
+        ]
+    )
+    func asksAgain(refusal: ScriptedServer.Reply) throws {
+        let source = try MemorySource()
+        let isWell = Locked(false)
+        let server = try ScriptedServer { _, _ in isWell.withLock { $0 } ? .stored : refusal }
+        let rig = try Rig(source, server) { $0.probeWaits = PauseTests.quick }
+        // More than are asked for, so that nothing that was asked for is left.
+        for number in 1...40 as ClosedRange<Int64> { source.offer(number) }
+        #expect(eventually { if case .paused = rig.status.state { true } else { false } })
+        rig.credential.withLock { $0 = nil }
+        #expect(
+            eventually {
+                if case .waitingForCredential = rig.status.state { true } else { false }
+            }
+        )
+        source.expire()
+        #expect(source.state.wait { $0.unsettled.isEmpty })
+        isWell.withLock { $0 = true }
+        rig.credential.withLock { $0 = Samples.credential }
+        rig.forwarder.credentialsChanged()
+        #expect(
+            eventually {
+                if case .waitingForCredential = rig.status.state { false } else { true }
+            }
+        )
+        source.offer(101)
+        #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [101] })
+        rig.stop()
+    }
 }

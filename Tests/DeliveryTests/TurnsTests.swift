@@ -61,4 +61,64 @@ import Testing
         #expect(turns.count == 0)
         #expect(turns.nextWaking == nil)
     }
+
+    private func paused(_ name: String) -> DeliveryOutlet {
+        let outlet = outlet(name)
+        outlet.gate.pause(.seconds(60), now, random: 1)
+        return outlet
+    }
+
+    @Test("Outlets that probe are passed over while there is no place for a probe")
+    func probes() {
+        var turns = Turns()
+        let (paused, open) = (paused("paused"), outlet("open"))
+        turns.enlist(paused)
+        turns.enlist(open)
+        #expect(turns.count == 2)
+        #expect(turns.next(probes: false)?.name.logstore == "open")
+        #expect(turns.next(probes: false) == nil)
+        #expect(turns.count == 1)
+        turns.enlist(open)
+        // Its turn came first.
+        #expect(next(&turns) == "paused")
+        #expect(next(&turns) == "open")
+        #expect(turns.count == 0)
+    }
+
+    @Test(
+        "An outlet that recovers in line need not wait for a place for probes, and the other way round"
+    )
+    func changing() {
+        var turns = Turns()
+        let outlet = paused("a")
+        turns.enlist(outlet)
+        outlet.gate.probing = nil
+        turns.rouse(outlet)
+        #expect(turns.count == 1)
+        outlet.gate.pause(.seconds(60), now, random: 1)
+        turns.rouse(outlet)
+        #expect(turns.count == 1)
+        #expect(turns.next(probes: false) == nil)
+        #expect(next(&turns) == "a")
+        #expect(next(&turns) == nil && turns.count == 0)
+    }
+
+    @Test("To rouse many sleepers takes so much longer as they are more, and not the square of it")
+    func many() {
+        func time(_ count: Int) -> Duration {
+            let outlets = (0..<count).map { outlet("\($0)") }
+            var turns = Turns()
+            for outlet in outlets { turns.sleep(outlet, until: now + .seconds(60)) }
+            let start = threadTime()
+            for outlet in outlets { turns.rouse(outlet) }
+            #expect(turns.count == count && turns.nextWaking == nil)
+            for _ in 0..<count { turns.sleep(turns.next() ?? outlets[0], until: now) }
+            for outlet in outlets.reversed() { turns.rouse(outlet) }
+            #expect(turns.count == count)
+            return threadTime() - start
+        }
+        _ = time(100)
+        let (few, many) = (time(1000), time(16_000))
+        #expect(many < few * 80, "\(few) for 1000, \(many) for 16000")
+    }
 }

@@ -29,18 +29,18 @@ import Testing
 
     @Test("Bodies of all count, and what one gives back is there for the other")
     func bodies() throws {
-        let common = BodyBudget(limit: 100)
-        let one = BodyBudget(limit: 100, within: common)
-        let two = BodyBudget(limit: 100, within: common)
+        let common = ByteBudget(limit: 100)
+        let one = ByteBudget(limit: 100, within: common)
+        let two = ByteBudget(limit: 100, within: common)
         let here = try neighbourhood("192.0.2.1")
         let there = try neighbourhood("192.0.2.2")
-        #expect(one.take(40, for: here, bodyBytesMax: 0))
-        #expect(!two.hasRoom(for: 20, of: here, bodyBytesMax: 0))
-        #expect(!two.take(20, for: here, bodyBytesMax: 0))
-        #expect(two.take(50, for: there, bodyBytesMax: 0))
+        #expect(one.take(40, for: here, largest: 0))
+        #expect(!two.hasRoom(for: 20, of: here, largest: 0))
+        #expect(!two.take(20, for: here, largest: 0))
+        #expect(two.take(50, for: there, largest: 0))
         #expect([one.inUse, two.inUse, common.inUse] == [40, 50, 90])
         one.giveBack(40, of: here)
-        #expect(two.take(20, for: here, bodyBytesMax: 0))
+        #expect(two.take(20, for: here, largest: 0))
         #expect([one.inUse, two.inUse, common.inUse] == [0, 70, 70])
     }
 }

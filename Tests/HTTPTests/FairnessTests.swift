@@ -75,7 +75,7 @@ struct FairnessTests {
         let listener = try Listener(address)
         let port = listener.address.port
         let loopPort = try LoopPort(
-            budget: BodyBudget(limit: 64 << 20),
+            budgets: Budgets(HTTPServer.Limits()),
             census: Census(limit: 100, perNeighbourhood: 100)
         )
         let most = Locked(0)

@@ -76,15 +76,15 @@ struct InFlightTests {
 
     @Test("One neighbourhood takes half of the room, or one whole body", arguments: [64, 16])
     func share(mebibytes: Int) throws {
-        let budget = BodyBudget(limit: mebibytes << 20)
+        let budget = ByteBudget(limit: mebibytes << 20)
         let expected = max(mebibytes / 2, 16) << 20
         let neighbour = try neighbourhood("192.0.2.1")
-        #expect(budget.take(expected, for: neighbour, bodyBytesMax: 16 << 20))
-        #expect(!budget.take(1, for: neighbour, bodyBytesMax: 16 << 20))
+        #expect(budget.take(expected, for: neighbour, largest: 16 << 20))
+        #expect(!budget.take(1, for: neighbour, largest: 16 << 20))
         let other = try neighbourhood("192.0.2.2")
-        #expect(budget.take(1, for: other, bodyBytesMax: 16 << 20) == (mebibytes == 64))
+        #expect(budget.take(1, for: other, largest: 16 << 20) == (mebibytes == 64))
         budget.giveBack(expected, of: neighbour)
-        #expect(budget.take(1, for: neighbour, bodyBytesMax: 16 << 20))
+        #expect(budget.take(1, for: neighbour, largest: 16 << 20))
     }
 
     private func neighbourhood(_ host: String) throws -> Neighbourhood {

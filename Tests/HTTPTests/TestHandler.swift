@@ -122,6 +122,8 @@ struct TestServer {
         _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }
     ) throws {
         var limits = HTTPServer.Limits()
+        // Echoes are as large as bodies.
+        limits.answerBytes = 16 << 20
         adjust(&limits)
         let held = try TestHandler.Held()
         self.held = held

@@ -1,6 +1,9 @@
+import CLZ4
 import CSnappy
 import CZlib
 import CZstd
+
+@testable import Logs
 
 /// What clients send: made with the libraries themselves.
 enum Compressors {
@@ -16,6 +19,54 @@ enum Compressors {
             )
         }
         return block[..<size].map { UInt8(bitPattern: $0) }
+    }
+
+    /// How a frame of LZ4 may be written.
+    struct LZ4FrameStyle: Sendable {
+        /// 4 to 7: 64 KiB to 4 MiB.
+        var blockSize: UInt32 = 4
+        var isLinked = true
+        var hasChecksums = true
+        var tellsSize = false
+
+        static let all = [
+            LZ4FrameStyle(), LZ4FrameStyle(blockSize: 7), LZ4FrameStyle(isLinked: false),
+            LZ4FrameStyle(hasChecksums: false), LZ4FrameStyle(blockSize: 5, tellsSize: true),
+        ]
+    }
+
+    static func lz4Frame(_ raw: [UInt8], _ style: LZ4FrameStyle) -> [UInt8] {
+        var preferences = LZ4F_preferences_t()
+        preferences.frameInfo.blockSizeID = LZ4F_blockSizeID_t(rawValue: style.blockSize)
+        preferences.frameInfo.blockMode = style.isLinked ? LZ4F_blockLinked : LZ4F_blockIndependent
+        if style.hasChecksums {
+            preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled
+            preferences.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled
+        }
+        if style.tellsSize { preferences.frameInfo.contentSize = UInt64(raw.count) }
+        let bound = LZ4F_compressFrameBound(raw.count, &preferences)
+        var frame = [UInt8](repeating: 0, count: bound)
+        let count = LZ4F_compressFrame(&frame, bound, raw, raw.count, &preferences)
+        precondition(LZ4F_isError(count) == 0, "lz4 makes a frame of anything")
+        return Array(frame[..<count])
+    }
+
+    /// The framing format: chunks of up to 64 KiB behind the one that says what it is.
+    static func snappyStream(_ raw: [UInt8], compresses: Bool = true) -> [UInt8] {
+        var stream: [UInt8] = [0xFF, 6, 0, 0] + Array("sNaPpY".utf8)
+        var rest = raw[...]
+        while !rest.isEmpty {
+            let content = Array(rest.prefix(64 << 10))
+            rest = rest.dropFirst(content.count)
+            let data = compresses ? snappy(content) : content
+            let length = data.count + 4
+            stream += [compresses ? 0 : 1, UInt8(length & 0xFF), UInt8(length >> 8 & 0xFF)]
+            stream.append(UInt8(length >> 16))
+            let sum = content.withUnsafeBytes { CRC32C.masked(of: $0) }
+            withUnsafeBytes(of: sum.littleEndian) { stream.append(contentsOf: $0) }
+            stream += data
+        }
+        return stream
     }
 
     static func gzip(_ raw: [UInt8]) -> [UInt8] { deflate(raw, window: 31) }

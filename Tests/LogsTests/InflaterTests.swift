@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import Logs
@@ -157,6 +158,28 @@ import Testing
         }
     }
 
+    /// A sanitizer has memory of its own.
+    private static let isSanitized =
+        dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+
+    @Test("Without memory a sound body is not called damaged", .enabled(if: !isSanitized))
+    func noMemory() async {
+        await #expect(processExitsWith: .success) {
+            // Its decoder needs eight megabytes.
+            let body = Compressors.zstdStream(InflaterTests.text, windowLog: 23)
+            let tests = InflaterTests()
+            let most = rlim_t(writableBytes() + (4 << 20))
+            var limit = rlimit(rlim_cur: most, rlim_max: most)
+            setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit)
+            do throws(InflateError) {
+                _ = try tests.inflate(body, .zstd)
+                preconditionFailure("it was inflated")
+            } catch {
+                precondition(error == .noMemory, "\(error)")
+            }
+        }
+    }
+
     @Test("A gzip body may have several members, a zstd body several frames")
     func members() throws {
         let twice = referenceGroup + referenceGroup
@@ -197,13 +220,28 @@ import Testing
     @Test(
         "Codings have the names that SLS and HTTP give them",
         arguments: [
-            ("lz4", .lz4), ("deflate", .deflate), ("GZIP", .gzip), ("x-gzip", .gzip),
-            ("zstd", .zstd),
+            ("lz4", .lz4, true), ("deflate", .deflate, true), ("GZIP", .gzip, true),
+            ("x-gzip", .gzip, true), ("zstd", .zstd, true), ("zlib", .deflate, false),
+            ("Snappy", .snappy, false), ("x-snappy-framed", .snappy, false),
         ]
-            as [(String, ContentCoding)]
+            as [(String, ContentCoding, Bool)]
     )
-    func names(name: String, coding: ContentCoding) {
-        #expect(ContentCoding(name: name) == coding)
-        #expect(ContentCoding(name: name + "x") == nil)
+    func names(name: String, coding: ContentCoding, isSLS: Bool) {
+        #expect(ContentCoding(contentEncoding: name) == coding)
+        #expect(ContentCoding(compressType: name) == (isSLS ? coding : nil))
+        #expect(ContentCoding(contentEncoding: name + "x") == nil)
+        #expect(ContentCoding(compressType: name + "x") == nil)
     }
+}
+
+/// Bytes of this process that can be written to.
+private func writableBytes() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var text = [CChar](repeating: 0, count: 200)
+    guard fgets(&text, CInt(text.count), file) != nil else { return 0 }
+    let words = text.prefix { $0 != 0 }.split(separator: 0x20).map { word in
+        Int(String(decoding: word.map { UInt8(bitPattern: $0) }, as: UTF8.self)) ?? 0
+    }
+    return words[5] * sysconf(CInt(_SC_PAGESIZE))
 }

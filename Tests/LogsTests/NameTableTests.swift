@@ -5,7 +5,9 @@ import Testing
 @Suite struct NameTableTests {
     /// A log with these fields, by what it means: of a name the last field, in its place.
     private func expectLast(_ names: [String]) throws {
-        var writer = LogWriter(limits: LogLimits())
+        var limits = LogLimits()
+        limits.fields = 20_000
+        var writer = LogWriter(limits: limits)
         writer.start(BatchTiming(arrival: arrival), LogRules())
         writer.startLog()
         for (index, name) in names.enumerated() { writer.field(name, "\(index)") }
@@ -37,7 +39,9 @@ import Testing
 
     @Test("A log with hundreds of thousands of names leaves nothing behind")
     func huge() throws {
-        let decoder = PutLogsDecoder()
+        var limits = LogLimits()
+        limits.fields = 400_000
+        let decoder = PutLogsDecoder(limits: limits)
         var log = Wire.number(1, UInt64(arrivalSeconds))
         for number in 0..<300_000 {
             let name = [UInt8(number & 0x7F), UInt8(number >> 7 & 0x7F), UInt8(number >> 14)]

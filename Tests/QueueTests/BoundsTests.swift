@@ -72,6 +72,7 @@ import Testing
     func streams() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.streamsMax = 5
+        configuration.destinations["other"] = nil
         configuration.tuning.idleStreams = 2
         let store = try LogStore(configuration, journal: .silent)
         defer { store.close() }
@@ -82,7 +83,7 @@ import Testing
                 #expect(store.store(batch) == .stored)
             }
             let one = Batch(stream: .named("one more"), logs: logs([9]))
-            #expect(store.store(one) == .refused(.full))
+            #expect(store.store(one) == .refused(.tooManyStreams))
             store.flush("app")
             for packet in consumer.packets(5) { store.acknowledge(packet) }
             store.wait { $0.rows == 0 }

@@ -50,6 +50,31 @@ import Testing
         #expect(store.store(other) == .stored)
     }
 
+    @Test(
+        "Text that cannot be read becomes none beyond an eighth of the queue, or of the destination's bound"
+    )
+    func unreadable() throws {
+        for (own, whole) in [(nil, 40_000), (40_000, 4_000_000)] as [(Int?, Int)] {
+            let directory = TemporaryDirectory()
+            var configuration = QueueConfiguration.small(directory.path)
+            configuration.bytesMax = whole
+            configuration.destinations["app"]?.bytesMax = own
+            let store = try LogStore(configuration, journal: .silent)
+            defer { store.close() }
+            #expect(store.keepsUnreadable(for: "app") && store.keepsUnreadable(for: "none"))
+            var stored = 0
+            while store.status.bytes < 5_000 {
+                #expect(store.keepsUnreadable(for: "app"), "\(store.status.bytes) bytes")
+                #expect(store.store(dead(stored..<stored + 1)) == .stored)
+                stored += 1
+            }
+            #expect(!store.keepsUnreadable(for: "app"))
+            #expect(store.keepsUnreadable(for: "other") == (own != nil))
+            // What an operator's own rules set aside is taken as before.
+            #expect(store.store(dead(stored..<stored + 1)) == .stored)
+        }
+    }
+
     @Test("A replay or an edit that finds no room says so, and nothing is changed")
     func noRoom() throws {
         var configuration = QueueConfiguration.small(directory.path)
@@ -62,7 +87,7 @@ import Testing
         // The only stream that may have logs is another one.
         #expect(store.store(Batch(stream: .named("b"), logs: logs(0..<1))) == .stored)
         let change = store.replaying(.matching(.init()))
-        #expect(change.changed == 0 && change.end == .refused(.full))
+        #expect(change.changed == 0 && change.end == .refused(.tooManyStreams))
         #expect(store.status.ledger.dead == 5 && store.status.ledger.isClosed)
         let text = hex(randomBytes(50_000), upper: false)
         let edit = DeadLetterEdit(fields: [("text", text)])

@@ -25,17 +25,23 @@ extension FailureTests {
         }
     }
 
-    @Test("A salvage that fails leaves no copy behind, and the next one does its work")
-    func failedSalvage() throws {
+    @Test(
+        "A salvage that fails leaves no copy behind, and the next one does its work",
+        arguments: [DiskFault.writeError, .full]
+    )
+    func failedSalvage(fault: DiskFault) throws {
         try fill()
         do {
             let connection = try Connection(path + "/queue.db", .readWrite)
             try connection.execute("UPDATE ledger SET delivered = -1")
             try connection.finish()
         }
-        DiskFault.set(.writeError)
+        DiskFault.set(fault)
         do {
-            #expect(throws: QueueError.self) { try LogStore(.small(path), journal: .silent) }
+            let error = #expect(throws: QueueError.self) {
+                try LogStore(.small(path), journal: .silent)
+            }
+            #expect(error?.kind == (fault == .full ? .diskFull : .io))
             #expect(kept.isEmpty)
         }
         DiskFault.set(.none)

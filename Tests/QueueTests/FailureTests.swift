@@ -45,6 +45,34 @@ import Testing
         #expect(store.status.ledger.isClosed)
     }
 
+    @Test(
+        "After a failed write logs are taken again, also while a reader holds a snapshot",
+        arguments: [DiskFault.full, .writeError, .syncError]
+    )
+    func failingBesideReader(fault: DiskFault) throws {
+        let store = try open()
+        #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<10))) == .stored)
+        let reader = try Connection(directory.path + "/faulty/queue.db", .readOnly)
+        try reader.execute("BEGIN; SELECT count(*) FROM rows")
+        #expect(store.store(Batch(stream: .named("a"), logs: logs(10..<20))) == .stored)
+        DiskFault.set(fault)
+        #expect(store.store(Batch(stream: .named("a"), logs: logs([99]))) != .stored)
+        DiskFault.set(.none)
+        let start = Moment.now
+        store.wait { $0.admission == .open || .now - start > .seconds(4) }
+        #expect(store.store(Batch(stream: .named("a"), logs: logs(20..<30))) == .stored)
+        #expect(try reader.integer("SELECT count(*) FROM rows") == 1)
+        try reader.execute("COMMIT")
+        store.close()
+
+        let again = try open()
+        defer { again.close() }
+        again.flush("app")
+        let found = try again.contents(of: Consumer(again).packets(1)[0])
+        #expect(found.filter { $0 != 99 } == Array(0..<30))
+        #expect(again.status.salvages == 0 && again.status.repairedLogs == 0)
+    }
+
     @Test("What delivery asks for and acknowledges meanwhile is done afterwards")
     func deliveryDuringFailure() throws {
         let store = try open()

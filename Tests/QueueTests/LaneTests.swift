@@ -132,6 +132,32 @@ import Testing
         #expect(used.contains(Lane(key: again.lane?.key ?? "", sequence: 2)))
     }
 
+    @Test("Where lanes were switched off, a packet whose lane is refused comes again without one")
+    func relaneWithout() throws {
+        let store = try open(lanes: 1)
+        let consumer = Consumer(store)
+        fill(store, packets: 1)
+        let packet = consumer.packets(1)[0]
+        #expect(packet.lane != nil)
+        let content = try store.contents(of: packet)
+        store.apply(["app": rules(lanes: 0)])
+        store.relane(packet)
+        let again = consumer.packets(1)[0]
+        #expect(again.number == packet.number && again.packID == packet.packID)
+        #expect(again.lane == nil)
+        #expect(try store.contents(of: again) == content)
+        store.close()
+        // It has none after a restart, either, also where there are lanes again.
+        let next = try open(lanes: 1)
+        defer { next.close() }
+        let other = Consumer(next)
+        let third = other.packets(1)[0]
+        #expect(third.packID == packet.packID && third.lane == nil)
+        next.acknowledge(third)
+        next.settle()
+        #expect(next.status.ledger.isClosed)
+    }
+
     @Test("A packet that was handed over, taken back and found well keeps its lane")
     func takenBack() throws {
         var configuration = QueueConfiguration.small(directory.path)

@@ -202,6 +202,8 @@ import Testing
         try connection.execute("DELETE FROM rows")
         while store.store(batch(30)) == .stored {}
         while store.store(batch(31)) != .stored {}
-        #expect(store.status.salvages == 1 && store.status.ledger.isClosed)
+        // Read again the store is whole, and its ledger says what is gone.
+        #expect(store.status.salvages == 0 && store.status.repairedLogs > 0)
+        #expect(store.status.ledger.isClosed && store.status.ledger.discarded > 0)
     }
 }

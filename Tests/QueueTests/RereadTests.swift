@@ -26,7 +26,7 @@ import Testing
     private func handOver(_ owner: QueueOwner) -> SealedPacket {
         let arrived = Awaited<SealedPacket>()
         let batch = Batch(stream: .named("a", logstore: "typo"), logs: logs(0..<10))
-        owner.door.append([batch], nil) { _ in }
+        owner.door.append([batch], nil, sender: nil) { _ in }
         owner.door.post(.deliver { for packet in $0 { arrived.put(packet) } })
         _ = owner.takeMessages()
         owner.turn()
@@ -67,6 +67,34 @@ import Testing
         #expect(owner.pause > .seconds(50))
     }
 
+    @Test("A reader that holds a snapshot delays neither a changed logstore nor the logs behind it")
+    func movedBesideReader() throws {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.destinations = rules("typo")
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        let stream = StreamKey.named("a", logstore: "typo")
+        #expect(store.store(Batch(stream: stream, logs: logs(0..<10))) == .stored)
+        let reader = try Connection(directory.path + "/queue.db", .readOnly)
+        try reader.execute("BEGIN; SELECT count(*) FROM rows")
+        #expect(store.store(Batch(stream: stream, logs: logs(10..<20))) == .stored)
+
+        let start = Moment.now
+        store.apply(rules("right"))
+        #expect(store.store(Batch(stream: stream, logs: logs(20..<30))) == .stored)
+        #expect(.now - start < .seconds(4))
+        store.flush("app")
+        let packets = Consumer(store).packets(3, of: .named("right"))
+        #expect(try packets.flatMap(store.contents) == Array(0..<30))
+        #expect(try reader.integer("SELECT count(*) FROM rows") == 1)
+
+        // As a kill would leave it.
+        let copy = directory.copy()
+        let again = try LogStore(.small(copy.path), journal: .silent)
+        defer { again.close() }
+        #expect(again.status.ledger.queued == 30 && again.status.salvages == 0)
+    }
+
     @Test("What was not moved is left with delivery")
     func notMoved() throws {
         let owner = try open()
@@ -74,6 +102,18 @@ import Testing
         owner.failed(.unsuitable("a test"))
         reopen(owner)
         #expect(!owner.door.recalls.contains(held.number))
+    }
+
+    @Test("A store that disagrees is read again first, and rebuilt when it still does")
+    func disagreement() throws {
+        let owner = try open()
+        let held = handOver(owner)
+        owner.failed(.damage("a test"))
+        reopen(owner)
+        #expect(owner.counts.salvages == 0 && owner.handed[held.number] != nil)
+        owner.failed(.damage("a test"))
+        reopen(owner)
+        #expect(owner.counts.salvages == 1 && owner.handed[held.number] != nil)
     }
 
     @Test("When it cannot be read anew that is a failure like any other, and is told")

@@ -23,7 +23,10 @@ import Testing
         for (var rules, token) in all {
             rules.issuer = "joe"
             let verified = try rules.verify(token)
-            #expect(verified == VerifiedToken(key: 0, end: 1_300_819_440, destinations: nil))
+            #expect(
+                verified
+                    == VerifiedToken(key: 0, end: 1_300_819_440, destinations: nil, subject: nil)
+            )
             for (offset, expected) in [(59, nil), (60, TokenProblem.expired)] {
                 let now = WallTime(seconds: Samples.end.seconds + Int64(offset))
                 #expect(rules.problem(token, at: now) == expected)

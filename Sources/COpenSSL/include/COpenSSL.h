@@ -8,6 +8,9 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+/// Bytes that OpenSSL has taken on this thread and not given back.
+long sluice_openssl_bytes(void);
+
 // Macros that Swift does not see.
 
 static inline void sluice_choose_by_server_name(

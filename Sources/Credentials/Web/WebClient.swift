@@ -65,6 +65,7 @@ package struct WebClient: Sendable {
         number(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         number(CURLOPT_SSL_VERIFYPEER, 1)
         number(CURLOPT_SSL_VERIFYHOST, 2)
+        if let file = request.authorities { sluice_curl_set_text(easy, CURLOPT_CAINFO, file) }
         number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         number(CURLOPT_CONNECTTIMEOUT_MS, Int(request.limits.connect.milliseconds))
         number(CURLOPT_TIMEOUT_MS, Int(request.limits.total.milliseconds))

@@ -24,6 +24,8 @@ struct WebRequest {
     var content: [UInt8]?
     /// Else an answer ends with its head: a server may send what it likes.
     var isBodyWanted = true
+    /// A file with the authorities that are trusted in place of the system's.
+    var authorities: String?
     var limits: WebLimits
 }
 

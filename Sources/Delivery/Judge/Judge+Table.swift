@@ -78,9 +78,11 @@ extension Judge {
 
     /// For answers with a request id and a code that nobody knows, or none. The first row that fits.
     static let byStatus: [Rule.ByStatus] = [
+        // The one status that is about who asks. Where it is about one logstore all the same, the destination
+        // notices by what the others store.
         .init(
             401...401,
-            Rule(.pause(.logstore), .unauthorized, .sendUnauthorized),
+            Rule(.pause(.project), .unauthorized, .sendUnauthorized),
             "check the credential and its permission to write to this logstore"
         ),
         .init(
@@ -144,6 +146,11 @@ extension Judge {
 
     static let foreignRemedy =
         "check the endpoint, and what stands between here and SLS (proxy, load balancer)"
+
+    /// For a number that nothing of ours can have used.
+    static let relaneRemedy =
+        "the packet goes again in another lane; if this lasts, SLS takes no sequence numbers for this "
+        + "logstore: set exactly_once: false for the destination"
 
     static let transport = Rule(.again(.region), .network, .sendNetworkError)
 }

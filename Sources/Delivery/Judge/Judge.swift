@@ -18,12 +18,14 @@ enum Judge {
         let known = answer.errorCode.flatMap(ErrorCode.known)
         let byStatus = byStatus.first { $0.fits(answer) }
         let rule = answer.errorCode.flatMap(rule(for:)) ?? byStatus?.rule ?? foreign
+        let action = action(of: rule, answer, attempt)
         return Judgement(
             answer,
             rule,
-            action: action(of: rule, answer, attempt),
+            action: action,
             message: answer.errorMessage ?? known?.meaning ?? "HTTP status \(answer.status)",
-            remedy: known?.remedy ?? byStatus?.remedy ?? foreignRemedy
+            remedy: action == .relane
+                ? relaneRemedy : known?.remedy ?? byStatus?.remedy ?? foreignRemedy
         )
     }
 

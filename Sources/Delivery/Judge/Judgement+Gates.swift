@@ -8,7 +8,10 @@ extension Judgement {
     func verdict(for scope: GateScope, isOutletProven: Bool) -> Gate.Verdict {
         switch action {
         case .acknowledge: return .stored
-        case .split, .relane: return .reached
+        case .split: return .reached
+        // SLS works, and takes no number of this logstore: another lane for each packet, at once and without end,
+        // would be a request for each of them that stores nothing.
+        case .relane: return scope == .logstore ? .failed : .reached
         // Refused before anybody looked at project and logstore, or nobody knows.
         case .resign: return scope == .region ? .reached : .none
         case .suspect where scope == .logstore: return isOutletProven ? .none : .forbidden

@@ -4,7 +4,7 @@ import System
 /// A logstore of a destination on the delivery thread: its packets, its gate, and what is known of it.
 final class DeliveryOutlet {
     enum Turn {
-        case none, inLine, asleep
+        case none, inLine, inLineToProbe, asleep
     }
 
     let name: Outlet
@@ -12,6 +12,8 @@ final class DeliveryOutlet {
     var leases = Leases()
     var evidence = Evidence()
     var turn = Turn.none
+    /// Of its entry in `Turns`, and of no other one.
+    var ticket = 0
     /// Why its gate is closed.
     var pause: Pause?
     var notices = FailureNotices()

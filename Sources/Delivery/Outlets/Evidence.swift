@@ -10,10 +10,14 @@ struct Evidence {
     /// Halvings without evidence, until something is stored: enough to come down to one log, though every other
     /// packet is not a piece.
     static let halvingsMax = 32
+    /// So many lone logs may be refused in a row for what is in them while nothing is stored: of logs half of which are
+    /// bad, one run in 65,000 is so long. Beyond it is not what is in them, or nearly everything is bad.
+    static let loneRefusalsMax = 16
 
     private var lastStored: Moment?
     private var suspects = 0
     private var halvings = 0
+    private var loneRefusals = 0
 
     mutating func stored(_ now: Moment) {
         self = Evidence()
@@ -23,6 +27,14 @@ struct Evidence {
     /// A packet was refused, and it is not clear whether it is at fault.
     mutating func suspected() {
         suspects += 1
+    }
+
+    /// A packet was refused for what is in it. Tells whether so many lone logs were in a row that another reason is
+    /// likelier. Packets of several logs prove nothing: each may have a bad one. But the queue hands over the smallest
+    /// pieces of them first, so that lone logs soon tell.
+    mutating func refused(isAlone: Bool) -> Bool {
+        if isAlone { loneRefusals += 1 }
+        return loneRefusals > Self.loneRefusalsMax
     }
 
     /// The settings are others now.

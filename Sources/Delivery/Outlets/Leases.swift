@@ -54,6 +54,9 @@ struct Leases {
         fresh.append(lease)
     }
 
+    /// What `next` would give.
+    var upcoming: Lease? { returned.first ?? fresh.first ?? aside.first }
+
     /// The packet to send now. It counts as in flight until `ended`, `failed` or one of the others.
     mutating func next() -> Lease? {
         guard hasNext else { return nil }

@@ -22,8 +22,11 @@ struct Places: Equatable {
         max(0, min(total, limit) - taken)
     }
 
+    /// Whether one more probe may go, if there is a place.
+    var admitProbes: Bool { takenByProbes < max(1, total / 2) }
+
     func admits(holding held: Int, isProbe: Bool, within limit: Int) -> Bool {
-        free(within: limit) > held && (!isProbe || takenByProbes < max(1, total / 2))
+        free(within: limit) > held && (!isProbe || admitProbes)
     }
 
     mutating func take(isProbe: Bool) {

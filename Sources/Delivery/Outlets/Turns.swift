@@ -3,52 +3,142 @@ import System
 /// Whose turn it is to send: the outlets of a destination that have packets, each in its turn. Those whose
 /// gate is closed until a known time sleep until then. An outlet with nothing to send is in neither
 /// list and costs nothing.
+///
+/// Outlets that probe stand in a line of their own: they have few places, and while these are taken nobody has to look
+/// at them. What leaves a line or wakes early leaves its entry behind, which is skipped; so every verb costs no more
+/// than the logarithm of how many sleep.
 struct Turns {
-    private var line: [DeliveryOutlet] = []
-    private var sleepers: [DeliveryOutlet] = []
-    /// When the first sleeper wakes.
-    private(set) var nextWaking: Moment?
+    private struct Entry {
+        let outlet: DeliveryOutlet
+        let ticket: Int
 
-    var count: Int { line.count }
+        var isLive: Bool { outlet.ticket == ticket }
+    }
+
+    private struct Line {
+        private var entries: [Entry] = []
+        private var head = 0
+        private(set) var count = 0
+
+        var first: Entry? {
+            mutating get {
+                while head < entries.count, !entries[head].isLive { drop() }
+                return head < entries.count ? entries[head] : nil
+            }
+        }
+
+        mutating func append(_ entry: Entry) {
+            entries.append(entry)
+            count += 1
+            if entries.count - head > 2 * count + 64 {
+                entries = entries[head...].filter(\.isLive)
+                head = 0
+            }
+        }
+
+        mutating func prepend(_ entry: Entry) {
+            if head > 0 {
+                head -= 1
+                entries[head] = entry
+            } else {
+                entries.insert(entry, at: 0)
+            }
+            count += 1
+        }
+
+        mutating func removeFirst() {
+            count -= 1
+            drop()
+        }
+
+        /// One of the entries is not live any more.
+        mutating func left() { count -= 1 }
+
+        private mutating func drop() {
+            head += 1
+            guard head > 32, head * 2 > entries.count else { return }
+            entries.removeFirst(head)
+            head = 0
+        }
+    }
+
+    private var open = Line()
+    private var probing = Line()
+    private var sleepers = DeadlineHeap<Entry>()
+    private var asleep = 0
+    private var tickets = 0
+
+    /// Outlets that have a turn.
+    var count: Int { open.count + probing.count }
+    /// When the first sleeper wakes.
+    var nextWaking: Moment? { asleep > 0 ? sleepers.next : nil }
 
     /// Gives an outlet a turn, unless it has one or sleeps.
     mutating func enlist(_ outlet: DeliveryOutlet) {
         guard outlet.turn == .none, outlet.leases.hasNext else { return }
-        outlet.turn = .inLine
-        line.append(outlet)
+        let isProbing = outlet.gate.probing != nil
+        outlet.turn = isProbing ? .inLineToProbe : .inLine
+        let entry = Entry(outlet: outlet, ticket: newTicket(outlet))
+        if isProbing { probing.append(entry) } else { open.append(entry) }
     }
 
-    /// The outlet whose turn it is; it has none any more.
-    mutating func next() -> DeliveryOutlet? {
-        guard !line.isEmpty else { return nil }
-        let outlet = line.removeFirst()
+    /// The outlet whose turn it is; it has none any more. Without `probes` only one that was open when it got its turn.
+    mutating func next(probes: Bool = true) -> DeliveryOutlet? {
+        let first = open.first
+        let outlet: DeliveryOutlet
+        if probes, let probe = probing.first, first.map({ probe.ticket < $0.ticket }) ?? true {
+            probing.removeFirst()
+            outlet = probe.outlet
+        } else {
+            guard let first else { return nil }
+            open.removeFirst()
+            outlet = first.outlet
+        }
         outlet.turn = .none
         return outlet
+    }
+
+    /// The outlet whose turn it was keeps it.
+    mutating func putBack(_ outlet: DeliveryOutlet) {
+        let isProbing = outlet.gate.probing != nil
+        outlet.turn = isProbing ? .inLineToProbe : .inLine
+        let entry = Entry(outlet: outlet, ticket: outlet.ticket)
+        if isProbing { probing.prepend(entry) } else { open.prepend(entry) }
     }
 
     /// The outlet can send nothing before that time.
     mutating func sleep(_ outlet: DeliveryOutlet, until moment: Moment) {
         outlet.turn = .asleep
-        sleepers.append(outlet)
-        nextWaking = min(nextWaking ?? moment, moment)
+        asleep += 1
+        sleepers.add(Entry(outlet: outlet, ticket: newTicket(outlet)), at: moment)
+        guard sleepers.count > 2 * asleep + 64 else { return }
+        sleepers.removeAll { !$0.isLive }
     }
 
     /// Something happened to the outlet, so that it may be able to send before its time.
     mutating func rouse(_ outlet: DeliveryOutlet) {
-        if outlet.turn == .asleep {
-            sleepers.removeAll { $0 === outlet }
-            outlet.turn = .none
+        let isProbing = outlet.gate.probing != nil
+        switch outlet.turn {
+        case .asleep:
+            asleep -= 1
+            leave(outlet)
+        case .inLine where isProbing:
+            open.left()
+            leave(outlet)
+        case .inLineToProbe where !isProbing:
+            probing.left()
+            leave(outlet)
+        case .none, .inLine, .inLineToProbe: break
         }
         enlist(outlet)
     }
 
     /// Wakes those whose time has come.
     mutating func wake(_ now: Moment) {
-        guard let nextWaking, nextWaking <= now else { return }
-        self.nextWaking = nil
-        let asleep = sleepers
-        sleepers = []
-        for outlet in asleep {
+        while let entry = sleepers.takeDue(now) {
+            guard entry.isLive else { continue }
+            let outlet = entry.outlet
+            asleep -= 1
             outlet.turn = .none
             if let opening = outlet.gate.nextOpening, opening > now {
                 sleep(outlet, until: opening)
@@ -56,5 +146,17 @@ struct Turns {
                 enlist(outlet)
             }
         }
+    }
+
+    /// Its entry is not live any more.
+    private mutating func leave(_ outlet: DeliveryOutlet) {
+        outlet.turn = .none
+        _ = newTicket(outlet)
+    }
+
+    private mutating func newTicket(_ outlet: DeliveryOutlet) -> Int {
+        tickets += 1
+        outlet.ticket = tickets
+        return tickets
     }
 }

@@ -83,6 +83,7 @@ enum AdminRoute: Equatable {
     static let hint =
         "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
         + "credentials, destinations, dead-letters, drain, tail, audit and openapi.json"
+    static let unknownPath = Refusal(404, "PathNotExist", hint)
 
     /// Without a token: what orchestrators ask.
     var isOpen: Bool { self == .health || self == .readiness }

@@ -18,6 +18,16 @@ extension JSONText {
                     }
                 }
             }
+            json.array("revocation_lists") { json in
+                for list in status.revocationLists {
+                    json.object { json in
+                        json.member("file", list.file)
+                        json.member("revoked", list.revokedCount)
+                        json.member("expires", list.expires?.rfc3339)
+                        json.member("expired", list.isExpired(at: now))
+                    }
+                }
+            }
             json.member("problem", status.problem)
         }
     }
@@ -28,7 +38,9 @@ extension GatewayReport {
     var certificateLines: [String] {
         let texts = listeners.flatMap { listener -> [String] in
             guard let status = listener.certificates else { return [] }
-            let warnings = status.certificates.compactMap { $0.warning(at: now) }
+            let warnings =
+                status.certificates.compactMap { $0.warning(at: now) }
+                + status.revocationLists.compactMap { $0.warning(at: now) }
             let failure = status.problem.map { "cannot be renewed: \($0)" }
             return (warnings + [failure].compactMap(\.self)).map { "\(listener.name): \($0)" }
         }

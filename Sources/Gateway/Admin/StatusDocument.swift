@@ -2,6 +2,7 @@ import Delivery
 import HTTP
 import Queue
 import System
+import Tokens
 
 extension GatewayReport {
     /// `/admin/status`: what an operator asks first.
@@ -34,6 +35,11 @@ extension GatewayReport {
                 for credential in credentials { json.object { $0.credential(credential) } }
             }
             if webhook.place != nil { json.object("webhook") { $0.webhook(webhook) } }
+            if !tokenKeys.isEmpty {
+                json.array("token_keys") { json in
+                    for source in tokenKeys { json.object { $0.tokenKeys(source) } }
+                }
+            }
             json.array("listeners") { json in
                 for listener in listeners {
                     json.object { json in
@@ -91,6 +97,15 @@ extension JSONText {
         member("dropped", webhook.dropped)
         member("waiting", webhook.waiting)
         member("problem", webhook.problem)
+    }
+
+    mutating func tokenKeys(_ source: TokenKeySources.Status) {
+        member("name", source.name)
+        member("url", source.place)
+        member("keys", source.keys.keys)
+        member("fetched", source.keys.fetched?.rfc3339)
+        member("failures", source.keys.failures)
+        member("problem", source.keys.problem)
     }
 
     mutating func queue(_ queue: QueueStatus, now: WallTime) {

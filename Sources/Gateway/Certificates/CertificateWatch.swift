@@ -9,6 +9,8 @@ package final class CertificateWatch: Sendable {
     /// What is served, for reports.
     package struct Status: Sendable, Equatable {
         package let certificates: [TLSCertificate]
+        /// By which certificates of clients are checked.
+        package let revocationLists: [TLSRevocationList]
         /// Why the files as they are now cannot be served.
         package let problem: String?
     }
@@ -23,6 +25,8 @@ package final class CertificateWatch: Sendable {
         var began: Moment
         var failures = 0
         var problem: TLSError?
+        /// That a revocation list has expired was told.
+        var isExpiryTold = false
     }
 
     let listener: String
@@ -42,12 +46,14 @@ package final class CertificateWatch: Sendable {
     var status: Status {
         Status(
             certificates: context.certificates,
+            revocationLists: context.revocationLists,
             problem: state.withLock { $0.problem }?.description
         )
     }
 
     /// Reads the files again when they are others, when they could not be read last time, and once a day.
     func look(_ now: Moment = .now) {
+        tellExpiry(at: .now)
         let before = state.withLock { $0 }
         let seen = Self.stamps(before.settings)
         let areOthers = seen != before.seen
@@ -94,6 +100,22 @@ package final class CertificateWatch: Sendable {
         }
         let next = after
         state.withLock { $0 = next }
+    }
+
+    /// From one look to the next a list may have expired, and clients are refused then: that is told once, as an error.
+    func tellExpiry(at now: WallTime) {
+        let expired = context.revocationLists.filter { $0.isExpired(at: now) }
+        let wasTold = state.withLock { state in
+            defer { state.isExpiryTold = !expired.isEmpty }
+            return state.isExpiryTold
+        }
+        guard !wasTold else { return }
+        for list in expired {
+            journal.error(
+                "a revocation list has expired, and clients are refused; put a current one in its place",
+                ["listener": listener, "file": list.file, "expired": list.expires?.rfc3339 ?? ""]
+            )
+        }
     }
 
     private func told(areOthers: Bool) {

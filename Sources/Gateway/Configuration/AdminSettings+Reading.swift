@@ -19,6 +19,7 @@ extension AdminSettings {
         if variables.count == 2 {
             report.add(.environment(fileVariable), "\(tokenVariable) is set too; set one of them")
         }
+        let fromFile = variables.contains(fileVariable) ? tokenFromFile(report) : nil
         let isTokenGiven = section.has("token") || !variables.isEmpty
         let address = listen ?? defaultListen
         if !address.isLoopback, !isTokenGiven {
@@ -34,7 +35,7 @@ extension AdminSettings {
         section.refuseOthers()
         return AdminSettings(
             listen: address,
-            token: variables == [fileVariable] ? tokenFromFile(report) : token,
+            token: variables == [fileVariable] ? fromFile : token,
             tokens: named,
             tls: tls,
             client: client

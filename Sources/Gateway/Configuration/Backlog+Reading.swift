@@ -9,7 +9,9 @@ extension Destination.Backlog {
     ) -> Destination.Backlog {
         var backlog = Destination.Backlog()
         backlog.bytesMax = section.value("max_bytes", .size(1 << 20...1 << 50))
-        if let bytes = backlog.bytesMax, bytes > queue.bytesMax {
+        if let bytes = backlog.bytesMax, bytes > queue.bytesMax,
+            !section.report.hasProblem(with: "queue.max_bytes")
+        {
             section.problem(
                 "max_bytes",
                 "\(sizeText(bytes)) is beyond queue.max_bytes (\(sizeText(queue.bytesMax))), so it "

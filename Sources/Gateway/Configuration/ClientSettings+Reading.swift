@@ -20,7 +20,9 @@ extension AdminSettings.ClientSettings {
         if let chain {
             // One file may hold both.
             settings.certificate = .init(chainFile: chain, keyFile: key ?? chain)
-        } else if let place = section.origin(of: "key", keySource) {
+        } else if let place = section.origin(of: "key", keySource),
+            section.origin(of: "certificate", certificateSource) == nil
+        {
             section.report.add(
                 place,
                 key: section.keyPath("key"),

@@ -45,6 +45,8 @@ extension GatewayConfiguration {
         compare("devices.hmac", \.devices.hmac, isImmediate: true)
         compare("devices.jwt", \.devices.tokens, isImmediate: true)
         compare("devices.cors.origins", \.devices.origins, isImmediate: true)
+        compare("devices.cors.headers", \.devices.corsHeaders, isImmediate: true)
+        compare("devices.accept", \.devices.accepted, isImmediate: true)
         compare("devices.per_address", \.devices.perAddress, isImmediate: true)
         compare("devices.trusted_proxies", \.devices.proxies.ranges, isImmediate: true)
         compare("devices.proxy_protocol", \.devices.proxies.speaksProxy, isImmediate: true)
@@ -104,6 +106,8 @@ extension GatewayConfiguration {
         devices.hmac = new.devices.hmac
         devices.tokens = new.devices.tokens
         devices.origins = new.devices.origins
+        devices.corsHeaders = new.devices.corsHeaders
+        devices.accepted = new.devices.accepted
         devices.perAddress = new.devices.perAddress
         devices.proxies = new.devices.proxies
         webhook = new.webhook

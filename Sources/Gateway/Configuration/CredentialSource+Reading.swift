@@ -7,7 +7,8 @@ extension CredentialSource {
         "chain",
     ]
 
-    static func read(_ given: consuming Section) -> CredentialSource? {
+    /// `caller` becomes the other credential that it stands on, also where the rest is wrong.
+    static func read(_ given: consuming Section, caller: inout String?) -> CredentialSource? {
         var section = given
         let kind = Kind<String>(wants: kinds.joined(separator: ", ")) { text throws(Mismatch) in
             guard kinds.contains(text) else {
@@ -44,7 +45,11 @@ extension CredentialSource {
             // Of an unknown kind no key is known either.
             return nil
         }
-        for problem in source?.problems ?? [] { section.problem(problem.key, problem.what) }
+        caller = source?.callerName
+        for problem in source?.problems ?? []
+        where !section.report.hasProblem(with: section.keyPath(problem.key)) {
+            section.problem(problem.key, problem.what)
+        }
         section.refuseOthers()
         return source
     }

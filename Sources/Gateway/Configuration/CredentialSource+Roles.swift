@@ -31,7 +31,7 @@ extension CredentialSource {
         role.policy = section.value("policy", .text(upTo: 2048))
         role.externalID = section.value("external_id", .text(upTo: 1224))
         role.access = readAccess(&section)
-        return arn?.isEmpty ?? true ? nil : .assumeRole(role)
+        return .assumeRole(role)
     }
 
     static func readOIDCRole(_ section: inout Section) -> OIDCRole {

@@ -8,23 +8,28 @@ extension GatewayConfiguration {
     /// Reads the credentials and sees to it that each one in use exists.
     static func readCredentials(
         _ section: consuming Section,
-        usedBy destinations: [PlacedDestination]
+        usedBy destinations: [DescribedDestination]
     ) -> (sources: [String: CredentialSource], encryptionKey: Secret?) {
         let report = section.report
         let key = readEncryptionKey(&section)
         var credentials: [String: CredentialSource] = [:]
         let names = section.names.filter { $0 != encryptionKey }
+        // Also those of credentials that are wrong otherwise.
+        var callers: [String: String] = [:]
         for name in names {
-            credentials[name] = CredentialSource.read(section.section(name))
+            credentials[name] = CredentialSource.read(
+                section.section(name),
+                caller: &callers[name]
+            )
         }
         for name in names {
-            guard let caller = credentials[name]?.callerName else { continue }
+            guard let caller = callers[name] else { continue }
             if !names.contains(caller) || caller == name {
                 section.problem(
                     name,
                     "its source \(caller) \(caller == name ? "is itself" : "is no credential here")"
                 )
-            } else if let circle = circle(from: name, credentials) {
+            } else if let circle = circle(from: name, callers) {
                 section.problem(
                     name,
                     "it stands on itself: \(circle.joined(separator: ", by "))"
@@ -33,15 +38,16 @@ extension GatewayConfiguration {
         }
         section.refuseOthers()
         guard !report.inputs.isSandboxed else { return (credentials, key) }
-        for (destination, place) in destinations where !names.contains(destination.credential) {
-            guard destination.credential == "default" else {
-                let hint = nearMiss(destination.credential, among: names).map {
-                    "; did you mean \($0)?"
-                }
+        for destination in destinations {
+            guard let credential = destination.credential, !names.contains(credential) else {
+                continue
+            }
+            guard credential == "default" else {
+                let hint = nearMiss(credential, among: names).map { "; did you mean \($0)?" }
                 report.add(
-                    place,
+                    destination.credentialPlace,
                     key: "destinations.\(destination.name).credential",
-                    "there is no credential named \(destination.credential)\(hint ?? "")"
+                    "there is no credential named \(credential)\(hint ?? "")"
                 )
                 continue
             }
@@ -54,10 +60,10 @@ extension GatewayConfiguration {
     /// Those that ask for each other's role in a circle, beginning and ending with the name; nil when it is in none.
     private static func circle(
         from name: String,
-        _ credentials: [String: CredentialSource]
+        _ callers: [String: String]
     ) -> [String]? {
         var path = [name]
-        while let next = credentials[path[path.count - 1]]?.callerName {
+        while let next = callers[path[path.count - 1]] {
             if next == name { return path + [next] }
             // Another's circle, which is told of those that are in it.
             if path.contains(next) { return nil }

@@ -34,6 +34,7 @@ extension Destination {
         compare("oversize", \.intake.oversize)
         compare("fold_tags", \.intake.foldTags)
         compare("keep_pack_id", \.intake.keepsPackID)
+        compare("stamp", \.intake.stamps)
         compare("max_bytes", \.backlog.bytesMax)
         compare("max_age", \.backlog.ageMax)
         compare("overflow", \.backlog.overflow)

@@ -26,5 +26,7 @@ extension Destination {
         package var foldTags = FoldTags.none
         /// Whether a device's `__pack_id__` stays, at the price of packets of its own.
         package var keepsPackID = false
+        /// What logs tell of their sender.
+        package var stamps = SenderStamps()
     }
 }

@@ -1,8 +1,19 @@
 import Net
 import SLS
 
-/// A destination and where it was described.
-typealias PlacedDestination = (destination: Destination, place: ConfigurationProblem.Place)
+/// What the configuration says of one destination. What could be read stands here even where the rest is wrong, so
+/// that checks between settings do not wait for it.
+struct DescribedDestination {
+    let name: String
+    let place: ConfigurationProblem.Place
+    var project: String?
+    var logstore: Destination.Logstore?
+    /// Nil when it could not be read.
+    var credential: String?
+    var credentialPlace: ConfigurationProblem.Place
+    /// Nil when something in it is wrong, which is reported.
+    var destination: Destination?
+}
 
 extension Destination {
     private static let noDestination =
@@ -12,12 +23,12 @@ extension Destination {
     static func readAll(
         _ section: consuming Section,
         queue: QueueSettings
-    ) -> [PlacedDestination] {
+    ) -> [DescribedDestination] {
         let report = section.report
         let names = section.names.isEmpty ? ["default"] : section.names
         // The environment speaks of the default destination, and makes one where there is none.
         let defaultName = names.contains("default") ? "default" : names[0]
-        var found: [PlacedDestination] = []
+        var found: [DescribedDestination] = []
         if section.names.isEmpty, !report.inputs.isSandboxed,
             !["SLUICE_ENDPOINT", "SLUICE_PROJECT", "SLUICE_LOGSTORE"].contains(where: {
                 report.inputs.variable($0) != nil
@@ -31,13 +42,16 @@ extension Destination {
             if !isDestinationName(name) {
                 section.problem(name, "a name has 1 to 64 letters, digits, '-', '_' and '.'")
             }
-            let place = section.place(of: name)
+            var described = DescribedDestination(
+                name: name,
+                place: section.place(of: name),
+                credentialPlace: section.place(of: name)
+            )
             var settings = section.section(name)
             if let decided = report.inputs.decided[name] { settings.overlay(decided) }
             let isDefault = name == defaultName
-            if let destination = read(settings, name: name, isDefault: isDefault, queue: queue) {
-                found.append((destination, place))
-            }
+            read(settings, into: &described, isDefault: isDefault, queue: queue)
+            found.append(described)
         }
         section.refuseOthers()
         refuseTwins(found, report)
@@ -46,10 +60,10 @@ extension Destination {
 
     private static func read(
         _ section: consuming Section,
-        name: String,
+        into described: inout DescribedDestination,
         isDefault: Bool,
         queue: QueueSettings
-    ) -> Destination? {
+    ) {
         let endpoints = section.required(
             "endpoint",
             variable: isDefault ? "SLUICE_ENDPOINT" : nil,
@@ -65,18 +79,24 @@ extension Destination {
             variable: isDefault ? "SLUICE_LOGSTORE" : nil,
             inSandbox: .any
         ) { $0.value("logstore", .logstore, $1) }
-        let credential = section.value("credential", .text(upTo: 64)) ?? "default"
+        let written = section.value("credential", .text(upTo: 64))
+        let credential = written ?? "default"
+        if section.has("credential") { described.credentialPlace = section.place(of: "credential") }
+        described.project = project
+        described.logstore = logstore
+        described.credential = section.has("credential") ? written : credential
         let signatures: Kind<SignatureVersion> = .choice(["v1": .v1, "v4": .v4])
         let signature = section.value("signature", signatures) ?? .v4
         let region = readRegion(&section, isDefault: isDefault, endpoints ?? [], signature)
         let labels = Labels.read(&section)
-        let intake = Intake.read(&section)
+        var intake = Intake.read(&section)
+        intake.stamps = SenderStamps.read(section.section("stamp"), tags: labels.tags.map(\.key))
         let backlog = Backlog.read(&section, logstore: logstore, queue: queue)
         let transfer = Transfer.read(&section)
         section.refuseOthers()
-        guard let endpoints, let project, let logstore else { return nil }
-        return Destination(
-            name: name,
+        guard let endpoints, let project, let logstore else { return }
+        described.destination = Destination(
+            name: described.name,
             endpoints: endpoints,
             project: project,
             logstore: logstore,
@@ -91,16 +111,15 @@ extension Destination {
     }
 
     /// Two destinations for the same project and logstore: no request could tell them apart.
-    private static func refuseTwins(_ found: [PlacedDestination], _ report: ProblemReport) {
-        for (index, (destination, place)) in found.enumerated() {
-            let twin = found[..<index].first { earlier, _ in
-                earlier.project == destination.project && earlier.logstore == destination.logstore
-            }
+    private static func refuseTwins(_ found: [DescribedDestination], _ report: ProblemReport) {
+        for (index, one) in found.enumerated() {
+            guard let project = one.project, let logstore = one.logstore else { continue }
+            let twin = found[..<index].first { $0.project == project && $0.logstore == logstore }
             guard let twin else { continue }
             report.add(
-                place,
-                key: "destinations.\(destination.name)",
-                "has the project and logstore of \(twin.destination.name), "
+                one.place,
+                key: "destinations.\(one.name)",
+                "has the project and logstore of \(twin.name), "
                     + "so nothing would ever reach it"
             )
         }

@@ -1,3 +1,4 @@
+import Net
 import SLS
 
 extension DeviceKey {
@@ -8,6 +9,8 @@ extension DeviceKey {
         clientsHaveNames: Bool
     ) -> [DeviceKey] {
         var keys: [DeviceKey] = []
+        var given = GivenIdentities()
+        var index = 0
         // An empty list says what no list says.
         if section.isEmptyList("keys") {
             section.know("keys")
@@ -15,7 +18,9 @@ extension DeviceKey {
         }
         section.groups("keys", max: keysMax) { item in
             var item = item
-            let key = read(&item, destinations: destinations, after: keys)
+            given.startKey("keys[\(index)]")
+            index += 1
+            let key = read(&item, destinations: destinations, &given)
             if item.has("certificate"), !clientsHaveNames {
                 item.problem(
                     "certificate",
@@ -40,17 +45,23 @@ extension DeviceKey {
     private static func read(
         _ section: inout Section,
         destinations known: Set<String>,
-        after others: [DeviceKey]
+        _ given: inout GivenIdentities
     ) -> DeviceKey? {
         let name = section.value("name", .keyName)
+        if let name, !given.add(name: name) {
+            section.problem(
+                "name",
+                "\(name) is in the list already; metrics tell keys by their name"
+            )
+        }
         let secret = section.value("key", .secret(bytesMin: secretBytes.lowerBound))
         let ways = section.list(
             "accept",
             .choice(["key": Way.shown, "sls": .sls, "hmac": .hmac]),
             counts: 1...3
         )
-        let id = readAccessKeyID(&section, ways, after: others)
-        let certificates = readCertificates(&section, after: others)
+        let id = readAccessKeyID(&section, ways, &given)
+        let certificates = readCertificates(&section, &given)
         let rules = SenderRules.read(&section, destinations: known)
         if !section.has("name") { section.problem("name", "is missing") }
         if !section.has("key"),
@@ -58,17 +69,11 @@ extension DeviceKey {
         {
             section.problem("key", "is missing")
         }
-        if let name, others.contains(where: { $0.name == name }) {
-            section.problem(
-                "name",
-                "\(name) is in the list already; metrics tell keys by their name"
-            )
-        }
         if let secret, secret.byteCount > secretBytes.upperBound {
             section.problem("key", "is longer than \(secretBytes.upperBound) characters")
         }
-        if let secret, let other = others.first(where: { $0.secret == secret }) {
-            section.problem("key", "is that of \(other.name) too; give each a key of its own")
+        if let secret, let other = given.add(secret) {
+            section.problem("key", "is that of \(other) too; give each a key of its own")
         }
         guard let name, secret != nil || !certificates.isEmpty else { return nil }
         var key = DeviceKey(name: name, secret: secret, rules)
@@ -81,11 +86,11 @@ extension DeviceKey {
     private static func readAccessKeyID(
         _ section: inout Section,
         _ ways: [Way]?,
-        after others: [DeviceKey]
+        _ given: inout GivenIdentities
     ) -> String? {
         let id = section.value("id", .keyName)
-        if let id, let other = others.first(where: { $0.accessKeyID == id }) {
-            section.problem("id", "is that of \(other.name) too; give each an id of its own")
+        if let id, let other = given.add(accessKeyID: id) {
+            section.problem("id", "is that of \(other) too; give each an id of its own")
         }
         if let ways, ways.contains(.sls) != section.has("id") {
             section.problem(
@@ -100,21 +105,62 @@ extension DeviceKey {
 
     private static func readCertificates(
         _ section: inout Section,
-        after others: [DeviceKey]
+        _ given: inout GivenIdentities
     ) -> [CertificatePattern] {
         let patterns = section.list("certificate", .certificatePattern, counts: 1...64) ?? []
-        for pattern in patterns {
-            guard let other = others.first(where: { $0.certificates.contains(pattern) }) else {
-                continue
-            }
-            section.problem("certificate", "has a name that \(other.name) has too")
+        for pattern in section.readableItems("certificate", .certificatePattern) {
+            guard let other = given.add(pattern) else { continue }
+            section.problem("certificate", "has a name that \(other) has too")
         }
         return patterns
     }
 }
 
+/// What the keys read so far are known by, also those with mistakes: two keys that share something are told in the
+/// same run as the mistakes.
+private struct GivenIdentities {
+    private var names: Set<String> = []
+    private var secrets: [(secret: Secret, owner: String)] = []
+    private var accessKeyIDs: [String: String] = [:]
+    private var certificates: [CertificatePattern: (owner: String, place: String)] = [:]
+    private var place = ""
+    /// The key that is being read: its name, or its place where that is wrong.
+    private var owner = ""
+
+    mutating func startKey(_ place: String) {
+        self.place = place
+        owner = place
+    }
+
+    /// False when another has it.
+    mutating func add(name: String) -> Bool {
+        owner = name
+        return names.insert(name).inserted
+    }
+
+    /// Gives the other that has it.
+    mutating func add(_ secret: Secret) -> String? {
+        if let other = secrets.first(where: { $0.secret == secret }) { return other.owner }
+        secrets.append((secret, owner))
+        return nil
+    }
+
+    mutating func add(accessKeyID id: String) -> String? {
+        if let other = accessKeyIDs[id] { return other }
+        accessKeyIDs[id] = owner
+        return nil
+    }
+
+    /// One key may repeat a name of its own.
+    mutating func add(_ pattern: CertificatePattern) -> String? {
+        if let other = certificates[pattern] { return other.place == place ? nil : other.owner }
+        certificates[pattern] = (owner, place)
+        return nil
+    }
+}
+
 extension Kind<CertificatePattern> {
-    fileprivate static var certificatePattern: Kind {
+    static var certificatePattern: Kind {
         Kind(wants: "a name such as dns:phone-*.example.com") { text throws(Mismatch) in
             guard let pattern = CertificatePattern(text) else {
                 throw Mismatch(

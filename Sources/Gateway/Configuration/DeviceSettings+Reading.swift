@@ -3,6 +3,8 @@ import HTTP
 extension DeviceSettings {
     /// Each connection is compared with all of them.
     private static let proxiesMax = 256
+    /// Every preflight is answered with all of them.
+    private static let headersMax = 32
 
     static func read(
         _ section: consuming Section,
@@ -24,7 +26,8 @@ extension DeviceSettings {
             settings.duplicates.max = count
         }
         duplicates.refuseOthers()
-        settings.readOrigins(section.section("cors"))
+        settings.readCORS(section.section("cors"))
+        settings.readAccepted(&section)
         settings.perAddress = PerAddress.read(section.section("per_address"))
         settings.readProxies(&section)
         section.refuseOthers()
@@ -55,12 +58,32 @@ extension DeviceSettings {
         )
     }
 
-    private mutating func readOrigins(_ section: consuming Section) {
+    private mutating func readAccepted(_ section: inout Section) {
+        let key = "accept"
+        let kind = Kind<AcceptedDialects>.choice(AcceptedDialects.names)
+        if section.isEmptyList(key) {
+            section.know(key)
+            let names = AcceptedDialects.names.map(\.key).joined(separator: ", ")
+            section.problem(
+                key,
+                "is an empty list, with which no device could send; leave it out to take all, or list some of \(names)"
+            )
+        } else if let list = section.list(key, kind, counts: 1...AcceptedDialects.names.count) {
+            accepted = AcceptedDialects(list)
+        }
+    }
+
+    private mutating func readCORS(_ section: consuming Section) {
         // An empty list says what no list says.
         if section.isEmptyList("origins") {
             section.know("origins")
         } else if let list = section.list("origins", .origin, counts: 1...OriginList.countMax) {
             origins = OriginList(list)
+        }
+        if section.isEmptyList("headers") {
+            section.know("headers")
+        } else if let list = section.list("headers", .headerName, counts: 1...Self.headersMax) {
+            corsHeaders = Set(list).sorted()
         }
         section.refuseOthers()
     }

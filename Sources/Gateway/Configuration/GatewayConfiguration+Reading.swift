@@ -2,7 +2,7 @@ import Net
 import System
 
 extension GatewayConfiguration {
-    private static let defaultListen = ListenAddress(host: "0.0.0.0", port: 8080)
+    private static let defaultListen = ListenAddress.everywhere(port: 8080)
     /// To try things out nobody else needs to reach the gateway.
     private static let sandboxedListen = ListenAddress(host: "127.0.0.1", port: 8080)
     private static let listenSource = Override(option: "--listen", variable: "SLUICE_LISTEN")
@@ -19,8 +19,13 @@ extension GatewayConfiguration {
     ) throws(ConfigurationProblems) -> GatewayConfiguration {
         let report = ProblemReport(inputs)
         let document = document(report)
-        // A file that is no YAML says nothing about the settings in it.
-        guard report.problems.isEmpty else { throw report.sorted }
+        // A file that is no YAML says nothing about the settings in it; options and variables can be judged alone.
+        guard report.problems.isEmpty else {
+            let rest = ProblemReport(inputs)
+            _ = read(Section(nil, path: "", report: rest))
+            report.add(ofInputs: rest)
+            throw report.sorted
+        }
         let configuration = read(Section(document, path: "", report: report))
         guard report.problems.isEmpty, let configuration else { throw report.sorted }
         return configuration
@@ -48,6 +53,11 @@ extension GatewayConfiguration {
         let listenOrigin = file.origin(of: "listen", listenSource)
         let adminSection = file.section("admin")
         let adminOrigin = adminSection.origin(of: "listen", AdminSettings.listenSource)
+        let adminListen: ListenAddress? = adminSection.readable(
+            "listen",
+            .listenAddress,
+            AdminSettings.listenSource
+        )
         let admin = AdminSettings.read(adminSection)
         let devicesListen =
             listen ?? (report.inputs.isSandboxed ? sandboxedListen : defaultListen)
@@ -56,8 +66,19 @@ extension GatewayConfiguration {
         let clientsHaveNames = tlsSection.has("client_ca")
         let tls = DeviceTLS.read(
             tlsSection,
-            besides: ["listen": devicesListen, "admin.listen": admin.listen]
+            // An address that is wrong takes no port; its default is not meant.
+            besides: [
+                ("listen", listen ?? (listenOrigin == nil ? devicesListen : nil)),
+                ("admin.listen", adminListen ?? (adminOrigin == nil ? admin.listen : nil)),
+            ]
         )
+        if listenOrigin == nil || listen != nil, adminOrigin == nil || adminListen != nil {
+            refuseSharedPort(
+                (devicesListen, listenOrigin),
+                (admin.listen, adminOrigin),
+                report
+            )
+        }
         let written = file.value("data_dir", .path)
         let dataDirectory = file.overriding(dataDirectorySource, .path) ?? written
         let queue = QueueSettings.read(file.section("queue"))
@@ -67,7 +88,7 @@ extension GatewayConfiguration {
         let destinations = Destination.readAll(described, queue: queue)
         let devices = DeviceSettings.read(
             file.section("devices"),
-            destinations: Set(names + destinations.map(\.destination.name)),
+            destinations: Set(names + destinations.map(\.name)),
             clientsHaveNames: clientsHaveNames
         )
         let credentials = readCredentials(file.section("credentials"), usedBy: destinations)
@@ -77,7 +98,8 @@ extension GatewayConfiguration {
         let drain = file.value("drain_timeout", .duration(.zero ... .seconds(3600)))
         file.refuseOthers()
 
-        guard !destinations.isEmpty else { return nil }
+        let complete = destinations.compactMap(\.destination)
+        guard !complete.isEmpty else { return nil }
         var configuration = GatewayConfiguration(
             listen: devicesListen,
             tls: tls,
@@ -86,7 +108,7 @@ extension GatewayConfiguration {
                 ?? (report.inputs.isSandboxed ? sandboxedDataDirectory : defaultDataDirectory),
             queue: queue,
             devices: devices,
-            destinations: destinations.map(\.destination),
+            destinations: complete,
             credentials: credentials.sources,
             encryptionKey: credentials.encryptionKey,
             environment: HiddenEnvironment(report.inputs.environment),
@@ -100,22 +122,26 @@ extension GatewayConfiguration {
             configuration.overruledDirectory = written
         }
         if let drain { configuration.drainTimeout = drain }
-        if configuration.listen.excludes(admin.listen) {
-            let (devices, operators) = (configuration.listen, admin.listen)
-            if let listenOrigin {
-                report.add(
-                    listenOrigin,
-                    key: "listen",
-                    devices.takesPort(of: "admin.listen", operators)
-                )
-            } else {
-                report.add(
-                    adminOrigin ?? .whole,
-                    key: "admin.listen",
-                    operators.takesPort(of: "listen", devices)
-                )
-            }
-        }
         return configuration
+    }
+
+    /// An address and where it was given; nil is its default.
+    private typealias GivenAddress = (ListenAddress, ConfigurationProblem.Place?)
+
+    private static func refuseSharedPort(
+        _ devices: GivenAddress,
+        _ operators: GivenAddress,
+        _ report: ProblemReport
+    ) {
+        guard devices.0.excludes(operators.0) else { return }
+        if let place = devices.1 {
+            report.add(place, key: "listen", devices.0.takesPort(of: "admin.listen", operators.0))
+        } else {
+            report.add(
+                operators.1 ?? .whole,
+                key: "admin.listen",
+                operators.0.takesPort(of: "listen", devices.0)
+            )
+        }
     }
 }

@@ -2,7 +2,18 @@ import System
 
 extension GatewayConfiguration {
     /// What an operator should know at the start, though all of it can be served.
-    var startWarnings: [String] { listenerWarnings + directoryWarnings }
+    var startWarnings: [String] { listenerWarnings + directoryWarnings + stampWarnings }
+
+    /// Each receipt is another one, so a stream of logs never gets a second request.
+    private var stampWarnings: [String] {
+        destinations.flatMap { destination in
+            destination.intake.stamps.labels.filter { $0.isTag && $0.fact == .receipt }.map {
+                "destinations.\(destination.name).stamp.receipt is a tag, so each request becomes a stream "
+                    + "and a packet of its own, and queue.max_streams bounds how many wait; a field costs no "
+                    + "more than its bytes: receipt: \($0.name)"
+            }
+        }
+    }
 
     /// As above, with what is read from the files.
     func warnings(at now: WallTime) -> [String] {

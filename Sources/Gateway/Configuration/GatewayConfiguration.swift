@@ -1,4 +1,5 @@
 package import Credentials
+import Delivery
 package import HTTP
 package import Logs
 package import Net
@@ -91,6 +92,10 @@ package struct DeviceSettings: Sendable, Equatable {
     package var tokens: DeviceTokens?
     /// Of pages that may send, unless a key says otherwise.
     package var origins = OriginList.any
+    /// Names of headers that pages may send besides those that clients are known to, in lower case.
+    package var corsHeaders: [String] = []
+    /// Which clients' paths there are.
+    package var accepted = AcceptedDialects.all
     package var duplicates = Duplicates()
     /// What each address may send, whoever it is.
     package struct PerAddress: Sendable, Equatable {
@@ -118,4 +123,6 @@ package struct LimitSettings: Sendable, Equatable {
     /// Bytes of content for each byte on the wire.
     package var inflateRatio = InflateLimit().ratio
     package var json = LogLimits()
+    /// What delivery keeps in memory for all destinations together.
+    package var deliveryBytes = DeliveryMemory.usualMax
 }

@@ -33,3 +33,22 @@ extension Kind<Allowance> {
         }
     }
 }
+
+extension Kind<Int> {
+    /// A pace that is judged from second to second, and so has no other unit.
+    static func bytesPerSecond(_ range: ClosedRange<Int>) -> Kind {
+        Kind(wants: "a rate such as 1KiB/s") { text throws(Mismatch) in
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[1] == "s", let bytes = byteSize(String(parts[0])) else {
+                throw Mismatch("\(quoted(text)) is not a rate; write one such as 1KiB/s")
+            }
+            guard range.contains(bytes) else {
+                throw Mismatch(
+                    "\(text) is not between \(sizeText(range.lowerBound))/s and "
+                        + "\(sizeText(range.upperBound))/s"
+                )
+            }
+            return bytes
+        }
+    }
+}

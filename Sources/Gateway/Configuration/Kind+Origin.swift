@@ -1,6 +1,22 @@
 import Net
 
 extension Kind<String> {
+    /// The name of a header of requests (RFC 9110 section 5.1), in lower case.
+    static var headerName: Kind {
+        Kind(wants: "the name of a header such as x-app-version") { written throws(Mismatch) in
+            // A star stands for itself where a page sends credentials, as beacons do.
+            guard written != "*" else {
+                throw Mismatch("\"*\" is not the name of a header; list each that pages send")
+            }
+            guard (1...64).contains(written.utf8.count), written.utf8.allSatisfy(\.isOfToken) else {
+                throw Mismatch(
+                    "\(quoted(written)) is not the name of a header: 1 to 64 letters, digits and !#$%&'*+-.^_`|~"
+                )
+            }
+            return written.lowercased()
+        }
+    }
+
     /// The origin of pages; see `OriginList`.
     static var origin: Kind {
         Kind(wants: "an origin such as https://app.example.com") { written throws(Mismatch) in
@@ -57,5 +73,17 @@ extension Kind<String> {
             }
         }
         return isHost && !host.isEmpty && host.utf8.count <= 253 ? "" : nil
+    }
+}
+
+extension UInt8 {
+    /// RFC 9110 section 5.6.2.
+    fileprivate var isOfToken: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+        }
     }
 }

@@ -1,6 +1,6 @@
 extension Destination.Labels {
     /// SLS puts these into a log itself, or a packet's own id.
-    private static let reserved: Set<String> = [
+    static let reserved: Set<String> = [
         "__time__", "__source__", "__topic__", "__pack_id__", "__partition_time__",
         "_extract_others_", "__extract_others__",
     ]

@@ -23,6 +23,20 @@ final class ProblemReport {
         problems.append(.init(place: place, key: key, text: text))
     }
 
+    /// A setting with this path is wrong already: what depends on its value cannot be judged.
+    func hasProblem(with key: String) -> Bool { problems.contains { $0.key == key } }
+
+    /// Takes over the problems of options and variables that are set. They can be judged without the file.
+    func add(ofInputs other: ProblemReport) {
+        for problem in other.problems {
+            switch problem.place {
+            case .option: problems.append(problem)
+            case .environment(let name) where inputs.variable(name) != nil: problems.append(problem)
+            default: break
+            }
+        }
+    }
+
     /// By line, and without the repetitions that aliases bring.
     var sorted: ConfigurationProblems {
         func line(_ problem: ConfigurationProblem) -> Int {

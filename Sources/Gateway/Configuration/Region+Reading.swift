@@ -11,8 +11,13 @@ extension Destination {
         let override = Override(variable: isDefault ? "SLUICE_REGION" : nil)
         let isGiven = section.has("region") || section.overridden("region", override) != nil
         let given = section.value("region", .name(.region), override)
-        for (index, endpoint) in endpoints.enumerated()
-        where endpoints[..<index].contains(endpoint) {
+        let readable = section.readableItems(
+            "endpoint",
+            .endpoint,
+            Override(variable: isDefault ? "SLUICE_ENDPOINT" : nil)
+        )
+        for (index, endpoint) in readable.enumerated()
+        where readable[..<index].contains(endpoint) {
             section.problem("endpoint", "\(endpoint) is given twice; keep one of them")
         }
         // Only a look-alike of SLS lives on this machine, and that has no region.

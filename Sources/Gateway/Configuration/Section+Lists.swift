@@ -21,6 +21,25 @@ extension Section {
         return overriding(override, .commaSeparated(kind, counts))
     }
 
+    /// The items of a list that can be read, also where others cannot, and without a report: checks that compare
+    /// items with other settings so find every mistake in one run.
+    func readableItems<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ override: Override = .none
+    ) -> [Value] {
+        func items(in text: String) -> [Value] {
+            text.split(separator: ",").compactMap { try? kind.parse(trimmed($0)) }
+        }
+        if let (_, text) = overridden(key, override) { return items(in: text) }
+        guard let node = entries[key]?.value, !node.isNull else { return [] }
+        if case .sequence(let nodes) = node.content {
+            return nodes.compactMap { $0.isNull ? nil : try? value(of: $0, kind) }
+        }
+        let text = Kind<String>(wants: kind.wants) { text throws(Mismatch) in text }
+        return (try? value(of: node, text)).map(items) ?? []
+    }
+
     /// A setting that is a list of groups: each is read as one, and reports what is wrong itself.
     mutating func groups(_ key: String, max: Int, _ read: (consuming Section) -> Void) {
         know(key)
@@ -31,9 +50,9 @@ extension Section {
         do throws(Mismatch) {
             try (1...max).check(items.count)
         } catch {
-            return problem(key, error.reason)
+            problem(key, error.reason)
         }
-        for (index, item) in items.enumerated() {
+        for (index, item) in items.prefix(max).enumerated() {
             read(Section(item, path: "\(keyPath(key))[\(index)]", report: report))
         }
     }
@@ -46,18 +65,20 @@ extension Section {
         guard let node = entries[key]?.value, case .sequence(let items) = node.content else {
             return nil
         }
+        var isCountFine = true
         do throws(Mismatch) {
             try counts.check(items.count)
         } catch {
             report.add(line: node.line, key: keyPath(key), error.reason)
-            return nil
+            isCountFine = false
         }
         // All of them, so that everything wrong is said at once.
-        for item in items where item.isNull {
+        let taken = items.prefix(counts.upperBound)
+        for item in taken where item.isNull {
             report.add(line: item.line, key: keyPath(key), "wants \(kind.wants), got nothing")
         }
-        let values = items.map { parsed($0, key, kind) }
-        return values.contains { $0 == nil } ? nil : values.compactMap(\.self)
+        let values = taken.map { parsed($0, key, kind) }
+        return !isCountFine || values.contains { $0 == nil } ? nil : values.compactMap(\.self)
     }
 }
 
@@ -70,7 +91,15 @@ extension Kind {
             let parts = text.split(separator: ",", omittingEmptySubsequences: false)
             try counts.check(parts.count)
             var items: [Item] = []
-            for part in parts { items.append(try item.parse(trimmed(part))) }
+            var reasons: [String] = []
+            for part in parts {
+                do throws(Mismatch) {
+                    items.append(try item.parse(trimmed(part)))
+                } catch {
+                    reasons.append(error.reason)
+                }
+            }
+            guard reasons.isEmpty else { throw Mismatch(reasons.joined(separator: "; ")) }
             return items
         }
     }

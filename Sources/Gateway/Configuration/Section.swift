@@ -131,19 +131,36 @@ struct Section: ~Copyable {
     /// From now on the key is one that means something here.
     mutating func know(_ key: String) { known.append(key) }
 
+    /// The setting's value where it can be read, without a report where it cannot: for checks that compare it
+    /// with other settings.
+    func readable<Value>(
+        _ key: String,
+        _ kind: Kind<Value>,
+        _ override: Override = .none
+    ) -> Value? {
+        if let (_, text) = overridden(key, override) { return try? kind.parse(text) }
+        guard let node = entries[key]?.value, !node.isNull else { return nil }
+        return try? value(of: node, kind)
+    }
+
     /// What a node of the file says; nil when it says nothing, or something wrong, which is reported.
     func parsed<Value>(_ node: YAMLNode, _ key: String, _ kind: Kind<Value>) -> Value? {
         guard !node.isNull else { return nil }
         do throws(Mismatch) {
-            guard case .scalar(let written, _) = node.content else {
-                throw Mismatch("wants \(kind.wants), got \(node.kindName)")
-            }
-            // Files and variables are the business of whoever writes the file.
-            let text = node.isDecided ? written : try report.substitution.apply(to: written)
-            return try kind.parse(text)
+            return try value(of: node, kind)
         } catch {
             report.add(line: node.line, key: keyPath(key), error.reason)
             return nil
         }
+    }
+
+    func value<Value>(of node: YAMLNode, _ kind: Kind<Value>) throws(Mismatch) -> Value {
+        guard case .scalar(let written, _) = node.content else {
+            throw Mismatch("wants \(kind.wants), got \(node.kindName)")
+        }
+        // Files and variables are the business of whoever writes the file.
+        return try kind.parse(
+            node.isDecided ? written : try report.substitution.apply(to: written)
+        )
     }
 }

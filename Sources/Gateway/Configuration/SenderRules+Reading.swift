@@ -2,7 +2,8 @@ extension SenderRules {
     /// What a sender may, from the group that says who it is.
     static func read(_ section: inout Section, destinations known: Set<String>) -> SenderRules {
         let destinations = section.list("destinations", .text(upTo: 64), counts: 1...64)
-        for destination in destinations ?? [] where !known.contains(destination) {
+        for destination in section.readableItems("destinations", .text(upTo: 64))
+        where !known.contains(destination) {
             let meant = nearMiss(destination, among: known.sorted())
             section.problem(
                 "destinations",

@@ -1,3 +1,4 @@
+import Delivery
 import HTTP
 import Logs
 import Queue
@@ -62,6 +63,10 @@ extension LimitSettings {
             ("body", \.bodyBytes, 1 << 10...1 << 30),
             ("inflated_body", \.inflatedBytes, 1 << 10...1 << 30),
             ("bodies_in_flight", \.http.inFlightBodyBytes, 1 << 20...1 << 40),
+            ("heads_in_flight", \.http.heldHeadBytes, 1 << 18...1 << 40),
+            ("answer", \.http.answerBytes, 64 << 10...1 << 30),
+            ("answers_in_flight", \.http.unsentAnswerBytes, 1 << 20...1 << 40),
+            ("delivery_memory", \.deliveryBytes, DeliveryMemory.leastMax...1 << 40),
         ]
         for (key, path, range) in sizes {
             if let size = section.value(key, .size(range)) { settings[keyPath: path] = size }
@@ -71,6 +76,10 @@ extension LimitSettings {
             ("inflate_ratio", \.inflateRatio, 2...1_000_000),
             ("connections", \.http.connections, 1...1_000_000),
             ("json_depth", \.json.depth, 1...64),
+            ("log_fields", \.json.fields, 128...1_000_000),
+            ("tags", \.json.tagsGathered, 128...100_000),
+            ("label_sets", \.json.streams, 1...1_000_000),
+            ("labels", \.json.labels, 1...100_000_000),
             ("connections_per_address", \.http.connectionsPerAddress, 1...1_000_000),
         ]
         for (key, path, range) in counts {
@@ -82,18 +91,54 @@ extension LimitSettings {
             ("idle_timeout", \.http.idleTime),
             ("write_timeout", \.http.writeTime),
         ]
+        let rates: [(String, WritableKeyPath<LimitSettings, Int>)] = [
+            ("body_rate", \.http.bodyRateMin), ("answer_rate", \.http.answerRateMin),
+        ]
+        for (key, path) in rates {
+            if let rate = section.value(key, .bytesPerSecond(1...1 << 30)) {
+                settings[keyPath: path] = rate
+            }
+        }
         let range = Duration.milliseconds(100) ... .seconds(3600)
         for (key, path) in timeouts {
             if let time = section.value(key, .duration(range)) { settings[keyPath: path] = time }
         }
-        if settings.http.inFlightBodyBytes < settings.bodyBytes {
+        let (report, path) = (section.report, section.path)
+        // In place of one that is wrong its default would be compared.
+        func areRead(_ keys: String...) -> Bool {
+            !keys.contains { report.hasProblem(with: "\(path).\($0)") }
+        }
+        if areRead("bodies_in_flight", "body"),
+            settings.http.inFlightBodyBytes < settings.bodyBytes
+        {
             section.problem(
                 section.has("bodies_in_flight") ? "bodies_in_flight" : "body",
                 "bodies_in_flight (\(sizeText(settings.http.inFlightBodyBytes))) has no room for one "
                     + "body (\(sizeText(settings.bodyBytes))); raise it or lower body"
             )
         }
-        if settings.http.headBytes < settings.http.requestLineBytes {
+        if areRead("answers_in_flight", "answer"),
+            settings.http.unsentAnswerBytes < settings.http.answerBytes
+        {
+            section.problem(
+                section.has("answers_in_flight") ? "answers_in_flight" : "answer",
+                "answers_in_flight (\(sizeText(settings.http.unsentAnswerBytes))) has no room for one "
+                    + "answer (\(sizeText(settings.http.answerBytes))); raise it or lower answer"
+            )
+        }
+        // A block of memory for a head may be twice as large as the head.
+        if areRead("heads_in_flight", "head"),
+            settings.http.heldHeadBytes < 4 * settings.http.headBytes
+        {
+            section.problem(
+                section.has("heads_in_flight") ? "heads_in_flight" : "head",
+                "heads_in_flight (\(sizeText(settings.http.heldHeadBytes))) has no room for four heads "
+                    + "(\(sizeText(settings.http.headBytes))); raise it or lower head"
+            )
+        }
+        if areRead("head", "request_line"),
+            settings.http.headBytes < settings.http.requestLineBytes
+        {
             section.problem(
                 section.has("head") ? "head" : "request_line",
                 "head (\(sizeText(settings.http.headBytes))) includes the request line "

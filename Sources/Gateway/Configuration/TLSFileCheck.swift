@@ -2,49 +2,64 @@ import Net
 
 /// Looks into the files that a listener's TLS names, so that what would fail later is found at once, with its key.
 struct TLSFileCheck {
-    private typealias Origin = (place: ConfigurationProblem.Place, key: String)
+    enum Role { case certificate, key, authorities, revocations }
 
-    private let group: Origin
-    private var origins: [String: Origin] = [:]
+    private struct Origin {
+        let file: String
+        let role: Role
+        let place: ConfigurationProblem.Place
+        let key: String
+    }
+
+    private let group: (place: ConfigurationProblem.Place, key: String)
+    private var origins: [Origin] = []
 
     /// The group that names the files.
     init(place: ConfigurationProblem.Place, key: String) {
         group = (place, key)
     }
 
-    /// Remembers where a file is named.
-    mutating func note(_ file: String, _ key: String, of section: borrowing Section) {
-        guard origins[file] == nil else { return }
-        origins[file] = (section.place(of: key), section.keyPath(key))
+    /// Remembers where a file is named, and what for.
+    mutating func note(_ file: String, _ role: Role, _ key: String, of section: borrowing Section) {
+        guard !origins.contains(where: { $0.file == file && $0.role == role }) else { return }
+        origins.append(
+            Origin(file: file, role: role, place: section.place(of: key), key: section.keyPath(key))
+        )
     }
 
-    /// Each certificate for itself, so that everything wrong is said at once.
-    func run(_ settings: TLSSettings, _ report: ProblemReport) {
-        var trial = settings
-        for certificate in settings.certificates {
-            trial.certificates = [certificate]
-            trial.clientCertificates = .none
-            check(trial, report)
-        }
-        if let authorities = settings.clientAuthorities {
+    /// Each file for itself, then each pair whose files are sound, so that everything wrong is said at once.
+    func run(
+        _ pairs: [TLSSettings.Certificate],
+        _ version: TLSSettings.Version,
+        _ report: ProblemReport
+    ) {
+        var unsound: Set<String> = []
+        for origin in origins {
             do throws(TLSError) {
-                try TLSContext.check(authorities: authorities)
+                switch origin.role {
+                case .certificate, .authorities: try TLSContext.check(certificates: origin.file)
+                case .key: try TLSContext.check(key: origin.file)
+                case .revocations: try TLSContext.check(revocationLists: origin.file)
+                }
             } catch {
-                tell(error, report)
+                unsound.insert(origin.file)
+                report.add(origin.place, key: origin.key, error.description)
             }
         }
-    }
-
-    private func check(_ settings: TLSSettings, _ report: ProblemReport) {
-        do throws(TLSError) {
-            _ = try TLSContext(settings)
-        } catch {
-            tell(error, report)
+        for pair in pairs where !unsound.contains(pair.chainFile) && !unsound.contains(pair.keyFile)
+        {
+            do throws(TLSError) {
+                _ = try TLSContext(TLSSettings(certificates: [pair], minimumVersion: version))
+            } catch {
+                let origin = error.file.flatMap { file in
+                    origins.first { $0.file == file && [.certificate, .key].contains($0.role) }
+                }
+                report.add(
+                    origin?.place ?? group.place,
+                    key: origin?.key ?? group.key,
+                    error.description
+                )
+            }
         }
-    }
-
-    private func tell(_ error: TLSError, _ report: ProblemReport) {
-        let origin = error.file.flatMap { origins[$0] } ?? group
-        report.add(origin.place, key: origin.key, error.description)
     }
 }

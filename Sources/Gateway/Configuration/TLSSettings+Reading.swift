@@ -3,6 +3,10 @@ import Net
 /// The group `tls` of a listener.
 extension TLSSettings {
     private static let certificatesMax = 16
+    private static let revocationFilesMax = 16
+    private static let deniedMax = 1000
+    /// Each is compared with all names of a client.
+    private static let deniedPatternsMax = 64
 
     private enum Wish { case none, optional, required }
 
@@ -13,7 +17,23 @@ extension TLSSettings {
         var check = TLSFileCheck(place: section.ownPlace, key: section.path)
         let certificates = readCertificates(&section, &check)
         let authorities = section.value("client_ca", .path)
-        if let authorities { check.note(authorities, "client_ca", of: section) }
+        if let authorities { check.note(authorities, .authorities, "client_ca", of: section) }
+        let revocations = section.list("client_crl", .path, counts: 1...revocationFilesMax)
+        for file in section.readableItems("client_crl", .path) {
+            check.note(file, .revocations, "client_crl", of: section)
+        }
+        let denied = section.list("deny", .certificatePattern, counts: 1...deniedMax) ?? []
+        for key in ["client_crl", "deny"] where section.has(key) && !section.has("client_ca") {
+            section.problem(
+                key,
+                "wants client_ca, a file with the authority that signs clients' certificates"
+            )
+        }
+        if section.readableItems("deny", .certificatePattern).count(where: { $0.only == nil })
+            > deniedPatternsMax
+        {
+            section.problem("deny", "has more than \(deniedPatternsMax) names with a *")
+        }
         let wish = section.value(
             "client_certificates",
             .choice(["none": Wish.none, "optional": .optional, "required": .required])
@@ -29,8 +49,14 @@ extension TLSSettings {
             )
         }
         section.refuseOthers()
+        // Also the files of pairs that are not whole.
+        if report.inputs.readsCertificates {
+            check.run(certificates, version ?? .tls12, report)
+        }
         guard !certificates.isEmpty else { return nil }
         var settings = TLSSettings(certificates: certificates, minimumVersion: version ?? .tls12)
+        settings.revocationFiles = revocations ?? []
+        settings.denied = denied
         if let authorities {
             switch wish ?? .required {
             case .none: settings.clientCertificates = .none
@@ -38,7 +64,6 @@ extension TLSSettings {
             case .required: settings.clientCertificates = .required(authorities: authorities)
             }
         }
-        if report.inputs.readsCertificates { check.run(settings, report) }
         return settings
     }
 
@@ -86,8 +111,8 @@ extension TLSSettings {
         if isWanted, !section.has("key") {
             section.problem("key", "is missing; name the file with the certificate's key (PEM)")
         }
-        if let chain { check.note(chain, "certificate", of: section) }
-        if let key { check.note(key, "key", of: section) }
+        if let chain { check.note(chain, .certificate, "certificate", of: section) }
+        if let key { check.note(key, .key, "key", of: section) }
         guard let chain, let key else { return nil }
         return Certificate(chainFile: chain, keyFile: key)
     }

@@ -10,6 +10,9 @@ struct BodyReader {
     let query: QueryLogDecoder
     let lines: LineLogDecoder
     private let inflater = Inflater()
+    /// What `Content-Encoding` may say, as `Accept-Encoding` of a refusal lists it.
+    static let contentEncodings =
+        (ContentCoding.contentEncodings.map(\.key) + ["identity"]).joined(separator: ", ")
     let limit: InflateLimit
 
     init(_ limits: LimitSettings) {
@@ -56,7 +59,7 @@ struct BodyReader {
         _ own: ContentCoding?
     ) throws(Refusal) -> ContentCoding? {
         if let name = head.field("x-log-compresstype"), !name.isEmpty, name != "none" {
-            guard let coding = ContentCoding(name: name) else {
+            guard let coding = ContentCoding(compressType: name) else {
                 throw Refusal(
                     400,
                     "InvalidCompressType",
@@ -68,11 +71,11 @@ struct BodyReader {
         guard let name = head.field("content-encoding"), !name.isEmpty,
             name.lowercased() != "identity", name.lowercased() != own?.rawValue
         else { return own }
-        guard let coding = ContentCoding(name: name) else {
+        guard let coding = ContentCoding(contentEncoding: name) else {
             throw Refusal(
                 415,
                 "InvalidCompressType",
-                "Content-Encoding \(clipped(name)) is not one of gzip, deflate, zstd, lz4"
+                "Content-Encoding \(clipped(name)) is not one of \(Self.contentEncodings)"
             )
         }
         return coding

@@ -20,8 +20,9 @@ struct DeviceAnswers: Sendable {
         if response.status == 401, !route.label.isSLS {
             response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
         }
-        if refusal.code == "InvalidCompressType" {
-            response.fields.append(("accept-encoding", "gzip, deflate, zstd, lz4, identity"))
+        // RFC 9110 section 12.5.3.
+        if refusal.code == "InvalidCompressType", case .logs(let dialect) = route {
+            response.fields.append(("accept-encoding", dialect.contentEncodings))
         }
         response.label = route.label.rawValue
         return response
@@ -57,22 +58,18 @@ struct DeviceAnswers: Sendable {
         return response
     }
 
-    func preflight(_ route: DeviceRoute, _ readers: CrossOrigin) -> Response {
+    func preflight(
+        _ route: DeviceRoute,
+        _ headers: PreflightHeaders,
+        _ readers: CrossOrigin
+    ) -> Response {
         var response = Response(
             // Docker's driver for Splunk begins with this, and wants no other.
             status: route.label == .splunk ? 200 : 204,
             fields: [
                 ("allow", route.methods.names),
                 ("access-control-allow-methods", route.methods.names),
-                (
-                    "access-control-allow-headers",
-                    "authorization, content-encoding, content-md5, content-type, idempotency-key, "
-                        + "x-acs-security-token, x-log-apiversion, x-log-bodyrawsize, "
-                        + "x-log-client-time, x-log-compresstype, x-log-content-sha256, "
-                        + "x-log-date, x-log-logstore, x-log-mode, x-log-project, "
-                        + "x-log-signaturemethod, x-scope-orgid, x-sluice-key, "
-                        + "x-sluice-signature, x-splunk-request-channel"
-                ),
+                ("access-control-allow-headers", headers.names),
                 ("access-control-max-age", "86400"),
             ]
         )

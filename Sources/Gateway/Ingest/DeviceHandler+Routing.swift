@@ -61,7 +61,7 @@ extension DeviceHandler {
             project: head.field("x-log-project"),
             try dialect.address(head)
         )
-        try proven?.sender.check(target.destination, dialect.label)
+        if dialect.bringsLogs { try proven?.sender.check(target.destination, dialect.label) }
         return AdmittedRequest(head, target, proven, address)
     }
 

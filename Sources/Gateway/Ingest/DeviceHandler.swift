@@ -60,9 +60,10 @@ package final class DeviceHandler: RequestHandler {
     }
 
     package func admit(_ head: RequestHead) -> Admission {
-        let route = DeviceRoute(head)
+        keys.refresh()
+        let route = DeviceRoute(head, keys.value.accepted)
         do throws(Refusal) {
-            if case .unknown = route { throw .unknownPath }
+            if case .unknown = route { throw keys.value.accepted.unknownPath }
             guard route.methods.all.contains(head.method) else { throw .method(route) }
             guard case .logs(let dialect) = route, head.method != .options else {
                 if head.method == .options { try checkPreflight(head, route) }
@@ -77,7 +78,7 @@ package final class DeviceHandler: RequestHandler {
 
     private func admit(_ head: RequestHead, _ dialect: some LogDialect) throws(Refusal) -> Admission
     {
-        guard !shared.intake.isOff else { throw .draining }
+        guard !dialect.bringsLogs || !shared.intake.isOff else { throw .draining }
         let address = address(of: head)
         try enter(address, dialect.label)
         let request = try look(at: head, dialect, address)
@@ -96,6 +97,7 @@ package final class DeviceHandler: RequestHandler {
         for target: RoutingTable.Target,
         _ dialect: some LogDialect
     ) -> QueueAdmission {
+        guard dialect.bringsLogs else { return .open }
         guard dialect.bodyNamesLogstores, target.tag != nil else {
             return shared.queue.admission(for: target.outlet)
         }
@@ -107,9 +109,10 @@ package final class DeviceHandler: RequestHandler {
         body: UnsafeRawBufferPointer,
         responder: Responder
     ) {
-        let route = DeviceRoute(head)
+        let route = DeviceRoute(head, keys.value.accepted)
         guard head.method != .options else {
-            return responder.send(answers.preflight(route, crossOrigin(head)))
+            let headers = keys.value.preflightHeaders
+            return responder.send(answers.preflight(route, headers, crossOrigin(head)))
         }
         switch route {
         case .logs(let dialect):
@@ -119,15 +122,20 @@ package final class DeviceHandler: RequestHandler {
                 responder.send(answers.refused(error, route, crossOrigin(head)))
             }
         case .page(let page): responder.send(answers.page(page))
-        case .unknown: responder.send(answers.refused(.unknownPath, route, crossOrigin(head)))
+        // The dialect was switched off while the body came.
+        case .unknown:
+            let refusal = keys.value.accepted.unknownPath
+            responder.send(answers.refused(refusal, route, crossOrigin(head)))
         }
     }
 
     package func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
-        let route = head.map { DeviceRoute($0) } ?? .unknown(isSLSPath: false)
+        let route =
+            head.map { DeviceRoute($0, keys.value.accepted) } ?? .unknown(isSLSPath: false)
         var refusal = Refusal(problem)
-        // On a bad line logs come slowly: SDKs drop what is answered with 408, and keep what is 503.
-        if case .logs = route, problem.status == 408 {
+        // On a bad line logs come slowly: SDKs drop what is answered with 408, and keep what is 503. A head that
+        // nobody could read may have been that of logs.
+        if problem.status == 408, head == nil || route.isForLogs {
             refusal = Refusal(503, "ServerBusy", "\(problem.reason); send the logs again")
         }
         return answers.refused(refusal, route, crossOrigin(head))

@@ -48,6 +48,11 @@ enum DevicePage {
         }
     }
 
+    /// A page of a dialect that is switched off is not there.
+    func isShown(_ accepted: AcceptedDialects) -> Bool {
+        if case .ready = self { accepted.contains(.loki) } else { accepted.covers(label) }
+    }
+
     func refused(_ refusal: Refusal) -> Response {
         switch self {
         case .serverTime: ErrorShape.sls.response(refusal)

@@ -34,11 +34,11 @@ struct DeviceTags {
             }
         }
         for tag in tags {
-            if tag.key == Self.packIDName {
+            if tag.key.hasSameBytes(as: Self.packIDName) {
                 packID = tag.value
                 let isKept = target.intake.keepsPackID && target.intake.foldTags != .all
                 if isKept { keep(tag) }
-            } else if target.labels.tags.contains(where: { $0.key == tag.key }) {
+            } else if target.labels.tags.contains(where: { $0.key.hasSameBytes(as: tag.key) }) {
                 continue
             } else if folding.takes(tag.key) {
                 folded.append(tag)
@@ -64,7 +64,7 @@ struct DeviceTags {
     /// The stream's tags when the crowded ones are not in every log.
     var keptMarkingCrowded: [(key: String, value: String)] {
         var names = TruncatedNames()
-        for tag in kept where tag.key == TruncatedNames.tag { names.add(tag.value) }
+        for tag in kept where tag.key.hasSameBytes(as: TruncatedNames.tag) { names.add(tag.value) }
         for tag in crowded { names.add(tag.key) }
         return names.marking(kept)
     }
@@ -80,7 +80,7 @@ extension Destination.Intake.FoldTags {
     fileprivate func takes(_ name: String) -> Bool {
         switch self {
         case .none: false
-        case .named(let names): names.contains(name)
+        case .named(let names): names.contains { $0.hasSameBytes(as: name) }
         case .all: true
         }
     }

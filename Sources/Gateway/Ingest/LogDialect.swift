@@ -16,8 +16,15 @@ protocol LogDialect: Sendable {
     /// Whether logs of the body may name other logstores than the one that follows from the address's tag.
     var bodyNamesLogstores: Bool { get }
 
+    /// Whether the request brings logs at all. One that only asks about some needs no room for any, and none of the
+    /// destinations that its key is for.
+    var bringsLogs: Bool { get }
+
     /// What bodies are compressed with where the head does not say it, or calls it by its name.
     func coding(_ head: RequestHead) -> ContentCoding?
+
+    /// What `Content-Encoding` of its bodies may say. A refusal for another one lists them.
+    var contentEncodings: String { get }
 
     /// Looks at the body as it came, before it is inflated.
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal)
@@ -34,7 +41,11 @@ protocol LogDialect: Sendable {
 extension LogDialect {
     var bodyNamesLogstores: Bool { false }
 
+    var bringsLogs: Bool { true }
+
     func coding(_ head: RequestHead) -> ContentCoding? { nil }
+
+    var contentEncodings: String { BodyReader.contentEncodings }
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {}
 }
@@ -66,6 +77,15 @@ struct LogRequest {
     let recognizesContent: Bool
     /// Whether what the query calls `key` is a device's, and no log's.
     let hidesKey: Bool
+    /// What the request wants done with JSON that is damaged.
+    let damage: LogRules.Damage
+
+    /// What the destination wants of logs, and the request of damaged ones.
+    var rules: LogRules {
+        var rules = target.intake.rules
+        rules.damage = damage
+        return rules
+    }
 }
 
 /// That everything a request brought is on disk, now or since it came the first time.
@@ -85,6 +105,8 @@ struct TakenLogs {
     var outcome = ""
     /// Instead of the dialect's usual answer, where that depends on what was read.
     var accepted: (@Sendable (Acceptance) -> Response)?
+    /// How long that answer's body is, where it grows with the request.
+    var answerBytes = 0
 
     init(_ parts: [TakenPart], identity: [UInt8]? = nil) {
         self.parts = parts

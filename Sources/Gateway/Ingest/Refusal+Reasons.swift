@@ -14,6 +14,15 @@ extension Refusal {
                 "the queue of this destination is full; keep the logs and send them again later"
             case .tooManyLogstores:
                 "no room for one more logstore; see destinations.*.logstores_max"
+            case .tooManyStreams:
+                "the queue holds as many streams (sets of topic, source and tags) as queue.max_streams "
+                    + "allows; keep the logs and send them again later"
+            case .tooManyStreamsOfDestination:
+                "this destination has its share of the streams (sets of topic, source and tags) of "
+                    + "queue.max_streams; keep the logs and send them again later"
+            case .tooManyStreamsOfSender:
+                "this device key has its share of the streams (sets of topic, source and tags) of "
+                    + "queue.max_streams; keep the logs and send them again later"
             case .diskFull: "the disk is full; keep the logs and send them again later"
             case .failing: "the queue cannot be written; keep the logs and send them again later"
             case .stopping: "the gateway is stopping; keep the logs and send them again"
@@ -28,6 +37,8 @@ extension Refusal {
             self.init(413, "PostBodyTooLarge", error.description)
         case .corrupt, .sizeMismatch, .sizeMissing:
             self.init(400, "PostBodyUncompressError", error.description)
+        // The logs are as they should be: SDKs drop what is answered with 400.
+        case .noMemory: self.init(503, "ServerBusy", error.description)
         }
     }
 
@@ -50,18 +61,27 @@ extension Refusal {
             case 408: "RequestTimeout"
             case 411: "MissingContentLength"
             case 413: "PostBodyTooLarge"
+            case 500: "InternalServerError"
             case 503: "ServerBusy"
             default: "ParameterInvalid"
             }
         self.init(problem.status, code, problem.reason)
     }
 
-    static let unknownPath = Refusal(
-        404,
-        "PathNotExist",
-        "no such path; logs are posted to /logs/{tag}, /logstores/{logstore}/track, "
-            + "/logstores/{logstore}/shards/lb, /v1/logs, /_bulk, /loki/api/v1/push or /services/collector"
-    )
+    /// The reason of the first text that cannot be read, as it would be if none could be kept.
+    static func unreadable(_ logs: DecodedLogs) -> Refusal {
+        for faulty in logs.faulty {
+            guard case .unreadable(let position, let reason) = faulty.fault else { continue }
+            return Refusal(
+                400,
+                "PostBodyInvalid",
+                "\(reason) (at byte \(position)); dead letters take an eighth of the queue already, so "
+                    + "nothing of the body is stored",
+                position: position
+            )
+        }
+        return Refusal(400, "PostBodyInvalid", "the body cannot be read")
+    }
 
     static func tooManyDoomed(_ count: Int, most: Int) -> Refusal {
         Refusal(
@@ -97,4 +117,17 @@ extension Refusal {
         "ServerBusy",
         "the gateway takes no more logs, since it is being drained; keep them and send them again"
     )
+}
+
+extension Refusal {
+    /// MessagePack is what the output `http` of older versions of Fluent Bit sends unless it is told a format. `type` is
+    /// in lower case.
+    static func checkNotMessagePack(_ type: String?) throws(Refusal) {
+        guard let type, type.hasPrefix("application/"), type.contains("msgpack") else { return }
+        throw Refusal(
+            415,
+            "ContentTypeInvalid",
+            "MessagePack is not taken, JSON is; in Fluent Bit: Format json"
+        )
+    }
 }

@@ -58,6 +58,17 @@ enum RequestIdentity {
         digest("bulk", outcome, content, target)
     }
 
+    /// A document that its client named. With another content it is another log, since logs are written once.
+    static func document(
+        _ id: String,
+        of index: String,
+        content: UnsafeRawBufferPointer,
+        _ target: RoutingTable.Target
+    ) -> [UInt8] {
+        let place = [target.destination, target.logstore, index, id].map(\.utf8Bytes)
+        return digest("document", place + [Digest.sha256(content)])
+    }
+
     /// What tells content of a kind at a logstore from equal content.
     private static func digest(
         _ kind: String,

@@ -32,7 +32,7 @@ extension TakenLogs {
         self.init(groups.map { ($0, target) }, of: request)
         guard request.recognizesContent else { return }
         let packIDs = groups.compactMap { group in
-            group.tags.last { $0.key == DeviceTags.packIDName }?.value
+            group.tags.last { $0.key.hasSameBytes(as: DeviceTags.packIDName) }?.value
         }
         if let first = groups.first, !packIDs.isEmpty {
             identity = RequestIdentity.packet(

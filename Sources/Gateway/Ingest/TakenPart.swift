@@ -6,7 +6,7 @@ import Queue
 struct TakenPart {
     let target: RoutingTable.Target
     var logs: DecodedLogs
-    let trailer: GroupTrailer
+    var trailer: GroupTrailer
 
     /// What one request to SLS can carry, less its packet's id.
     private static let packetBytes = 10 << 20 - 64

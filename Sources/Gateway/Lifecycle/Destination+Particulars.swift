@@ -27,6 +27,10 @@ extension Destination {
             )
         }
         if intake.keepsPackID { lines.append("devices' pack ids are kept") }
+        if !intake.stamps.isEmpty {
+            let stamps = intake.stamps.labels.map { "\($0.fact.rawValue) as \($0.written)" }
+            lines.append("logs are stamped with \(stamps.joined(separator: ", "))")
+        }
         var bounds = [
             backlog.bytesMax.map { "up to \(sizeText($0))" },
             backlog.ageMax.map { "for \(durationText($0))" },

@@ -15,6 +15,7 @@ extension GatewayConfiguration {
         )
         settings.deadLetterAgeMax = queue.deadLetterAgeMax
         settings.streamsMax = queue.streamsMax
+        settings.senders = devices.senders.count
         settings.repeatsAgeMax = devices.duplicates.window
         settings.repeatsMax = devices.duplicates.window > .zero ? devices.duplicates.max : 0
         return settings
@@ -26,7 +27,8 @@ extension GatewayConfiguration {
             ageMax: queue.ageMax,
             freeBytesMin: queue.freeBytesMin,
             deadLetterAgeMax: queue.deadLetterAgeMax,
-            streamsMax: queue.streamsMax
+            streamsMax: queue.streamsMax,
+            senders: devices.senders.count
         )
     }
 

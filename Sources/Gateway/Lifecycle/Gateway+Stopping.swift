@@ -19,6 +19,7 @@ extension Gateway {
         steering.vaultHelm.stop()
         steering.views.stop()
         steering.webhook.stop()
+        steering.devices.door.keySources.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
         flush()
         let doors = [deviceServer, secureDeviceServer].compactMap(\.self)

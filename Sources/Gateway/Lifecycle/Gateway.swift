@@ -60,6 +60,7 @@ package final class Gateway: Sendable {
                 source: store,
                 credentials: CredentialDoor(keeper),
                 journal: journal,
+                memoryMax: configuration.limits.deliveryBytes,
                 userAgent: "sluice/\(Version.current)"
             )
         }
@@ -140,6 +141,9 @@ package final class Gateway: Sendable {
             // Strangers must not keep the pulse and the operators out.
             settings.limits.connectionsPerAddress = 64
             settings.limits.idleTime = .seconds(10)
+            // A page of metrics or dead letters is for those alone who have a token.
+            settings.limits.answerBytes = 64 << 20
+            settings.limits.unsentAnswerBytes = 128 << 20
             return try HTTPServer(settings) { _ in
                 AdminHandler(.init(steering: steering))
             }
@@ -157,6 +161,7 @@ package final class Gateway: Sendable {
             try steering.views.start()
             try tail.start()
             try webhook.use(configuration.webhook)
+            try shared.door.keySources.start(journal)
         }
         isRunning = true
         deviceAddress = deviceServer.address

@@ -65,6 +65,7 @@ final class Reporter: Sendable {
         let described = parts.configuration.withLock(\.destinations)
         let configured = Set(described.map(\.name))
         let servers = servers.withLock { $0 }
+        let dialects = parts.configuration.withLock(\.devices.accepted)
         return GatewayReport(
             now: .now,
             uptime: .now - start,
@@ -93,17 +94,21 @@ final class Reporter: Sendable {
                 .mapValues(\.ledger),
             credentials: parts.keeper.status,
             webhook: parts.webhook.status,
-            accepted: parts.counters.accepted,
+            accepted: parts.counters.accepted(showing: dialects),
             clocks: parts.counters.clocks,
+            damage: parts.counters.damage,
+            claimsRemoved: parts.counters.claimsRemoved,
             refused: parts.counters.refused,
             keys: parts.door.counts,
             unknownSenders: parts.door.strangers,
             nonces: parts.door.nonces.count,
             tokens: parts.door.tokenCount,
+            tokenKeys: parts.door.keySources.status,
             addresses: parts.door.addresses.counts,
             addressesMax: parts.configuration.withLock(\.devices.perAddress.addressesMax),
             answers: [
-                ("devices", parts.counters.answers.all), ("admin", operators.answers.all),
+                ("devices", parts.counters.answers(showing: dialects)),
+                ("admin", operators.answers.all),
             ],
             changes: operators.changed
         )

@@ -11,7 +11,8 @@ package final class AnswerCounters: Sendable {
 
     /// Those that this program gives; any other would be counted as "other".
     static let statuses = [
-        200, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414, 415,
+        200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414,
+        415,
         416, 417, 422,
         428, 429, 431, 500, 501, 502, 503, 504, 505, 507,
     ]

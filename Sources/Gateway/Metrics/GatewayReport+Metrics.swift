@@ -17,7 +17,10 @@ extension GatewayReport {
         page.strangers(unknownSenders)
         page.signedRequests(nonces: nonces)
         page.tokens(tokens)
+        page.tokenKeys(tokenKeys, now: now)
         page.clocks(clocks)
+        page.damage(damage)
+        page.claims(claimsRemoved)
         page.queue(queue, now: now)
         page.ledgers(
             destinations.map { ($0.name, $0.queue.ledger) }

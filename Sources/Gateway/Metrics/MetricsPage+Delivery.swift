@@ -13,6 +13,9 @@ extension MetricsPage {
             "sluice_delivery_waiting_for_retry": (
                 "Packets that wait to be tried again.", \.waitingRetry
             ),
+            "sluice_delivery_memory_bytes": (
+                "Bytes in memory of packets that wait, and of bodies under way.", \.memoryBytes
+            ),
             "sluice_delivery_awaiting_clock": (
                 "Lone logs that wait until the host's clock is set.", \.awaitingClock
             ),
@@ -50,6 +53,9 @@ extension MetricsPage {
             ),
             "sluice_delivery_resigned_total": (
                 "Requests signed anew for SLS's clock.", \.resigned
+            ),
+            "sluice_delivery_memory_waits_total": (
+                "Times that a request began to wait for room in memory.", \.memoryWaits
             ),
             "sluice_delivery_retries_total": (
                 "Requests with packets that had failed before.", \.retries

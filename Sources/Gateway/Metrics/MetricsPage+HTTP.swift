@@ -24,6 +24,13 @@ extension MetricsPage {
             "sluice_http_refused_in_flight_total": (
                 "Requests refused because too many body bytes were in flight.", \.refusedInFlight
             ),
+            "sluice_http_refused_heads_total": (
+                "Requests refused because too many bytes of heads were held.", \.refusedHeads
+            ),
+            "sluice_http_refused_answers_total": (
+                "Answers refused or cut off because too many bytes waited for their readers.",
+                \.refusedAnswers
+            ),
             "sluice_http_tls_handshakes_total": (
                 "TLS handshakes that came to their end.", \.tlsHandshakes
             ),
@@ -82,6 +89,12 @@ extension MetricsPage {
         }
         family("sluice_http_in_flight_body_bytes", .gauge, "Bodies without an answer yet.") {
             $0.add(listeners, \.inFlightBodyBytes)
+        }
+        family("sluice_http_held_head_bytes", .gauge, "Heads of requests that are not complete.") {
+            $0.add(listeners, \.heldHeadBytes)
+        }
+        family("sluice_http_unsent_answer_bytes", .gauge, "Answers that wait for their readers.") {
+            $0.add(listeners, \.unsentAnswerBytes)
         }
     }
 }

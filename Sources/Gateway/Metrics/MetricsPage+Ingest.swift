@@ -51,6 +51,32 @@ extension MetricsPage {
         }
     }
 
+    mutating func damage(_ damage: IngestCounters.Damage) {
+        family(
+            "sluice_ingest_repaired_requests_total",
+            .counter,
+            "Requests whose JSON could be read only after damaged parts of it were replaced."
+        ) { $0.add(damage.repairedRequests) }
+        family(
+            "sluice_ingest_repaired_logs_total",
+            .counter,
+            "Logs with bytes that are not UTF-8, which became U+FFFD."
+        ) { $0.add(damage.repairedLogs) }
+        family(
+            "sluice_ingest_unreadable_logs_total",
+            .counter,
+            "Texts that cannot be read as logs, and became dead letters beside the others of their request."
+        ) { $0.add(damage.unreadableLogs) }
+    }
+
+    mutating func claims(_ removed: Int) {
+        family(
+            "sluice_ingest_claims_removed_total",
+            .counter,
+            "Fields and tags of devices that were removed because a stamp has their name."
+        ) { $0.add(removed) }
+    }
+
     mutating func clocks(_ clocks: IngestCounters.Clocks) {
         family(
             "sluice_ingest_clock_corrected_total",

@@ -1,3 +1,6 @@
+import System
+import Tokens
+
 extension MetricsPage {
     /// What came with each key, by the name that the operator gave it.
     mutating func deviceKeys(_ keys: [(name: String, counts: KeyCounter.Counts)]) {
@@ -51,6 +54,37 @@ extension MetricsPage {
     mutating func tokens(_ count: Int) {
         family("sluice_device_tokens", .gauge, "Good tokens that are remembered; 20,000 at most.") {
             $0.add(count)
+        }
+    }
+
+    /// Keys of issuers that publish them.
+    mutating func tokenKeys(_ sources: [TokenKeySources.Status], now: WallTime) {
+        family(
+            "sluice_device_token_keys",
+            .gauge,
+            "Keys that an issuer of tokens publishes, as they are here."
+        ) {
+            for source in sources { $0.add(source.keys.keys, ["source": source.name]) }
+        }
+        family(
+            "sluice_device_token_keys_age_seconds",
+            .gauge,
+            "How long ago an issuer's keys were fetched; absent until they were."
+        ) {
+            for source in sources {
+                guard let fetched = source.keys.fetched else { continue }
+                $0.add(seconds: now - fetched, ["source": source.name])
+            }
+        }
+        family(
+            "sluice_device_token_keys_fetches_total",
+            .counter,
+            "How often an issuer's keys were fetched, by whether they came."
+        ) {
+            for source in sources {
+                $0.add(source.keys.fetches, ["source": source.name, "outcome": "fetched"])
+                $0.add(source.keys.failures, ["source": source.name, "outcome": "failed"])
+            }
         }
     }
 }

@@ -25,6 +25,10 @@ extension MetricsPage {
             "sluice_queue_database_bytes": ("The database file.", \.databaseBytes),
             "sluice_queue_log_bytes": ("The write-ahead log.", \.logBytes),
             "sluice_queue_disk_free_bytes": ("Free space beside the queue.", \.freeBytes),
+            "sluice_queue_damaged_copies": ("Damaged databases kept aside.", \.damagedCopies),
+            "sluice_queue_aside_logs": (
+                "Logs in damaged databases that are yet to be copied.", \.asideLogs
+            ),
         ]
         for (name, (help, path)) in gauges {
             family(name, .gauge, help) { $0.add(queue[keyPath: path]) }
@@ -41,6 +45,9 @@ extension MetricsPage {
             ),
             "sluice_queue_lost_logs_total": (
                 "Logs that could not be saved from damage.", \.lostLogs
+            ),
+            "sluice_queue_damaged_copies_removed_total": (
+                "Damaged databases kept aside that were deleted.", \.damagedCopiesRemoved
             ),
             "sluice_queue_repeated_requests_total": (
                 "Requests that were stored before, and were not again.", \.repeats.repeated
@@ -64,6 +71,15 @@ extension MetricsPage {
         ]
         for (name, (help, path)) in counters {
             family(name, .counter, help) { $0.add(queue[keyPath: path]) }
+        }
+        family(
+            "sluice_queue_streams_refused_total",
+            .counter,
+            "Requests refused for the streams they would need, by whose share was used up."
+        ) {
+            $0.add(queue.streamRefusals.queue, ["share": "queue"])
+            $0.add(queue.streamRefusals.destination, ["share": "destination"])
+            $0.add(queue.streamRefusals.sender, ["share": "key"])
         }
         family("sluice_queue_commit_seconds_total", .counter, "Time spent in commits.") {
             $0.add(seconds: queue.commitTime)

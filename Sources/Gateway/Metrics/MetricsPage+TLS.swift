@@ -29,6 +29,15 @@ extension MetricsPage {
             }
         }
         family(
+            "sluice_tls_crl_expiry_timestamp_seconds",
+            .gauge,
+            "When the first revocation list of the file ends, in seconds since 1970; clients are refused from then on."
+        ) {
+            for (listener, file, expires) in listeners.revocations {
+                $0.add(expires.seconds, ["listener": listener, "file": file])
+            }
+        }
+        family(
             "sluice_tls_renewal_failing",
             .gauge,
             "Whether the files of a listener's certificates cannot be served as they are now."
@@ -42,6 +51,18 @@ extension MetricsPage {
 }
 
 extension [GatewayReport.Listener] {
+    /// Each file of revocation lists with the first end of one.
+    fileprivate var revocations: [(String, String, WallTime)] {
+        flatMap { listener -> [(String, String, WallTime)] in
+            let lists = listener.certificates?.revocationLists ?? []
+            let ends = Dictionary(
+                lists.compactMap { list in list.expires.map { (list.file, $0) } },
+                uniquingKeysWith: { Swift.min($0, $1) }
+            )
+            return ends.sorted { $0.key < $1.key }.map { (listener.name, $0.key, $0.value) }
+        }
+    }
+
     /// Each certificate with the name of its listener.
     fileprivate var served: [(String, TLSCertificate)] {
         flatMap { listener in

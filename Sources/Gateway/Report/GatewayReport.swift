@@ -43,6 +43,9 @@ package struct GatewayReport: Sendable {
     package let webhook: WebhookStatus
     package let accepted: [(route: String, counts: IngestCounters.Accepted)]
     package let clocks: IngestCounters.Clocks
+    package let damage: IngestCounters.Damage
+    /// Fields and tags of devices that had the name of a stamp.
+    package let claimsRemoved: Int
     package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]
     /// By the name of a device's key.
     package let keys: [(name: String, counts: KeyCounter.Counts)]
@@ -51,6 +54,8 @@ package struct GatewayReport: Sendable {
     /// Of signed requests, remembered now.
     package let nonces: Int
     package let tokens: Int
+    /// Of issuers that publish them.
+    let tokenKeys: [TokenKeySources.Status]
     let addresses: AddressBook.Counts
     let addressesMax: Int
     /// By listener.

@@ -46,6 +46,9 @@ extension QueueAdmission {
         case .full: "the queue is full"
         case .destinationFull: "the destination's part of the queue is full"
         case .tooManyLogstores: "the destination has too many logstores"
+        case .tooManyStreams: "the queue has too many streams"
+        case .tooManyStreamsOfDestination: "the destination has too many streams"
+        case .tooManyStreamsOfSender: "the device key has too many streams"
         case .diskFull: "the disk is full"
         case .failing: "the queue cannot be written"
         case .stopping: "the queue is stopping"
@@ -59,6 +62,9 @@ extension QueueAdmission {
         case .full: "full"
         case .destinationFull: "destination_full"
         case .tooManyLogstores: "too_many_logstores"
+        case .tooManyStreams: "too_many_streams"
+        case .tooManyStreamsOfDestination: "too_many_streams_of_destination"
+        case .tooManyStreamsOfSender: "too_many_streams_of_key"
         case .diskFull: "disk_full"
         case .failing: "failing"
         case .stopping: "stopping"
@@ -68,6 +74,7 @@ extension QueueAdmission {
     /// Whether it can be true of the whole queue.
     var isOfQueue: Bool { self != .destinationFull && self != .tooManyLogstores }
 
+    /// What can be said before a request's streams are known.
     static let all: [QueueAdmission] = [
         .open, .full, .destinationFull, .tooManyLogstores, .diskFull, .failing, .stopping,
     ]

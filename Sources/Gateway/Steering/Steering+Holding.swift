@@ -4,13 +4,19 @@ import System
 
 // To be called on the helm's thread; "*" is every destination.
 extension Steering {
-    /// Lets the destination send nothing more, or go on.
+    /// Lets the destination send nothing more, or go on. What goes on tries at once what SLS has paused.
     func hold(_ name: String, _ isHeld: Bool, _ entry: AuditEntry) throws(Refusal) {
         let before = decided.withLock(\.held)
         // A pause of one that is gone would hold it again when it is back.
         let names = isHeld ? try names(name) : try names(name, among: before)
         let held = isHeld ? before.union(names) : before.subtracting(names)
-        guard held != before else { return }
+        guard held != before else {
+            if !isHeld {
+                forwarder.tryAgain(names)
+                audit.record(entry)
+            }
+            return
+        }
         var entry = entry
         entry.before = before.sorted().joined(separator: ", ")
         entry.after = held.sorted().joined(separator: ", ")
@@ -22,6 +28,7 @@ extension Steering {
         try keep(decision)
         decided.withLock { $0.held = held }
         forwarder.hold(held)
+        if !isHeld { forwarder.tryAgain(names) }
         audit.tell(entry)
     }
 

@@ -35,6 +35,8 @@ package enum InflateError: Error, Equatable, Sendable, CustomStringConvertible {
     case tooLarge(limit: Int)
     case suspiciousRatio(limit: Int)
     case corrupt(String)
+    /// Nothing is wrong with it; the gateway has no memory for it now.
+    case noMemory
     /// The content is not as long as the request says; nil when it is longer by an unknown amount.
     case sizeMismatch(declared: Int, actual: Int?)
     /// An lz4 block does not tell how large its content is.
@@ -47,12 +49,13 @@ package enum InflateError: Error, Equatable, Sendable, CustomStringConvertible {
         case .suspiciousRatio(let limit):
             "the body inflates more than \(limit)-fold; send it uncompressed or in smaller batches"
         case .corrupt(let reason): reason
+        case .noMemory: "the gateway has no memory to inflate the body now; send the logs again"
         case .sizeMismatch(let declared, let actual?):
             "the body holds \(actual) bytes, but x-log-bodyrawsize says \(declared)"
         case .sizeMismatch(let declared, nil):
             "the body holds more bytes than x-log-bodyrawsize says (\(declared))"
         case .sizeMissing:
-            "an lz4 body needs x-log-bodyrawsize, the size of its content in bytes"
+            "a block of lz4 needs x-log-bodyrawsize, the size of its content in bytes; an lz4 frame does not"
         }
     }
 }

@@ -1,6 +1,22 @@
+import CLZ4
+
+/// What is compressed with LZ4 comes as one raw block, whose size SLS's SDKs tell in a header, or as frames, which tell
+/// their sizes themselves.
 extension Inflater {
+    /// The first bytes of a frame. A block cannot begin so: it would copy from before its own start.
+    private static let frameMagic: [UInt8] = [0x04, 0x22, 0x4D, 0x18]
+
+    func inflateLZ4(
+        _ body: UnsafeRawBufferPointer,
+        rawBytes: Int?,
+        _ limit: InflateLimit
+    ) throws(InflateError) -> Int {
+        body.starts(with: Self.frameMagic)
+            ? try inflateFrames(body, limit) : try inflateBlock(body, rawBytes: rawBytes)
+    }
+
     /// The caller has held `rawBytes` against the limits.
-    func inflateBlock(
+    private func inflateBlock(
         _ body: UnsafeRawBufferPointer,
         rawBytes: Int?
     ) throws(InflateError) -> Int {
@@ -20,5 +36,49 @@ extension Inflater {
         }
         guard shape.rawBytes != rawBytes else { throw .corrupt("the lz4 block is damaged") }
         throw .sizeMismatch(declared: rawBytes, actual: shape.rawBytes)
+    }
+
+    /// Frames one after the other, inflated in steps. The decoder is made for each body: its buffers, 8 MiB where a frame
+    /// has large blocks, are not kept.
+    private func inflateFrames(
+        _ body: UnsafeRawBufferPointer,
+        _ limit: InflateLimit
+    ) throws(InflateError) -> Int {
+        var made: OpaquePointer?
+        guard LZ4F_isError(LZ4F_createDecompressionContext(&made, UInt32(LZ4F_VERSION))) == 0,
+            let decoder = made
+        else { throw .noMemory }
+        defer { LZ4F_freeDecompressionContext(decoder) }
+        let allowance = limit.allowance(for: body.count)
+        var (consumed, produced) = (0, 0)
+        while true {
+            var taken = body.count - consumed
+            var step = room(after: produced, allowance: allowance)
+            let offered = step
+            let source = body.baseAddress.map { $0 + consumed }
+            let result = LZ4F_decompress(
+                decoder,
+                memory.start + produced,
+                &step,
+                source,
+                &taken,
+                nil
+            )
+            guard LZ4F_isError(result) == 0 else {
+                let reason = String(cString: LZ4F_getErrorName(result))
+                if reason == "ERROR_allocation_failed" { throw .noMemory }
+                throw .corrupt("the lz4 frame is damaged: \(reason)")
+            }
+            consumed += taken
+            produced += step
+            producedBytes += step
+            guard produced <= allowance else { throw limit.exceeded(by: body.count) }
+            // Zero means that a frame is complete.
+            if result == 0 {
+                if consumed == body.count { return produced }
+            } else if consumed == body.count, step < offered {
+                throw .corrupt("the compressed body is cut off")
+            }
+        }
     }
 }

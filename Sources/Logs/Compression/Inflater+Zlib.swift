@@ -34,6 +34,7 @@ extension Inflater {
             case Z_STREAM_END: throw .corrupt("bytes follow the end of the zlib stream")
             case Z_BUF_ERROR: throw .corrupt("the compressed body is cut off")
             case Z_NEED_DICT: throw .corrupt("the zlib stream needs a dictionary")
+            case Z_MEM_ERROR: throw .noMemory
             default: throw .corrupt("the compressed body is damaged: \(zlibReason)")
             }
         }
@@ -44,7 +45,8 @@ extension Inflater {
             zlibIsReady
             ? inflateReset2(zlib, window)
             : inflateInit2_(zlib, window, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
-        guard code == Z_OK else { throw .corrupt("zlib cannot start: \(code)") }
+        // What else could be wrong would be with the library, and no fault of the body.
+        guard code == Z_OK else { throw .noMemory }
         zlibIsReady = true
     }
 

@@ -29,6 +29,9 @@ extension Inflater {
             producedBytes += output.pos - produced
             produced = output.pos
             guard ZSTD_isError(result) == 0 else {
+                guard ZSTD_getErrorCode(result) != ZSTD_error_memory_allocation else {
+                    throw .noMemory
+                }
                 let reason = String(cString: ZSTD_getErrorName(result))
                 throw .corrupt("the zstd body is damaged or too demanding: \(reason)")
             }
@@ -45,7 +48,7 @@ extension Inflater {
 
     private func readyDecoder() throws(InflateError) -> OpaquePointer {
         if let zstd { return zstd }
-        guard let decoder = ZSTD_createDStream() else { throw .corrupt("zstd has no memory") }
+        guard let decoder = ZSTD_createDStream() else { throw .noMemory }
         ZSTD_DCtx_setParameter(decoder, ZSTD_d_windowLogMax, Self.windowLog)
         zstd = decoder
         return decoder

@@ -34,8 +34,8 @@ package final class Inflater {
     /// The content of a compressed body. It is valid until the next call, with 64 readable bytes
     /// after it.
     ///
-    /// `rawBytes` is the size that the request claims (`x-log-bodyrawsize`), which must be exact; an
-    /// lz4 block cannot be read without it.
+    /// `rawBytes` is the size that the request claims (`x-log-bodyrawsize`), which must be exact; a
+    /// block of lz4 cannot be read without it.
     package func inflate(
         _ body: UnsafeRawBufferPointer,
         _ coding: ContentCoding,
@@ -49,7 +49,7 @@ package final class Inflater {
         }
         let count =
             switch coding {
-            case .lz4: try inflateBlock(body, rawBytes: rawBytes)
+            case .lz4: try inflateLZ4(body, rawBytes: rawBytes, limit)
             case .deflate: try inflateZlib(body, window: 15, limit)
             case .gzip: try inflateZlib(body, window: 31, limit)
             case .zstd: try inflateZstd(body, limit)

@@ -28,6 +28,22 @@ struct BulkReading {
         logsMax = limits.logs
     }
 
+    /// Passes lines with nothing but blanks, of which a body may have millions.
+    mutating func skipBlankLines() {
+        var place = position
+        while place < body.count {
+            switch body[place] {
+            case UInt8(ascii: "\n"):
+                place += 1
+                position = place
+                line += 1
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): place += 1
+            default: return
+            }
+        }
+        position = place
+    }
+
     mutating func next() -> BulkLine? {
         guard let start = body.baseAddress, position < body.count else { return nil }
         let first = position

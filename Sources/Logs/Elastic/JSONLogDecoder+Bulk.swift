@@ -28,10 +28,14 @@ extension JSONLogDecoder {
             walk.takesShortTimes = false
             shrink(after: body.count)
         }
-        while let line = reading.next() {
+        while true {
+            reading.skipBlankLines()
+            guard let line = reading.next() else { break }
             do throws(JSONFault) {
-                guard try read(line) else { continue }
-                try walk.bulkAction(&reading.action)
+                let isAction = try read(line, rules) { walk throws(JSONFault) in
+                    try walk.bulkAction(&reading.action)
+                }
+                guard isAction else { continue }
             } catch {
                 throw reading.malformed(line, error)
             }
@@ -51,8 +55,11 @@ extension JSONLogDecoder {
             }
             guard !walk.writer.isFull else { throw reading.tooManyLogs(document) }
             do throws(JSONFault) {
-                guard try read(document) else { throw JSONFault(.logExpected, at: 0) }
-                try walk.bulkDocument(id: reading.action.id)
+                let id = reading.action.id
+                let isDocument = try read(document, rules) { walk throws(JSONFault) in
+                    try walk.bulkDocument(id: id)
+                }
+                guard isDocument else { throw JSONFault(.logExpected, at: 0) }
                 if !walk.writer.hasOwnTime, reading.action.id.isEmpty {
                     reading.items.areDistinct = false
                 }
@@ -72,17 +79,56 @@ extension JSONLogDecoder {
         return try reading.logs()
     }
 
-    /// Makes the walk stand at the beginning of a line; false when there is nothing on it.
-    private func read(_ line: BulkLine) throws(JSONFault) -> Bool {
-        guard line.count > 0 else { return false }
-        do throws(JSONFault) {
-            let tokens = try index.tokens(of: line.text, count: line.count)
-            walk.start(line.text, count: line.count, tokens)
-            return true
-        } catch {
-            guard error.reason == .empty else { throw error }
-            return false
+    /// Reads one document of Elasticsearch, on as many lines as it likes, as one log; `id` is a field of it. The body
+    /// must have 64 readable bytes after its end.
+    package func decodeDocument(
+        _ body: UnsafeRawBufferPointer,
+        _ timing: BatchTiming,
+        _ rules: LogRules = LogRules(),
+        id: String? = nil
+    ) throws(LogDecodingError) -> DecodedLogs {
+        try decode(body, timing, rules, lenientTimes: true) { walk throws(JSONFault) in
+            walk.timeField = TimeField("@timestamp")
+            walk.takesShortTimes = true
+            defer {
+                walk.timeField = .none
+                walk.takesShortTimes = false
+            }
+            try walk.document(id: id.map { Array($0.utf8) } ?? [])
+            guard walk.next == walk.tokenCount else { throw walk.fault(.textFollows) }
+            return walk.writer.logs
         }
+    }
+
+    /// Reads a line with `take`, and once more with its damaged bytes replaced where it cannot be read; false when there
+    /// is nothing on it.
+    private func read(
+        _ line: BulkLine,
+        _ rules: LogRules,
+        _ take: (inout JSONLogWalk) throws(JSONFault) -> Void
+    ) throws(JSONFault) -> Bool {
+        guard line.count > 0 else { return false }
+        let text = UnsafeBufferPointer(start: line.text, count: line.count)
+        do throws(JSONFault) {
+            try start(text)
+            try take(&walk)
+        } catch {
+            guard error.reason != .empty else { return false }
+            guard rules.damage == .setAside, !error.reason.isOfRequest,
+                let copy = try repaired(text)
+            else { throw error }
+            walk.writer.discard()
+            walk.writer.isRepaired = repair.replacedBytes
+            defer { walk.writer.isRepaired = false }
+            do throws(JSONFault) {
+                try start(copy)
+                try take(&walk)
+            } catch {
+                guard error.reason != .empty else { return false }
+                throw JSONFault(error.reason, at: repair.source(of: error.position, in: text))
+            }
+        }
+        return true
     }
 }
 

@@ -46,12 +46,19 @@ extension JSONLogWalk {
 
     /// A line with one object as one log.
     mutating func bulkDocument(id: [UInt8]) throws(JSONFault) {
+        try document(id: id)
+        guard next == tokenCount else { throw fault(.bulk(.lineEndExpected)) }
+    }
+
+    /// One object as one log.
+    mutating func document(id: [UInt8]) throws(JSONFault) {
         guard byte == UInt8(ascii: "{") else { throw fault(.logExpected) }
+        let start = next
         writer.startLog()
         if !id.isEmpty { writer.field(name: "_id", value: id) }
         if try enterObject() { try fields(depth: 1) }
         writer.endLog()
-        guard next == tokenCount else { throw fault(.bulk(.lineEndExpected)) }
+        try checkFields(of: start)
     }
 }
 

@@ -10,11 +10,12 @@ struct JSONFault: Error, Equatable {
         case keyExpected, colonExpected, valueExpected, objectEndExpected, arrayEndExpected
         case badNumber, badLiteral, badEscape
         case tooDeep(Int)
-        case logExpected, tooManyLogs(Int)
+        case logExpected, tooManyLogs(Int), tooManyFields(Int)
         case timeUnreadable, timeOutOfRange
         case trackingObjectExpected, textFollows
         case logsMissing, logsNotArray, logsRepeated
         case topicTooLong(Int), sourceTooLong(Int)
+        case repairTooLarge(Int), unreadableTooLarge(Int), tooManyUnreadable(Int)
         case tagsNotObject, tagsRepeated
         case otlp(OTLPMistake)
         case splunk(SplunkMistake)
@@ -31,9 +32,20 @@ struct JSONFault: Error, Equatable {
 extension JSONFault.Reason {
     var kind: LogDecodingError.Kind {
         switch self {
-        case .otlp(.tooLarge): .tooLarge
+        case .otlp(.tooLarge), .repairTooLarge: .tooLarge
         case .noMemory: .noMemory
         default: .unreadable
+        }
+    }
+
+    /// Whether it concerns the request as a whole, and not only the log that it was found at.
+    var isOfRequest: Bool {
+        switch self {
+        case .empty, .tooLarge, .noMemory, .tooManyLogs: true
+        case .repairTooLarge, .unreadableTooLarge, .tooManyUnreadable: true
+        case .otlp(.tooLarge), .splunk(.tooManyOrigins), .loki(.tooManyStreams): true
+        case .loki(.tooManyLabels): true
+        default: false
         }
     }
 
@@ -58,6 +70,8 @@ extension JSONFault.Reason {
         case .tooDeep(let limit): "objects and arrays are nested deeper than \(limit)"
         case .logExpected: "a log must be an object with its fields"
         case .tooManyLogs(let limit): "the body has more than \(limit) logs; send smaller batches"
+        case .tooManyFields(let limit):
+            "a log has more than \(limit) different fields (limits.log_fields)"
         case .timeUnreadable:
             "a log's time must be a number since 1970 (s, ms, us or ns) or text like 2025-01-14T08:30:00Z"
         case .timeOutOfRange: "a log's time must lie between 1970 and 2106"
@@ -70,6 +84,12 @@ extension JSONFault.Reason {
         case .sourceTooLong(let limit): "__source__ must not exceed \(limit) bytes"
         case .tagsNotObject: "__tags__ must be an object"
         case .tagsRepeated: "__tags__ may occur only once"
+        case .repairTooLarge(let limit):
+            "replacing what is damaged would add more than \(limit) bytes to the body"
+        case .unreadableTooLarge(let limit):
+            "more than \(limit) bytes in a row cannot be read; nothing of the body is stored"
+        case .tooManyUnreadable(let limit):
+            "more than \(limit) parts of the body cannot be read; nothing of it is stored"
         case .otlp(let mistake): mistake.sentence
         case .splunk(let mistake): mistake.sentence
         case .bulk(let mistake): mistake.sentence

@@ -13,6 +13,9 @@ package final class JSONLogDecoder {
 
     let index = JSONIndex()
     var walk: JSONLogWalk
+    var repair = JSONRepair()
+    /// Texts so far that could be read only after bytes of them were replaced.
+    package internal(set) var repairs = 0
 
     package init(limits: LogLimits = LogLimits()) {
         walk = JSONLogWalk(limits: limits)
@@ -27,11 +30,19 @@ package final class JSONLogDecoder {
         _ rules: LogRules = LogRules(),
         timeField: String? = nil
     ) throws(LogDecodingError) -> DecodedLogs {
-        try decode(body, timing, rules, lenientTimes: false) { walk throws(JSONFault) in
-            if let timeField { walk.timeField = TimeField(timeField) }
-            defer { walk.timeField = .none }
-            try walk.documents()
-            return walk.writer.logs
+        if let timeField { walk.timeField = TimeField(timeField) }
+        defer { walk.timeField = .none }
+        return try reading(body) { text, offset throws(JSONFault) in
+            do throws(JSONFault) {
+                return try read(text, timing, rules, lenientTimes: false) {
+                    walk throws(JSONFault) in
+                    try walk.documents()
+                    return walk.writer.logs
+                }
+            } catch {
+                guard rules.damage == .setAside, !error.reason.isOfRequest else { throw error }
+                return try readPieces(of: text, at: offset, after: error)
+            }
         }
     }
 
@@ -51,7 +62,8 @@ package final class JSONLogDecoder {
         _ rules: LogRules = LogRules(),
         timeParts: Bool = false
     ) throws(LogDecodingError) -> TrackedLogs {
-        try decode(body, timing, rules, lenientTimes: true) { walk throws(JSONFault) in
+        try decode(body, timing, rules, lenientTimes: true, setsAside: true) {
+            walk throws(JSONFault) in
             walk.takesTimeParts = timeParts
             defer { walk.takesTimeParts = false }
             return try walk.trackingObject()
@@ -62,14 +74,57 @@ package final class JSONLogDecoder {
     func shrink(after bodyBytes: Int) {
         if bodyBytes > Self.keptBytes { index.shrink(to: Self.keptBytes) }
         walk.writer.shrink(to: Self.keptBytes)
+        repair.shrink(to: Self.keptBytes)
     }
 
+    /// Reads a body as a whole. Where that fails and the rules allow it, all of it is read again with its damaged bytes
+    /// replaced: a body that is as it should be costs nothing for it. `setsAside` is for bodies whose logs `logArray`
+    /// reads: then those that are still no JSON are set aside.
     func decode<Result>(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules,
         lenientTimes: Bool,
-        _ read: (inout JSONLogWalk) throws(JSONFault) -> Result
+        setsAside: Bool = false,
+        _ take: (inout JSONLogWalk) throws(JSONFault) -> Result
+    ) throws(LogDecodingError) -> Result {
+        try reading(body) { text, _ throws(JSONFault) in
+            let first: JSONFault
+            do throws(JSONFault) {
+                return try read(text, timing, rules, lenientTimes: lenientTimes, take)
+            } catch {
+                guard rules.damage == .setAside, !error.reason.isOfRequest else { throw error }
+                first = error
+            }
+            let copy = try repaired(text)
+            guard copy != nil || setsAside else { throw first }
+            walk.setsAside = setsAside
+            defer { walk.setsAside = false }
+            let result: Result
+            do throws(JSONFault) {
+                result = try read(
+                    copy ?? text,
+                    timing,
+                    rules,
+                    isRepaired: copy != nil && repair.replacedBytes,
+                    lenientTimes: lenientTimes,
+                    take
+                )
+            } catch {
+                guard copy == nil else {
+                    throw JSONFault(error.reason, at: repair.source(of: error.position, in: text))
+                }
+                throw error.reason.isOfRequest ? error : first
+            }
+            guard walk.hasReadable else { throw first }
+            return result
+        }
+    }
+
+    /// Reads a body without its byte order mark, and with where it starts then.
+    private func reading<Result>(
+        _ body: UnsafeRawBufferPointer,
+        _ read: (UnsafeBufferPointer<UInt8>, Int) throws(JSONFault) -> Result
     ) throws(LogDecodingError) -> Result {
         // RFC 8259, 8.1: a byte order mark may be ignored.
         let hasMark = body.count >= 3 && body[0] == 0xEF && body[1] == 0xBB && body[2] == 0xBF
@@ -80,11 +135,10 @@ package final class JSONLogDecoder {
             else {
                 throw JSONFault(.empty, at: 0)
             }
-            let tokens = try index.tokens(of: text + skipped, count: body.count - skipped)
-            walk.start(text + skipped, count: body.count - skipped, tokens)
-            walk.writer.start(timing, rules)
-            walk.lenientTimes = lenientTimes
-            return try read(&walk)
+            return try read(
+                UnsafeBufferPointer(start: text + skipped, count: body.count - skipped),
+                skipped
+            )
         } catch {
             throw LogDecodingError(
                 position: error.position + skipped,
@@ -92,5 +146,29 @@ package final class JSONLogDecoder {
                 kind: error.reason.kind
             )
         }
+    }
+
+    private func read<Result>(
+        _ text: UnsafeBufferPointer<UInt8>,
+        _ timing: BatchTiming,
+        _ rules: LogRules,
+        isRepaired: Bool = false,
+        lenientTimes: Bool,
+        _ take: (inout JSONLogWalk) throws(JSONFault) -> Result
+    ) throws(JSONFault) -> Result {
+        walk.writer.start(timing, rules)
+        walk.writer.isRepaired = isRepaired
+        walk.unreadable = 0
+        walk.lenientTimes = lenientTimes
+        try start(text)
+        return try take(&walk)
+    }
+
+    /// Makes the walk stand at the beginning of a text.
+    func start(_ text: UnsafeBufferPointer<UInt8>) throws(JSONFault) {
+        guard let first = text.baseAddress else { throw JSONFault(.empty, at: 0) }
+        // Where there are no tokens, nothing of the text before is left either.
+        walk.forget()
+        walk.start(first, count: text.count, try index.tokens(of: first, count: text.count))
     }
 }

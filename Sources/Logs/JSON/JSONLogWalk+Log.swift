@@ -2,6 +2,7 @@ extension JSONLogWalk {
     /// One object as one log.
     mutating func log(depth: Int) throws(JSONFault) {
         guard !writer.isFull else { throw fault(.tooManyLogs(limits.logs)) }
+        let start = next
         writer.startLog()
         next += 1
         guard next < tokenCount else { throw unfinished }
@@ -10,7 +11,17 @@ extension JSONLogWalk {
         } else {
             try fields(depth: depth)
         }
+        // Before the log counts: what is refused here may be set aside while the others stay.
+        try checkFields(of: start)
         writer.endLog()
+        completeLog()
+    }
+
+    /// Refuses a log whose fields are written and are too many. It starts at this token.
+    @inline(__always)
+    func checkFields(of start: Int) throws(JSONFault) {
+        guard writer.isCrowded else { return }
+        throw JSONFault(.tooManyFields(limits.fields), at: Int(tokens[start]))
     }
 
     /// Fields and the closing brace. There is one field at least.

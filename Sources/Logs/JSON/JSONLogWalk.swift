@@ -13,6 +13,10 @@ struct JSONLogWalk: ~Copyable {
     var takesTimes = true
     /// Whether times may be shorter than RFC 3339 has them.
     var takesShortTimes = false
+    /// Whether elements of an array of logs that cannot be read are kept as text instead of being refused.
+    var setsAside = false
+    /// Texts of the body that were.
+    var unreadable = 0
     /// What else gives a log's time.
     var timeField = TimeField.none
 
@@ -22,10 +26,14 @@ struct JSONLogWalk: ~Copyable {
     private(set) var tokenCount = 0
     /// The token to read next.
     var next = 0
+    /// How far complete logs reach, in tokens and in what is written: where to go on when the next one cannot be read.
+    private(set) var complete = (tokens: 0, bytes: 0)
     /// Those that were passed, to come back to them later.
     var passedTokens = 0
 
     var writer: LogWriter
+    /// The tags, or a stream's labels, that are being read.
+    var tags = GatheredTags()
 
     init(limits: LogLimits) {
         self.limits = limits
@@ -45,8 +53,24 @@ struct JSONLogWalk: ~Copyable {
         if let start = tokens.baseAddress { self.tokens = start }
         tokenCount = tokens.count
         next = 0
+        complete = (0, 0)
         passedTokens = 0
     }
+
+    mutating func forget() {
+        (next, tokenCount) = (0, 0)
+        complete = (0, 0)
+    }
+
+    /// Where in the text to look for the first log that is not complete.
+    var incomplete: Int {
+        guard complete.tokens > 0 else { return 0 }
+        return complete.tokens < tokenCount ? Int(tokens[complete.tokens]) : textCount
+    }
+
+    /// A log is read up to here.
+    @inline(__always)
+    mutating func completeLog() { complete = (next, writer.length) }
 
     /// Logs and arrays of logs until the end.
     mutating func documents() throws(JSONFault) {
@@ -69,8 +93,11 @@ struct JSONLogWalk: ~Copyable {
         }
         while true {
             guard next < tokenCount else { throw unfinished }
-            guard byte == UInt8(ascii: "{") else { throw fault(.logExpected) }
-            try log(depth: depth + 1)
+            if setsAside {
+                try logOrText(depth: depth + 1)
+            } else {
+                try element(depth: depth + 1)
+            }
             guard next < tokenCount else { throw unfinished }
             let separator = byte
             guard separator == UInt8(ascii: ",") else {
@@ -80,6 +107,12 @@ struct JSONLogWalk: ~Copyable {
             }
             next += 1
         }
+    }
+
+    /// An element of an array of logs.
+    mutating func element(depth: Int) throws(JSONFault) {
+        guard byte == UInt8(ascii: "{") else { throw fault(.logExpected) }
+        try log(depth: depth)
     }
 
     /// The first byte of the next token.

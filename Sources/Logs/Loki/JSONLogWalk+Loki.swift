@@ -26,16 +26,18 @@ extension JSONLogWalk {
 
     private mutating func lokiStream(_ streams: inout LokiStreams) throws(JSONFault) {
         let start = next
-        var labels: GatheredTags?
-        var hasValues = false
+        var written = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+        var (hasLabels, hasValues) = (false, false)
+        tags.removeAll()
         writer.startPart()
         var hasMember = try enterObject()
         while hasMember {
             let member = next
             switch try memberName() {
             case "stream":
-                guard labels == nil else { throw fault(.otlp(.memberRepeated)) }
-                labels = try lokiLabels()
+                guard !hasLabels else { throw fault(.otlp(.memberRepeated)) }
+                hasLabels = true
+                written = try lokiLabels(unlessKnownTo: streams)
             case "values":
                 guard !hasValues else { throw fault(.otlp(.memberRepeated)) }
                 hasValues = true
@@ -52,40 +54,65 @@ extension JSONLogWalk {
             hasMember = try nextMember()
         }
         guard hasValues else { throw JSONFault(.loki(.valuesMissing), at: Int(tokens[start])) }
-        guard streams.add(labels ?? GatheredTags(), writer.logs, limits) else {
-            throw JSONFault(.loki(.tooManyStreams(limits.streams)), at: Int(tokens[start]))
+        let logs = writer.logs
+        guard logs.count > 0 else { return }
+        if let known = streams.place(of: written) { return streams.append(logs, at: known) }
+        do throws(LokiMistake) {
+            let place = try streams.place(of: &tags, writtenAs: written, limits)
+            streams.append(logs, at: place)
+        } catch {
+            throw JSONFault(.loki(error), at: Int(tokens[start]))
         }
     }
 
-    /// A label without a value is none, as in Loki.
-    private mutating func lokiLabels() throws(JSONFault) -> GatheredTags {
-        var labels = GatheredTags()
+    /// Reads the labels that come next, and returns them as they are written. Labels that are written as before are passed.
+    private mutating func lokiLabels(
+        unlessKnownTo streams: borrowing LokiStreams
+    ) throws(JSONFault) -> UnsafeBufferPointer<UInt8> {
+        let start = try pass()
+        let first = Int(tokens[start])
+        let written = UnsafeBufferPointer(
+            start: text + first,
+            count: Int(tokens[next - 1]) + 1 - first
+        )
+        if streams.place(of: written) == nil {
+            next = start
+            try lokiLabels()
+        }
+        return written
+    }
+
+    /// Gathers labels. A label without a value is none, as in Loki.
+    private mutating func lokiLabels() throws(JSONFault) {
         var hasMember = try enterObject()
         while hasMember {
-            let name = String(decoding: try memberName(), as: UTF8.self)
+            let member = next
+            makeRoom(from: Int(tokens[member]))
+            let name = try memberName()
             let token = next
-            makeRoom(from: Int(tokens[token]))
-            let (count, kind) = try value(to: writer.length, depth: 4)
+            // A name that had escapes stands where the value would.
+            let offset = writer.length + name.count
+            let (count, kind) = try value(to: offset, depth: 4)
             guard kind != .nested else {
                 throw JSONFault(.loki(.labelExpected), at: Int(tokens[token]))
             }
             if count > 0 {
                 let value = UnsafeBufferPointer(
-                    start: writer.memory.start + writer.length,
+                    start: UnsafePointer(writer.memory.start) + offset,
                     count: count
                 )
-                labels.add(name, String(decoding: value, as: UTF8.self), limits)
+                tags.add(name, value, limits)
             }
             hasMember = try nextMember()
         }
-        return labels
     }
 
     /// `["ns","line"]` or `["ns","line",{…}]`.
     private mutating func lokiEntry() throws(JSONFault) {
         if try takeNull() { return }
         guard !writer.isFull else { throw fault(.tooManyLogs(limits.logs)) }
-        let start = Int(tokens[next])
+        let first = next
+        let start = Int(tokens[first])
         let none = JSONFault(.loki(.entryExpected), at: start)
         guard byte == UInt8(ascii: "["), try enterArray() else { throw none }
         writer.startLog()
@@ -99,6 +126,7 @@ extension JSONLogWalk {
             while try nextElement() { try skipValue() }
         }
         writer.endLog()
+        try checkFields(of: first)
     }
 
     private mutating func lokiTime() throws(JSONFault) {

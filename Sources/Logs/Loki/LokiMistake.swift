@@ -1,8 +1,8 @@
 /// What is wrong with a push that is none of Loki.
-enum LokiMistake: Equatable {
+enum LokiMistake: Error, Equatable {
     case streamsMissing, valuesMissing, formerName
     case entryExpected, timeExpected, labelExpected
-    case tooManyStreams(Int)
+    case tooManyStreams(Int), tooManyLabels(Int)
 
     var sentence: String {
         switch self {
@@ -15,7 +15,9 @@ enum LokiMistake: Equatable {
         case .timeExpected: "an entry's time is text: nanoseconds since 1970 that fit 64 bits"
         case .labelExpected: "a label's value must be text"
         case .tooManyStreams(let limit):
-            "the request has more than \(limit) streams with different labels; send smaller batches"
+            "the request has more than \(limit) streams with different labels (limits.label_sets); send smaller batches"
+        case .tooManyLabels(let limit):
+            "the streams with different labels have more than \(limit) labels together (limits.labels); send smaller batches"
         }
     }
 }

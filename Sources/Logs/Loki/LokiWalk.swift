@@ -4,6 +4,8 @@ struct LokiWalk: ~Copyable {
     var writer: LogWriter
     private var name: [UInt8] = []
     private var value: [UInt8] = []
+    /// The labels of the stream that is read.
+    private var tags = GatheredTags()
     /// Whether each entry of the stream that is read had a time.
     private var areTimed = true
 
@@ -19,58 +21,66 @@ struct LokiWalk: ~Copyable {
             let start = fields.position
             guard let field = try fields.next() else { return streams.groups }
             switch field {
-            case (1, .bytes(let range)):
-                let labels = try stream(bytes, range)
-                guard streams.add(labels, writer.logs, limits, areTimed: areTimed) else {
-                    throw fields.fault(start, LokiMistake.tooManyStreams(limits.streams).sentence)
-                }
+            case (1, .bytes(let range)): try stream(bytes, range, &streams, at: start)
             case (1, _): throw fields.wrongType(1, of: "PushRequest", at: start)
             default: continue
             }
         }
     }
 
-    /// Writes the entries of a stream, and returns its labels.
     private mutating func stream(
         _ bytes: UnsafeRawBufferPointer,
-        _ range: Range<Int>
-    ) throws(ProtobufError) -> GatheredTags {
-        var labels = GatheredTags()
+        _ range: Range<Int>,
+        _ streams: inout LokiStreams,
+        at position: Int
+    ) throws(ProtobufError) {
+        var labels: Range<Int>?
         writer.startPart()
         areTimed = true
         var fields = ProtobufReader(bytes, in: range)
         while true {
             let start = fields.position
-            guard let field = try fields.next() else { return labels }
+            guard let field = try fields.next() else { break }
             switch field {
-            case (1, .bytes(let text)):
-                labels = try self.labels(bytes.text(text), at: text.lowerBound)
+            case (1, .bytes(let text)): labels = text
             case (2, .bytes(let entry)): try self.entry(bytes, entry, at: start)
             case (1...2, _): throw fields.wrongType(field.field, of: "Stream", at: start)
             default: continue
             }
         }
+        let logs = writer.logs
+        // Labels that are written as before are not taken apart again.
+        let text = bytes.text(labels ?? range.lowerBound..<range.lowerBound)
+        if logs.count > 0, let known = streams.place(of: text) {
+            return streams.append(logs, at: known, areTimed: areTimed)
+        }
+        tags.removeAll()
+        if let labels { try gather(text, at: labels.lowerBound) }
+        guard logs.count > 0 else { return }
+        do throws(LokiMistake) {
+            let place = try streams.place(of: &tags, writtenAs: text, limits)
+            streams.append(logs, at: place, areTimed: areTimed)
+        } catch {
+            throw fields.fault(position, error.sentence)
+        }
     }
 
-    private mutating func labels(
+    private mutating func gather(
         _ text: UnsafeBufferPointer<UInt8>,
         at start: Int
-    ) throws(ProtobufError) -> GatheredTags {
-        var labels = GatheredTags()
+    ) throws(ProtobufError) {
         var reader = LokiLabelText(text)
         while true {
             do throws(LokiLabelText.Mistake) {
-                guard try reader.next(name: &name, value: &value) else { return labels }
+                guard try reader.next(name: &name, value: &value) else { return }
             } catch {
                 throw ProtobufError(position: start + reader.position, reason: "\(error.reason)")
             }
             // A label without a value is none.
             guard !value.isEmpty else { continue }
-            labels.add(
-                String(decoding: name, as: UTF8.self),
-                String(decoding: value, as: UTF8.self),
-                limits
-            )
+            name.withUnsafeBufferPointer { name in
+                value.withUnsafeBufferPointer { value in tags.addUnchecked(name, value, limits) }
+            }
         }
     }
 
@@ -104,6 +114,7 @@ struct LokiWalk: ~Copyable {
         }
         writer.uncheckedField(name: LokiField.line, value: bytes.text(line))
         writer.endLog()
+        try writer.checkFields(at: start)
         if !isTimed { areTimed = false }
     }
 
@@ -159,5 +170,6 @@ extension DecodedLogs {
         }
         dropped += more.dropped
         corrected += more.corrected
+        repaired += more.repaired
     }
 }

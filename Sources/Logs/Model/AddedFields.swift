@@ -2,26 +2,30 @@ import Glibc
 
 /// Fields that are put into logs which are encoded already. SLS does not say what becomes of a log with two
 /// fields of one name, so these replace the log's own: a device cannot hide what its request says of it.
-struct AddedFields {
+struct AddedFields: Sendable {
     /// As they stand in a log.
     private(set) var bytes: [UInt8] = []
     /// In order, to search.
     private let names: [[UInt8]]
     /// A bit for each length that one of the names has, those of 63 and more together.
     private var lengths: UInt64 = 0
+    /// How many fields of the logs' own were left out.
+    private(set) var replacedCount = 0
 
-    init(_ fields: [(key: String, value: String)]) {
+    /// `others` are names that are left out as those of the fields are.
+    init(_ fields: [(key: String, value: String)], replacing others: [String] = []) {
         for (key, value) in fields {
             bytes.append(pairTagged: LogTag.contents, key: key, value: value)
-            lengths |= Self.bit(key.utf8.count)
         }
-        names = fields.map { Array($0.key.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+        names = (fields.map(\.key) + others).map { Array($0.utf8) }
+            .sorted { $0.lexicographicallyPrecedes($1) }
+        for name in names { lengths |= Self.bit(name.count) }
     }
 
     private static func bit(_ length: Int) -> UInt64 { 1 << UInt64(min(length, 63)) }
 
     /// Writes the entry of a log with these fields in it, and returns where it ends.
-    func write(
+    mutating func write(
         into log: UnsafeBufferPointer<UInt8>,
         to start: UnsafeMutablePointer<UInt8>
     ) -> UnsafeMutablePointer<UInt8> {
@@ -31,6 +35,7 @@ struct AddedFields {
         while source[timeSize - 1] >= 0x80 { timeSize += 1 }
         let own = UnsafeBufferPointer(rebasing: log[timeSize...])
         let replaced = replaced(in: own)
+        replacedCount += replaced.count
         let size = replaced.reduce(log.count + bytes.count) { $0 - $1.count }
         start.pointee = GroupTag.logs
         var place = Varint.write(size, to: start + 1)

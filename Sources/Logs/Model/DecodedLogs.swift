@@ -8,6 +8,8 @@ package struct DecodedLogs: Sendable, Equatable {
     package var dropped: Int
     /// Logs whose time was corrected by the skew of the device's clock, wherever they are now.
     package var corrected: Int
+    /// Logs that had bytes which are not UTF-8, wherever they are now.
+    package var repaired = 0
 
     package init(
         sound: EncodedLogs = EncodedLogs(),
@@ -21,6 +23,13 @@ package struct DecodedLogs: Sendable, Equatable {
         self.corrected = corrected
     }
 
+    /// Those that could not be read, and are kept as text.
+    package var unreadable: Int {
+        faulty.reduce(0) { count, faulty in
+            if case .unreadable = faulty.fault { count + faulty.logs.count } else { count }
+        }
+    }
+
     /// All that the request brought.
     package var count: Int {
         faulty.reduce(sound.count + dropped) { $0 + $1.logs.count }
@@ -32,7 +41,7 @@ package struct DecodedLogs: Sendable, Equatable {
     }
 
     /// Puts entries among those of the same fault. Faults are few in one request, whatever a device
-    /// sends: at most one for each value that is too long.
+    /// sends: at most one for each value that is too long, and one for each text that cannot be read.
     mutating func setAside(_ entries: UnsafeBufferPointer<UInt8>, count: Int, for fault: LogFault) {
         if let known = faulty.firstIndex(where: { $0.fault == fault }) {
             faulty[known].logs.bytes.append(contentsOf: entries)

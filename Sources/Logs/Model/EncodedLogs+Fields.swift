@@ -10,20 +10,28 @@ extension EncodedLogs {
         toFirst logsMax: Int = .max,
         atMost bytesMax: Int
     ) -> EncodedLogs? {
-        let extra = AddedFields(fields)
+        var extra = AddedFields(fields)
+        return adding(&extra, toFirst: logsMax, atMost: bytesMax)
+    }
+
+    func adding(
+        _ extra: inout AddedFields,
+        toFirst logsMax: Int,
+        atMost bytesMax: Int
+    ) -> EncodedLogs? {
         // A length takes four bytes more at most when it grows.
         let (added, overflow) = min(count, logsMax)
             .multipliedReportingOverflow(by: extra.bytes.count + 4)
         guard !overflow, bytes.count + added <= bytesMax else { return nil }
         let written = [UInt8](unsafeUninitializedCapacity: bytes.count + added) { buffer, filled in
             guard let start = buffer.baseAddress else { return }
-            filled = write(extra, toFirst: logsMax, to: start)
+            filled = write(&extra, toFirst: logsMax, to: start)
         }
         return EncodedLogs(bytes: written, count: count)
     }
 
     private func write(
-        _ extra: AddedFields,
+        _ extra: inout AddedFields,
         toFirst logsMax: Int,
         to start: UnsafeMutablePointer<UInt8>
     ) -> Int {
@@ -53,10 +61,19 @@ extension DecodedLogs {
         toFirst logsMax: Int = .max,
         atMost bytesMax: Int
     ) -> DecodedLogs? {
+        var extra = AddedFields(fields)
+        return adding(&extra, toFirst: logsMax, atMost: bytesMax)
+    }
+
+    func adding(
+        _ extra: inout AddedFields,
+        toFirst logsMax: Int,
+        atMost bytesMax: Int
+    ) -> DecodedLogs? {
         var result = self
         var (room, logsMax) = (bytesMax, logsMax)
         func added(_ logs: EncodedLogs) -> EncodedLogs? {
-            let added = logs.adding(fields, toFirst: logsMax, atMost: room)
+            let added = logs.adding(&extra, toFirst: logsMax, atMost: room)
             room -= added?.bytes.count ?? 0
             logsMax -= min(logs.count, logsMax)
             return added

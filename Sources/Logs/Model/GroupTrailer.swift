@@ -4,6 +4,11 @@ package struct GroupTrailer: Hashable, Sendable {
     /// Encoded Topic (3), Source (4) and LogTags (6), in that order; empty when there are none.
     package let bytes: [UInt8]
 
+    /// All bytes at once: an array hashes them one by one.
+    package func hash(into hasher: inout Hasher) {
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+
     /// For bytes that an earlier trailer had, as they come back from storage.
     package init(bytes: [UInt8]) {
         self.bytes = bytes
@@ -23,6 +28,35 @@ package struct GroupTrailer: Hashable, Sendable {
             bytes.append(pairTagged: GroupTag.logTags, key: key, value: value)
         }
         self.bytes = bytes
+    }
+
+    /// The same with these tags in place of its own that have one of the names, and how many those were. Names are
+    /// compared as bytes: comparing text takes long where a device writes it so.
+    package func replacingTags(
+        named names: [[UInt8]],
+        with tags: [(key: String, value: String)]
+    ) -> (trailer: GroupTrailer, removed: Int) {
+        var (kept, removed): ([UInt8], Int) = ([], 0)
+        kept.reserveCapacity(bytes.count)
+        bytes.withUnsafeBytes { bytes in
+            var fields = ProtobufReader(bytes)
+            var start = 0
+            while let field = try? fields.next() {
+                if case (6, .bytes(let range)) = field,
+                    let key = try? fields.key(ofPairIn: range),
+                    names.contains(where: { $0.elementsEqual(bytes[key]) })
+                {
+                    removed += 1
+                } else {
+                    kept.append(contentsOf: bytes[start..<fields.position])
+                }
+                start = fields.position
+            }
+        }
+        for (key, value) in tags {
+            kept.append(pairTagged: GroupTag.logTags, key: key, value: value)
+        }
+        return (GroupTrailer(bytes: kept), removed)
     }
 
     /// The end of a packet: this trailer and the packet's id as one more tag.

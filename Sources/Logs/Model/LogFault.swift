@@ -8,6 +8,8 @@ package enum LogFault: Sendable, Equatable {
     case timeOutOfRange
     case valueTooLong(field: String, bytesMax: Int)
     case nameTooLong(bytesMax: Int)
+    /// It is text that cannot be read as a log: where, from the start of its body, and why.
+    case unreadable(at: Int, reason: String)
     /// It alone is more than a packet may be.
     case logTooLarge(bytesMax: Int)
 
@@ -16,6 +18,7 @@ package enum LogFault: Sendable, Equatable {
         case .tooOld, .tooNew, .timeOutOfRange: "LogTimeInvalid"
         case .valueTooLong: "ValueTooLarge"
         case .nameTooLong: "InvalidKey"
+        case .unreadable: "LogUnreadable"
         case .logTooLarge: "LogTooLarge"
         }
     }
@@ -31,6 +34,7 @@ package enum LogFault: Sendable, Equatable {
         case .valueTooLong(let field, let bytesMax):
             "the value of \(field) exceeds \(bytesMax) bytes"
         case .nameTooLong(let bytesMax): "a field's name exceeds \(bytesMax) bytes"
+        case .unreadable(let position, let reason): "\(reason) (at byte \(position) of its body)"
         case .logTooLarge(let bytesMax):
             "the log exceeds \(bytesMax) bytes, which is all that one request to SLS can carry"
         }

@@ -18,18 +18,29 @@ package struct LogRules: Sendable, Equatable {
         case setAside
     }
 
+    /// What becomes of JSON that is damaged: bytes that are not UTF-8, raw control characters, logs that are not JSON.
+    package enum Damage: Sendable {
+        /// Nothing of the body is taken.
+        case refuse
+        /// Bytes are replaced, and logs that cannot be read even so are kept as text, apart from the others.
+        case setAside
+    }
+
     /// Nil believes every device.
     package var times: TimeWindow?
     package var late: Late
     package var oversize: Oversize
+    package var damage: Damage
 
     package init(
         times: TimeWindow? = nil,
         late: Late = .rewrite,
-        oversize: Oversize = .cut
+        oversize: Oversize = .cut,
+        damage: Damage = .refuse
     ) {
         self.times = times
         self.late = late
         self.oversize = oversize
+        self.damage = damage
     }
 }

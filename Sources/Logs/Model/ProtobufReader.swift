@@ -95,6 +95,16 @@ struct ProtobufReader {
         return (key, value)
     }
 
+    /// Where the key of a Content or a LogTag is; of several the last, as `pair` takes it.
+    func key(ofPairIn range: Range<Int>) throws(ProtobufError) -> Range<Int> {
+        var fields = ProtobufReader(bytes, in: range)
+        var key = range.lowerBound..<range.lowerBound
+        while let field = try fields.next() {
+            if case (1, .bytes(let range)) = field { key = range }
+        }
+        return key
+    }
+
     func text(in range: Range<Int>) -> String {
         String(decoding: UnsafeRawBufferPointer(rebasing: bytes[range]), as: UTF8.self)
     }

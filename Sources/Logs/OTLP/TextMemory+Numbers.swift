@@ -30,7 +30,15 @@ extension TextMemory {
         guard number.isFinite else { return append("Infinity") }
         // The shortest digits are Swift's to find; it only lays them out differently.
         var text = number.magnitude.description
-        text.withUTF8 { append(DecimalDigits($0)) }
+        text.withUTF8 { text in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count + 1) { room in
+                let digits = DecimalDigits(text, in: room)
+                append(
+                    UnsafeBufferPointer(rebasing: room[..<digits.end]),
+                    point: digits.point
+                )
+            }
+        }
     }
 
     /// Quoted where JSON has no such number.
@@ -41,30 +49,28 @@ extension TextMemory {
         append("\"")
     }
 
-    private mutating func append(_ digits: DecimalDigits) {
-        let (count, point) = (digits.digits.count, digits.point)
-        digits.digits.withUnsafeBufferPointer { digits in
-            switch point {
-            case count...21:
-                append(digits)
-                appendZeros(point - count)
-            case 1...21:
-                append(UnsafeBufferPointer(rebasing: digits[..<point]))
+    private mutating func append(_ digits: UnsafeBufferPointer<UInt8>, point: Int) {
+        let count = digits.count
+        switch point {
+        case count...21:
+            append(digits)
+            appendZeros(point - count)
+        case 1...21:
+            append(UnsafeBufferPointer(rebasing: digits[..<point]))
+            append(".")
+            append(UnsafeBufferPointer(rebasing: digits[point...]))
+        case -5...0:
+            append("0.")
+            appendZeros(-point)
+            append(digits)
+        default:
+            append(digits[0])
+            if count > 1 {
                 append(".")
-                append(UnsafeBufferPointer(rebasing: digits[point...]))
-            case -5...0:
-                append("0.")
-                appendZeros(-point)
-                append(digits)
-            default:
-                append(digits[0])
-                if count > 1 {
-                    append(".")
-                    append(UnsafeBufferPointer(rebasing: digits[1...]))
-                }
-                append(point > 0 ? "e+" : "e-")
-                append(decimal: UInt64((point - 1).magnitude))
+                append(UnsafeBufferPointer(rebasing: digits[1...]))
             }
+            append(point > 0 ? "e+" : "e-")
+            append(decimal: UInt64((point - 1).magnitude))
         }
     }
 
@@ -75,36 +81,42 @@ extension TextMemory {
 
 /// The digits of a number without zeros around them, and how many of them stand before the point.
 private struct DecimalDigits {
-    var digits: [UInt8] = []
-    var point = 0
+    /// How many there are, from the beginning of the room.
+    private(set) var end = 0
+    private(set) var point = 0
 
-    /// From Swift's own form: `0.001`, `120.0`, `1.5e+20`.
-    init(_ text: UnsafeBufferPointer<UInt8>) {
-        let exponent = text.firstIndex(of: UInt8(ascii: "e")) ?? text.endIndex
+    /// From Swift's own form: `0.001`, `120.0`, `1.5e+20`. The room is larger than the text.
+    init(_ text: UnsafeBufferPointer<UInt8>, in room: UnsafeMutableBufferPointer<UInt8>) {
+        var place = 0
         var hasPoint = false
-        for byte in text[..<exponent] {
+        while place < text.count, text[place] != UInt8(ascii: "e") {
+            let byte = text[place]
+            place += 1
             if byte == UInt8(ascii: ".") {
                 hasPoint = true
-            } else if byte != UInt8(ascii: "0") || !digits.isEmpty {
-                digits.append(byte)
+            } else if byte != UInt8(ascii: "0") || end > 0 {
+                room[end] = byte
+                end += 1
                 if !hasPoint { point += 1 }
             } else if hasPoint {
                 point -= 1
             }
         }
-        while digits.last == UInt8(ascii: "0") { digits.removeLast() }
-        guard !digits.isEmpty else {
-            (digits, point) = ([UInt8(ascii: "0")], 1)
+        while end > 0, room[end - 1] == UInt8(ascii: "0") { end -= 1 }
+        guard end > 0 else {
+            room[0] = UInt8(ascii: "0")
+            (end, point) = (1, 1)
             return
         }
         var power = 0
         var isNegative = false
-        for byte in text[exponent...].dropFirst() {
-            switch byte {
+        while place < text.count {
+            switch text[place] {
             case UInt8(ascii: "-"): isNegative = true
-            case UInt8(ascii: "+"): continue
-            default: power = power * 10 + Int(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: "e"), UInt8(ascii: "+"): break
+            default: power = power * 10 + Int(text[place] - UInt8(ascii: "0"))
             }
+            place += 1
         }
         point += isNegative ? -power : power
     }

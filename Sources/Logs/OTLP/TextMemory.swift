@@ -85,8 +85,22 @@ struct TextMemory: ~Copyable {
     mutating func repair(_ range: Range<Int>) -> Range<Int>? {
         guard !text(range).isUTF8 else { return nil }
         let start = count
-        var repaired = String(decoding: text(range), as: UTF8.self)
-        repaired.withUTF8 { append($0) }
+        // In steps, since the room that one needs at most counts against the bound.
+        var source = 0
+        while source < range.count {
+            let (first, last) = (source, min(source + 4096, range.count))
+            let written = count
+            // The last character may reach beyond the step: four bytes where one was counted.
+            append(most: UTF8Sequence.growth * (last - first) + 1) { place in
+                // The memory may have moved to make room.
+                let text = UnsafeBufferPointer(
+                    start: UnsafePointer(place - written + range.lowerBound),
+                    count: range.count
+                )
+                return UTF8Sequence.repair(text, &source, upTo: last, to: place)
+            }
+            guard source > first else { break }
+        }
         return start..<count
     }
 }

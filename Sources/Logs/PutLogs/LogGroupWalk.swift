@@ -21,8 +21,10 @@ struct LogGroupWalk: ~Copyable {
                     let reason = "the body has more than \(limits.logs) logs; send smaller batches"
                     throw fields.fault(start, reason)
                 }
-                if writer.copy(log: UnsafeRawBufferPointer(rebasing: bytes[range])) { continue }
-                try log(bytes, range)
+                if !writer.copy(log: UnsafeRawBufferPointer(rebasing: bytes[range])) {
+                    try log(bytes, range)
+                }
+                try writer.checkFields(at: start)
             // Category and MachineUUID.
             case (2, .bytes), (5, .bytes): continue
             case (3, .bytes(let range)):
@@ -39,7 +41,7 @@ struct LogGroupWalk: ~Copyable {
                 tracked.source = source
             case (6, .bytes(let range)):
                 let tag = try TextPair(bytes, range, of: "LogTag")
-                tags.add(fields.text(in: tag.key), fields.text(in: tag.value), limits)
+                tags.addUnchecked(bytes.text(tag.key), bytes.text(tag.value), limits)
             case (1...6, _): throw fields.wrongType(field.field, of: "LogGroup", at: start)
             default: continue
             }
@@ -82,5 +84,17 @@ struct LogGroupWalk: ~Copyable {
             )
         }
         writer.endLog()
+    }
+}
+
+extension LogWriter {
+    /// Refuses a log that was just written and has too many fields.
+    @inline(__always)
+    func checkFields(at position: Int) throws(ProtobufError) {
+        guard isCrowded else { return }
+        throw ProtobufError(
+            position: position,
+            reason: JSONFault.Reason.tooManyFields(limits.fields).sentence
+        )
     }
 }

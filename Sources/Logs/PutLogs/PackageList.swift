@@ -118,6 +118,7 @@ struct PackageList {
         case .tooLarge: "the packages hold more than \(bytesMax) bytes; send smaller batches"
         case .suspiciousRatio(let ratio): "it inflates more than \(ratio)-fold"
         case .corrupt(let reason): reason
+        case .noMemory: "\(error)"
         case .sizeMissing: "an lz4 package needs uncompress_size, the size of its content"
         case .sizeMismatch(let declared, _): "it does not hold the \(declared) bytes it should"
         }
@@ -129,6 +130,7 @@ extension InflateError {
         switch self {
         case .tooLarge, .suspiciousRatio: .tooLarge
         case .corrupt, .sizeMismatch, .sizeMissing: .notInflatable
+        case .noMemory: .noMemory
         }
     }
 }

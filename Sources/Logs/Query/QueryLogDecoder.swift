@@ -73,6 +73,12 @@ package final class QueryLogDecoder {
             }
         }
         writer.endLog()
+        guard !writer.isCrowded else {
+            throw LogDecodingError(
+                position: 0,
+                reason: JSONFault.Reason.tooManyFields(writer.limits.fields).sentence
+            )
+        }
         tracked.logs = writer.logs
         return tracked
     }

@@ -23,7 +23,8 @@ extension JSONLogWalk {
         guard next < tokenCount else { throw unfinished }
         guard byte == UInt8(ascii: "{") else { throw fault(.splunk(.objectExpected)) }
         guard !writer.isFull else { throw fault(.tooManyLogs(limits.logs)) }
-        let start = Int(tokens[next])
+        let first = next
+        let start = Int(tokens[first])
         gathering.origin.clear()
         writer.startLog()
         var seen = SplunkMembers()
@@ -50,6 +51,7 @@ extension JSONLogWalk {
         }
         guard seen.contains(.event) else { throw JSONFault(.splunk(.eventMissing), at: start) }
         writer.endLog()
+        try checkFields(of: first)
         guard gathering.take(from: &writer) else {
             throw JSONFault(.splunk(.tooManyOrigins(limits.streams)), at: start)
         }

@@ -4,6 +4,7 @@ enum SplunkMistake: Equatable {
     case eventMissing, eventBlank
     case timeExpected, fieldsExpected
     case originExpected, originTooLong(Int), tooManyOrigins(Int)
+    case acksExpected
 
     var sentence: String {
         switch self {
@@ -17,8 +18,10 @@ enum SplunkMistake: Equatable {
         case .originTooLong(let limit):
             "host, source, sourcetype and index must not exceed \(limit) bytes together"
         case .tooManyOrigins(let limit):
-            "the events differ in host, source, sourcetype or index more than \(limit) times; "
-                + "send smaller batches"
+            "the events differ in host, source, sourcetype or index more than \(limit) times "
+                + "(limits.label_sets); send smaller batches"
+        case .acksExpected:
+            "an object is expected with acks, a list of the ackId of earlier answers"
         }
     }
 }

@@ -2,10 +2,18 @@
 ///
 /// A filter of 64 bits answers for nearly all fields of usual logs. When it cannot, up to 64 names are
 /// compared by their sums; beyond that a table, whose hash function nobody outside can predict, keeps the
-/// cost of a hostile body that of a long one.
+/// cost of a hostile body that of a long one. The table has a bound: a log with more names is crowded, and further ones are
+/// not looked for.
 struct FieldNames: ~Copyable {
     private static let listed = 64
 
+    private static let marks = 8
+
+    private let namesMax: Int
+    /// How many names the log may have now.
+    private var limit: Int
+    /// Makes the sums of names unknown outside.
+    private let seed = UInt64.random(in: .min ... .max) | 1
     private var filter: UInt64 = 0
     private var count = 0
     /// For each listed name: its sum, and where its field starts in the memory.
@@ -15,8 +23,12 @@ struct FieldNames: ~Copyable {
     private var many = NameTable()
     /// Whether a field was replaced by a later one.
     private(set) var hasReplaced = false
+    /// Whether the log has more different names than it may.
+    private(set) var isCrowded = false
 
-    init() {
+    init(atMost namesMax: Int) {
+        self.namesMax = namesMax
+        limit = namesMax
         sums = .allocate(capacity: Self.listed)
         contents = .allocate(capacity: Self.listed)
     }
@@ -30,8 +42,18 @@ struct FieldNames: ~Copyable {
     mutating func startLog() {
         filter = 0
         hasReplaced = false
-        if count == Self.listed { many.clear() }
+        if count == Self.listed {
+            many.clear()
+            isCrowded = false
+            limit = namesMax
+        }
         count = 0
+    }
+
+    /// What is written from now on are marks of the gateway, which have room beyond what a log may bring.
+    mutating func startMarks() {
+        guard count == Self.listed else { return }
+        limit = namesMax + Self.marks
     }
 
     /// Takes the name of a field just written. An earlier field of that name is marked as replaced: its
@@ -43,7 +65,7 @@ struct FieldNames: ~Copyable {
         content: Int,
         in memory: UnsafeMutablePointer<UInt8>
     ) {
-        let sum = Self.sum(key, keyCount)
+        let sum = sum(key, keyCount)
         let bit: UInt64 = 1 &<< (sum &>> 58)
         if filter & bit == 0, count < Self.listed {
             filter |= bit
@@ -64,7 +86,7 @@ struct FieldNames: ~Copyable {
     ) {
         guard count < Self.listed else { return addToMany(key, content, memory) }
         for index in 0..<count where sums[index] == sum {
-            guard key.elementsEqual(Self.key(of: contents[index], memory)) else { continue }
+            guard key.hasSameBytes(as: Self.key(of: contents[index], memory)) else { continue }
             if contents[index] != content {
                 memory[contents[index]] = 0
                 hasReplaced = true
@@ -88,6 +110,10 @@ struct FieldNames: ~Copyable {
                 _ = many.update(Self.key(of: content, memory), content, memory)
             }
         }
+        guard many.count < limit else {
+            isCrowded = true
+            return
+        }
         guard let earlier = many.update(key, content, memory), earlier != content else { return }
         memory[earlier] = 0
         hasReplaced = true
@@ -105,10 +131,9 @@ struct FieldNames: ~Copyable {
         return UnsafeBufferPointer(start: place, count: count)
     }
 
-    /// A sum of the first and the last eight bytes and the length. Reads up to seven bytes behind the
-    /// key, which are always there.
+    /// A sum of all bytes and the length. Reads up to seven bytes behind the key, which are always there.
     @inline(__always)
-    private static func sum(_ key: UnsafeMutablePointer<UInt8>, _ count: Int) -> UInt64 {
+    private func sum(_ key: UnsafeMutablePointer<UInt8>, _ count: Int) -> UInt64 {
         let raw = UnsafeRawPointer(key)
         let first = raw.loadUnaligned(as: UInt64.self)
         var word: UInt64
@@ -116,10 +141,25 @@ struct FieldNames: ~Copyable {
             word = first &<< UInt64(truncatingIfNeeded: 64 - 8 * count)
         } else {
             let last = raw.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
-            word = first ^ (last &* 0x9E37_79B9_7F4A_7C15)
+            word = first ^ (last &* seed)
+            if count > 16 { word ^= inner(raw, count) }
         }
         word ^= UInt64(truncatingIfNeeded: count)
         word = (word ^ (word &>> 32)) &* 0xD6E8_FEB8_6659_FD93
         return (word ^ (word &>> 32)) &* 0xD6E8_FEB8_6659_FD93
+    }
+
+    /// What stands between the first and the last eight bytes of a long name.
+    @inline(never)
+    private func inner(_ raw: UnsafeRawPointer, _ count: Int) -> UInt64 {
+        var sum: UInt64 = 0
+        var offset = 8
+        while offset < count - 8 {
+            let word = raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            sum = (sum ^ word) &* seed
+            sum ^= sum &>> 32
+            offset += 8
+        }
+        return sum
     }
 }

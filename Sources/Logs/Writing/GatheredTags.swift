@@ -2,47 +2,207 @@
 /// name the last one.
 ///
 /// Nothing about tags is a reason to refuse logs. Their names become what those of fields become, values
-/// that are too long are cut, and beyond a number that nobody needs tags are left out; the tag
+/// that are too long are cut, and beyond `LogLimits.tagsGathered` tags are left out; the tag
 /// `__truncated__` names those then.
+///
+/// A client chooses how many there are, so they are bytes in one memory, compared and hashed as bytes. They become texts
+/// once, when they are complete.
 struct GatheredTags {
+    private struct Tag {
+        let key: Range<Int>
+        var value: Range<Int>
+        var isCut: Bool
+        /// The first bytes of the key, which settle nearly every comparison.
+        let order: UInt64
+    }
+
     /// Up to so many are looked through.
     private static let few = 16
 
-    private var gathered: [(key: String, value: String, isCut: Bool)] = []
-    /// Where they are, once there are more than a few.
-    private var places: [String: Int] = [:]
+    /// Keys and values.
+    private var bytes: [UInt8] = []
+    private var gathered: [Tag] = []
+    /// Where they are by their keys, once there are more than a few.
+    private var places = ByteIndex()
     private var leftOut = TruncatedNames()
 
+    /// How many are kept.
+    var count: Int { gathered.count }
+
+    /// Forgets all tags, and keeps the memory for the next ones.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        gathered.removeAll(keepingCapacity: true)
+        places.removeAll()
+        leftOut = TruncatedNames()
+    }
+
     mutating func add(_ name: String, _ value: String, _ limits: LogLimits) {
-        let key = FieldName.storable(name, bytesMax: limits.keyBytes)
-        let kept = value.cut(to: limits.valueBytes)
-        let isCut = name.utf8.count > limits.keyBytes || value.utf8.count > limits.valueBytes
-        if let place = place(of: key) {
-            gathered[place] = (key, kept, isCut)
+        var (name, value) = (name, value)
+        name.withUTF8 { name in
+            value.withUTF8 { value in add(name, value, limits) }
+        }
+    }
+
+    /// Adds texts that nobody has looked at. Bytes that are no text become U+FFFD.
+    mutating func addUnchecked(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>,
+        _ limits: LogLimits
+    ) {
+        guard name.isUTF8, value.isUTF8 else {
+            return add(
+                String(decoding: name, as: UTF8.self),
+                String(decoding: value, as: UTF8.self),
+                limits
+            )
+        }
+        add(name, value, limits)
+    }
+
+    /// Both texts are valid UTF-8.
+    mutating func add(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>,
+        _ limits: LogLimits
+    ) {
+        var kept = value
+        let isValueCut = value.count > limits.valueBytes
+        if isValueCut, let start = value.baseAddress {
+            kept = UnsafeBufferPointer(
+                rebasing: value[..<utf8Boundary(start, atMost: limits.valueBytes)]
+            )
+        }
+        if !name.isEmpty, name.count <= limits.keyBytes, ReservedKey(name) == nil {
+            return put(name, kept, isCut: isValueCut, limits)
+        }
+        let stored = FieldName.storable(
+            String(decoding: name, as: UTF8.self),
+            bytesMax: limits.keyBytes
+        )
+        let isCut = isValueCut || name.count > limits.keyBytes
+        Array(stored.utf8).withUnsafeBufferPointer { put($0, kept, isCut: isCut, limits) }
+    }
+
+    private mutating func put(
+        _ key: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>,
+        isCut: Bool,
+        _ limits: LogLimits
+    ) {
+        let isIndexed = gathered.count > Self.few
+        let hash = isIndexed ? ByteIndex.hash(key) : 0
+        let known =
+            isIndexed
+            ? places.number(hash) { isKey(of: $0, key) }
+            : gathered.indices.first { isKey(of: $0, key) }
+        if let known {
+            gathered[known].value = append(value)
+            gathered[known].isCut = isCut
         } else if gathered.count < limits.tagsGathered {
-            gathered.append((key, kept, isCut))
-            index()
+            gathered.append(
+                Tag(key: append(key), value: append(value), isCut: isCut, order: Self.order(key))
+            )
+            if isIndexed {
+                places.insert(hash, gathered.count - 1)
+            } else if gathered.count > Self.few {
+                for place in gathered.indices {
+                    places.insert(withKey(of: place) { ByteIndex.hash($0) }, place)
+                }
+            }
         } else {
-            leftOut.add(key)
+            leftOut.add(String(decoding: key, as: UTF8.self))
         }
     }
 
-    private func place(of key: String) -> Int? {
-        places.isEmpty ? gathered.firstIndex { $0.key == key } : places[key]
+    private mutating func append(_ text: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+        let start = bytes.count
+        bytes.append(contentsOf: text)
+        return start..<bytes.count
     }
 
-    private mutating func index() {
-        guard gathered.count > Self.few else { return }
-        if places.isEmpty {
-            for (place, tag) in gathered.enumerated() { places[tag.key] = place }
-        } else {
-            places[gathered[gathered.count - 1].key] = gathered.count - 1
+    private func withKey<Result>(
+        of place: Int,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        bytes.withUnsafeBufferPointer {
+            body(UnsafeBufferPointer(rebasing: $0[gathered[place].key]))
         }
+    }
+
+    private func isKey(of place: Int, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+        gathered[place].key.count == key.count && withKey(of: place) { $0.hasSameBytes(as: key) }
+    }
+
+    /// Eight bytes as a number that orders as they do; missing ones are zero, which no earlier text has more of.
+    private static func order(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        var order: UInt64 = 0
+        for byte in key.prefix(8) { order = order << 8 | UInt64(byte) }
+        return key.isEmpty ? 0 : order << UInt64(64 - 8 * min(key.count, 8))
+    }
+
+    /// Orders the tags by the bytes of their keys.
+    mutating func sort() {
+        mark()
+        bytes.withUnsafeBufferPointer { bytes in
+            gathered.sort { left, right in
+                left.order == right.order
+                    ? UnsafeBufferPointer(rebasing: bytes[left.key])
+                        .precedes(UnsafeBufferPointer(rebasing: bytes[right.key]))
+                    : left.order < right.order
+            }
+        }
+    }
+
+    /// Puts the tag at the end that names what is not whole; it replaces what a device calls by that name.
+    private mutating func mark() {
+        var names = leftOut
+        for tag in gathered where tag.isCut {
+            names.add(String(decoding: bytes[tag.key], as: UTF8.self))
+        }
+        guard let list = names.list else { return }
+        leftOut = TruncatedNames()
+        let key = Array(TruncatedNames.tag.utf8)
+        key.withUnsafeBufferPointer { key in
+            if let own = gathered.indices.first(where: { isKey(of: $0, key) }) {
+                gathered.remove(at: own)
+            }
+            let value = Array(list.utf8).withUnsafeBufferPointer { append($0) }
+            gathered.append(
+                Tag(key: append(key), value: value, isCut: false, order: Self.order(key))
+            )
+        }
+        for place in gathered.indices { gathered[place].isCut = false }
+    }
+
+    /// The tags as the end of a LogGroup has them, in the order of `sort`.
+    var trailer: GroupTrailer {
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(bytes.count + 8 * gathered.count)
+        for tag in gathered {
+            let size =
+                2 + Varint.size(tag.key.count) + tag.key.count + Varint.size(tag.value.count)
+                + tag.value.count
+            encoded.append(GroupTag.logTags)
+            encoded.append(varint: UInt64(size))
+            encoded.append(PairTag.key)
+            encoded.append(varint: UInt64(tag.key.count))
+            encoded.append(contentsOf: bytes[tag.key])
+            encoded.append(PairTag.value)
+            encoded.append(varint: UInt64(tag.value.count))
+            encoded.append(contentsOf: bytes[tag.value])
+        }
+        return GroupTrailer(bytes: encoded)
     }
 
     var tags: [(key: String, value: String)] {
-        var names = leftOut
-        for tag in gathered where tag.isCut { names.add(tag.key) }
-        return names.marking(gathered.map { ($0.key, $0.value) })
+        var whole = self
+        whole.mark()
+        return whole.gathered.map { tag in
+            (
+                String(decoding: whole.bytes[tag.key], as: UTF8.self),
+                String(decoding: whole.bytes[tag.value], as: UTF8.self)
+            )
+        }
     }
 }

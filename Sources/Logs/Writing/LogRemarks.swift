@@ -59,6 +59,16 @@ struct LogRemarks {
 
     mutating func clear() {
         guard !isEmpty else { return }
+        // The memory is kept: a body may have half a million logs with remarks. One log may have as many, so not all of it.
+        let (oversized, invalid) = (emptied(oversized), emptied(invalid))
         self = LogRemarks()
+        (self.oversized, self.invalid) = (oversized, invalid)
+    }
+
+    private func emptied<Remark>(_ list: [Remark]) -> [Remark] {
+        guard list.capacity <= 64 else { return [] }
+        var list = list
+        list.removeAll(keepingCapacity: true)
+        return list
     }
 }

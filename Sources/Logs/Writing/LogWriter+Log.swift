@@ -15,8 +15,14 @@ extension LogWriter {
 
     @inline(__always)
     mutating func endLog() {
-        if names.hasReplaced || !remarks.isEmpty { return endSpecialLog() }
+        if names.hasReplaced || !remarks.isEmpty || isRepaired { return endSpecialLog() }
         closeLog()
+    }
+
+    /// Takes back the log that was begun, and what was written since `length` bytes.
+    mutating func abandonLog(keeping length: Int) {
+        self.length = length
+        remarks.clear()
     }
 
     @inline(never)
@@ -24,6 +30,7 @@ extension LogWriter {
         if let nanoseconds = remarks.nanoseconds, hasOwnTime {
             time = LogTime(seconds: time.seconds, nanoseconds: nanoseconds)
         }
+        names.startMarks()
         writeRemarks()
         if names.hasReplaced { dropReplaced(from: content + 1 + Varint.timeSize) }
         closeLog()

@@ -1,7 +1,11 @@
+import Glibc
+
 extension LogWriter {
     private static let truncated: StaticString = "__truncated__"
     private static let invalidUTF8: StaticString = "__invalid_utf8__"
     private static let clockSkew: StaticString = "__clock_skew__"
+    /// What SLS's own collectors call a log that they could not read.
+    private static let rawLog: StaticString = "__raw_log__"
     /// Bytes of the names in one mark: a hostile log has ten thousands of names to cut.
     private static let namesBytes = 1024
 
@@ -22,12 +26,24 @@ extension LogWriter {
                 )
             }
         }
-        let invalid = remarks.invalid.filter { memory.start[$0] != 0 }
-        if !invalid.isEmpty { write(Self.invalidUTF8, namesOfFields(at: invalid)) }
+        let invalid =
+            isRepaired ? replacedFields : remarks.invalid.filter { memory.start[$0] != 0 }
+        if !invalid.isEmpty {
+            excluded.repaired += 1
+            write(Self.invalidUTF8, namesOfFields(at: invalid))
+        }
         if remarks.isCorrected {
             excluded.corrected += 1
             write(Self.clockSkew, skewText)
         }
+    }
+
+    /// Writes text that is no log as one that is set aside.
+    mutating func setAside(unreadable text: UnsafeBufferPointer<UInt8>, _ fault: LogFault) {
+        startLog()
+        uncheckedField(name: Self.rawLog, value: text)
+        remarks.setFieldFault(fault)
+        endLog()
     }
 
     /// Takes the log out again if it has a fault.
@@ -41,6 +57,33 @@ extension LogWriter {
             excluded.setAside(log, count: 1, for: fault)
             length = entry
         }
+    }
+
+    /// Where fields start in which U+FFFD stands.
+    private var replacedFields: [Int] {
+        var fields: [Int] = []
+        var place = UnsafePointer(memory.start + content + 1 + Varint.timeSize)
+        let end = UnsafePointer(memory.start + length)
+        while place < end {
+            let field = place
+            place += 1
+            let size = Varint.read(&place)
+            if field.pointee == LogTag.contents, Self.hasReplacement(place, size) {
+                fields.append(field - UnsafePointer(memory.start))
+            }
+            place += size
+        }
+        return fields
+    }
+
+    private static func hasReplacement(_ text: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        var place = text
+        while let lead = memchr(place, 0xEF, text + count - place) {
+            place = UnsafePointer(lead.assumingMemoryBound(to: UInt8.self)) + 1
+            guard text + count - place >= 2 else { return false }
+            if place[0] == 0xBF, place[1] == 0xBD { return true }
+        }
+        return false
     }
 
     private func namesOfFields(at contents: [Int]) -> [UInt8] {

@@ -26,11 +26,11 @@ extension LogWriter {
         _ value: UnsafeBufferPointer<UInt8>
     ) {
         let start = length
-        var name = String(decoding: name, as: UTF8.self)
-        var value = String(decoding: value, as: UTF8.self)
-        name.withUTF8 { name in
-            value.withUTF8 { value in field(name: name, value: value) }
-        }
+        makeRoom(forBytes: UTF8Sequence.growth * (name.count + value.count))
+        let nameBytes = UTF8Sequence.repair(name, to: memory.start + nameOffset)
+        let field = openField(nameBytes: nameBytes)
+        let valueBytes = UTF8Sequence.repair(value, to: memory.start + field.value)
+        close(field, valueBytes: valueBytes)
         remarks.addInvalid(at: name.isEmpty ? unnamed.lowerBound : start)
     }
 }

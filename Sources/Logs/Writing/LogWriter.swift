@@ -13,7 +13,7 @@ import System
 /// - Names and values that are too long and times outside the window are treated by the rules.
 ///
 /// One for each decoder, which keeps it from body to body. It never fails; what a body may not
-/// contain is its decoder's to refuse.
+/// contain (`isFull`, `isCrowded`) is its decoder's to refuse.
 ///
 /// Invariant: behind what is written there is room for `slack` bytes, whenever a field has been closed.
 struct LogWriter: ~Copyable {
@@ -47,9 +47,11 @@ struct LogWriter: ~Copyable {
     var time = LogTime(seconds: 0)
     /// Whether the time is the log's own.
     var hasOwnTime = false
-    var names = FieldNames()
+    var names: FieldNames
     /// Where its last field without a name is.
     var unnamed = 0..<0
+    /// Whether U+FFFD in it may stand for bytes that were no text.
+    var isRepaired = false
     /// What is special about it.
     var remarks = LogRemarks()
     /// The size of the last log's length: a good guess for the next one.
@@ -57,12 +59,14 @@ struct LogWriter: ~Copyable {
 
     init(limits: LogLimits) {
         self.limits = limits
+        names = FieldNames(atMost: limits.fields)
     }
 
     /// Begins a body. `logsBefore` are those that earlier parts of the same request had.
     mutating func start(_ timing: BatchTiming, _ rules: LogRules, logsBefore: Int = 0) {
         length = 0
         logCount = 0
+        isRepaired = false
         remarks.clear()
         excluded = DecodedLogs()
         logsMax = limits.logs - logsBefore
@@ -100,6 +104,11 @@ struct LogWriter: ~Copyable {
     /// Whether another log is one too many. The decoder refuses the body then, before `startLog`.
     var isFull: Bool {
         @inline(__always) get { logCount >= logsMax }
+    }
+
+    /// Whether the log that was written last has more fields than a log may. The decoder refuses the body then, behind `endLog`.
+    var isCrowded: Bool {
+        @inline(__always) get { names.isCrowded }
     }
 
     /// Makes room for so many bytes and the slack.

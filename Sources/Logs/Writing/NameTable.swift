@@ -1,5 +1,3 @@
-import Glibc
-
 /// Finds names of a log that has very many of them: where their fields start in the writer's memory, by
 /// open addressing, since a log may have a million names of three bytes. A place takes eight bytes, and at
 /// most half of the places and a bit more are taken.
@@ -17,7 +15,7 @@ struct NameTable: ~Copyable {
     private var places: UnsafeMutablePointer<UInt64>?
     /// A power of two.
     private var placeCount = 0
-    private var count = 0
+    private(set) var count = 0
 
     deinit { places?.deallocate() }
 
@@ -48,7 +46,7 @@ struct NameTable: ~Copyable {
             let other = places[place]
             if other & ~Self.contentMask == sign {
                 let earlier = Self.content(other)
-                if Self.areEqual(name, FieldNames.key(of: earlier, memory)) {
+                if name.hasSameBytes(as: FieldNames.key(of: earlier, memory)) {
                     places[place] = entry
                     return earlier
                 }
@@ -83,14 +81,5 @@ struct NameTable: ~Copyable {
         var hasher = Hasher()
         hasher.combine(bytes: UnsafeRawBufferPointer(name))
         return UInt64(truncatingIfNeeded: hasher.finalize())
-    }
-
-    private static func areEqual(
-        _ left: UnsafeBufferPointer<UInt8>,
-        _ right: UnsafeBufferPointer<UInt8>
-    ) -> Bool {
-        guard left.count == right.count else { return false }
-        guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-        return memcmp(first, second, left.count) == 0
     }
 }

@@ -41,13 +41,14 @@ extension LogWriter {
         length = 0
         logsMax -= logCount
         logCount = 0
-        if excluded.count > 0 || excluded.corrected > 0 { moveExcluded(to: &logs) }
+        if excluded.count + excluded.corrected + excluded.repaired > 0 { moveExcluded(to: &logs) }
     }
 
     private mutating func moveExcluded(to logs: inout DecodedLogs) {
         logs.sound.count -= excluded.count
         logs.dropped += excluded.dropped
         logs.corrected += excluded.corrected
+        logs.repaired += excluded.repaired
         for faulty in excluded.faulty {
             faulty.logs.bytes.withUnsafeBufferPointer {
                 logs.setAside($0, count: faulty.logs.count, for: faulty.fault)

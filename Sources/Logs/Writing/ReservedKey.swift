@@ -13,9 +13,6 @@ enum ReservedKey {
     /// What makes any other reserved name an ordinary one.
     private static let prefix = Array("field".utf8)
 
-    private static let others = [
-        "__source__", "__topic__", "__partition_time__", "_extract_others_", "__extract_others__",
-    ].map { Array($0.utf8) }
     /// `__time__` as one word, because in web tracking every log has it.
     private static let timeWord: UInt64 = 0x5F5F_656D_6974_5F5F
 
@@ -31,10 +28,13 @@ enum ReservedKey {
         let word = UnsafeRawBufferPointer(key).loadUnaligned(as: UInt64.self)
         if key.count == 8 && UInt64(littleEndian: word) == Self.timeWord {
             self = .time
-        } else if Self.others.contains(where: { key.elementsEqual($0) }) {
+            return
+        }
+        switch key {
+        case "__source__", "__topic__", "__partition_time__", "_extract_others_",
+            "__extract_others__":
             self = .other
-        } else {
-            return nil
+        default: return nil
         }
     }
 

@@ -3,27 +3,32 @@ package struct TruncatedNames {
     package static let tag = "__truncated__"
     private static let bytesMax = 1024
 
-    private var list = ""
+    private var names = ""
     private var isFull = false
 
     package init() {}
 
-    package mutating func add(_ name: String) {
+    /// The name is asked for only while there is room.
+    package mutating func add(_ name: @autoclosure () -> String) {
         guard !isFull else { return }
-        guard list.utf8.count + name.utf8.count <= Self.bytesMax else {
-            list += ",..."
+        let name = name()
+        guard names.utf8.count + name.utf8.count <= Self.bytesMax else {
+            names += ",..."
             isFull = true
             return
         }
-        if !list.isEmpty { list += "," }
-        list += name
+        if !names.isEmpty { names += "," }
+        names += name
     }
+
+    /// The names, with commas; nil when there are none.
+    var list: String? { names.isEmpty ? nil : names }
 
     /// The tags, and behind them which of them are not whole; it replaces what a device calls by that name.
     package func marking(
         _ tags: [(key: String, value: String)]
     ) -> [(key: String, value: String)] {
-        guard !list.isEmpty else { return tags }
-        return tags.filter { $0.key != Self.tag } + [(Self.tag, list)]
+        guard let list else { return tags }
+        return tags.filter { !$0.key.hasSameBytes(as: Self.tag) } + [(Self.tag, list)]
     }
 }

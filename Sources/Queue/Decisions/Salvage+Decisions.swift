@@ -1,13 +1,13 @@
 extension Salvage {
     /// Keeps what operators decided as far as it can be read; what is lost of it is as the configuration says.
     mutating func saveDecisions() throws(SQLiteError) {
-        report.decisionsAreLost = true
+        losses.decisions = true
         guard let table = try? DecisionTable(damaged) else { return }
         do throws(SQLiteError) {
             try saved.write()
             // A page that cannot be read ends the list: there are few.
             let settings = try? table.settings()
-            report.decisionsAreLost = settings == nil
+            losses.decisions = settings == nil
             for (name, value) in settings ?? [:] { try saved.decisions.set(name, to: value) }
             let entries = (try? table.entries(before: .max, limit: 1000)) ?? []
             for entry in entries.reversed() { try saved.decisions.add(entry) }

@@ -19,6 +19,7 @@ extension DataDirectory {
             aside = "\(path)/queue.corrupt-\(stamp)-\(attempt).db"
         }
         do throws(QueueError) {
+            try mark(aside)
             try linkFiles(to: aside)
         } catch {
             unlinkAside(aside)
@@ -29,15 +30,21 @@ extension DataDirectory {
     }
 
     private func isTaken(_ aside: String) -> Bool {
-        let names = Self.companions.map { aside + $0 } + [Self.damagedLog(of: aside)]
+        let names =
+            Self.companions.map { aside + $0 } + [Self.damagedLog(of: aside), Self.mark(of: aside)]
         return names.contains { access($0, F_OK) == 0 }
     }
 
     /// Takes the second name away again, while the first still stands: the next attempt gives another.
     func unlinkAside(_ aside: String) {
         guard access(database, F_OK) == 0 else { return }
+        remove(aside)
+    }
+
+    private func remove(_ aside: String) {
         for suffix in Self.companions + ["-shm"] { unlink(aside + suffix) }
         unlink(Self.damagedLog(of: aside))
+        unlink(Self.mark(of: aside))
     }
 
     /// Puts the saved database in the place of the damaged one. Also finishes what a crash interrupted.
@@ -71,5 +78,45 @@ extension DataDirectory {
 
     func removeSalvage() {
         for suffix in ["", "-wal", "-shm"] { unlink(salvage + suffix) }
+    }
+}
+
+// Damaged databases that were moved aside. One with a mark is the only one that has logs which the queue does not have
+// yet, and is never deleted. Of the others a few are kept, for whoever looks for the cause.
+extension DataDirectory {
+    /// So many are kept that the queue has copied all of.
+    static let damagedCopiesMax = 3
+
+    private static func mark(of aside: String) -> String { aside + "-unsaved" }
+
+    private func mark(_ aside: String) throws(QueueError) {
+        let descriptor = open(Self.mark(of: aside), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw problem("cannot hold \(Self.mark(of: aside))", errno) }
+        _ = OwnedDescriptor(taking: descriptor)
+    }
+
+    /// The queue has all that can be read of it.
+    func unmark(_ aside: String) {
+        unlink(Self.mark(of: aside))
+    }
+
+    /// The paths of those that are kept, the oldest first.
+    var damagedCopies: [String] {
+        names.filter { $0.hasPrefix("queue.corrupt-") && $0.hasSuffix(".db") }
+            // Without the end: a second one of the same second comes behind the first.
+            .sorted { $0.dropLast(3) < $1.dropLast(3) }
+            .map { "\(path)/\($0)" }
+    }
+
+    /// Deletes the oldest copies that may be deleted, until `most` of these are left, and no more than `limit`. Returns
+    /// what it has deleted. The queue still copies from the files named `inUse`.
+    func removeDamagedCopies(keeping most: Int, atMost limit: Int, inUse: [String]) -> [String] {
+        let deletable = damagedCopies.filter { aside in
+            access(Self.mark(of: aside), F_OK) != 0
+                && !inUse.contains { aside.hasSuffix("/" + $0) }
+        }
+        let surplus = Array(deletable.dropLast(most).prefix(limit))
+        for aside in surplus { remove(aside) }
+        return surplus
     }
 }

@@ -64,6 +64,21 @@ struct DataDirectory {
         _ = OwnedDescriptor(taking: descriptor)
     }
 
+    /// The names in it.
+    var names: [String] {
+        guard let listing = opendir(path) else { return [] }
+        defer { closedir(listing) }
+        var names: [String] = []
+        while let entry = readdir(listing) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) {
+                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+                }
+            )
+        }
+        return names
+    }
+
     /// A new name is durable only when its directory is.
     func sync() throws(QueueError) {
         try sync(path)

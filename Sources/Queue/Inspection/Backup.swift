@@ -17,8 +17,8 @@ package enum Backup {
         return try run(directory, to: path) { changed(lock) == life }
     }
 
-    /// A gateway that starts must move its whole log before it may take anything, and a reader keeps it from that. So the
-    /// copy ends when it is no longer the same gateway.
+    /// A gateway that starts moves its log into the database, and a reader keeps it from that: it then writes the whole log
+    /// once more instead. So the copy ends when it is no longer the same gateway.
     static func run(
         _ directory: String,
         to path: String,

@@ -14,7 +14,15 @@ extension OpenStore {
     func relane(_ number: Int64) throws(SQLiteError) {
         guard let packet = packets[number] else { return }
         let outlet = packet.stream.outlet
-        if let lane = packet.record.lane { try give(packet, outlet.lanes.replace(lane)) }
+        if let lane = packet.record.lane {
+            if outlet.laneCount > 0 {
+                try give(packet, outlet.lanes.replace(lane))
+            } else {
+                // The operator wants no lanes any more, maybe because SLS refuses them all.
+                outlet.lanes.abandoned(lane)
+                try give(packet, nil)
+            }
+        }
         outlet.sealedBefore.append(number)
     }
 
@@ -29,7 +37,7 @@ extension OpenStore {
         packets[number]?.stream.outlet.postponed.append(number)
     }
 
-    private func give(_ packet: QueuedPacket, _ lane: PacketLane) throws(SQLiteError) {
+    private func give(_ packet: QueuedPacket, _ lane: PacketLane?) throws(SQLiteError) {
         let number = packet.record.number
         try database.write()
         try database.save(lane, of: number)

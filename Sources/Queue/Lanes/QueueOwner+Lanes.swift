@@ -10,7 +10,9 @@ extension QueueOwner {
 
     /// Nothing of it is on the disk: a store that is opened anew finds a packet that nobody holds.
     func postpone(_ number: Int64) {
-        if handed.removeValue(forKey: number) != nil { store?.postpone(number) }
+        guard handed[number] != nil else { return }
+        takenBack([number])
+        store?.postpone(number)
     }
 
     /// After a commit.

@@ -28,6 +28,8 @@ enum Message: Sendable {
 struct Append: Sendable {
     private(set) var batches: [Batch]
     let identity: BatchIdentity?
+    /// The device key that it came with; nil is a device without one.
+    let sender: String?
     /// Of the logs, of the streams they go to, and of the identity.
     private(set) var rawBytes: Int
     let answer: @Sendable (AppendOutcome) -> Void
@@ -37,11 +39,13 @@ struct Append: Sendable {
     init(
         batches: [Batch],
         identity: BatchIdentity?,
+        sender: String?,
         rawBytes: Int,
         answer: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         self.batches = batches
         self.identity = identity
+        self.sender = sender
         self.rawBytes = rawBytes
         self.answer = answer
     }

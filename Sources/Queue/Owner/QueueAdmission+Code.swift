@@ -9,6 +9,9 @@ extension QueueAdmission {
         case .stopping: 4
         case .destinationFull: 5
         case .tooManyLogstores: 6
+        case .tooManyStreams: 7
+        case .tooManyStreamsOfDestination: 8
+        case .tooManyStreamsOfSender: 9
         }
     }
 
@@ -21,6 +24,9 @@ extension QueueAdmission {
             case 3: .failing
             case 5: .destinationFull
             case 6: .tooManyLogstores
+            case 7: .tooManyStreams
+            case 8: .tooManyStreamsOfDestination
+            case 9: .tooManyStreamsOfSender
             default: .stopping
             }
     }

@@ -44,8 +44,10 @@ final class QueueDoor: Sendable {
     func admission(for outlet: Outlet) -> QueueAdmission {
         let code = admissionCode.load(ordering: .relaxed)
         guard code & Self.differs != 0 else { return QueueAdmission(code: code) }
-        let own = admissions.withLock { $0.destinations[outlet.destination] }
-        let admission = own?.of(outlet.logstore) ?? QueueAdmission(code: code & ~Self.differs)
+        let admission = admissions.withLock { admissions in
+            admissions.destinations[outlet.destination]?.of(outlet.logstore, admissions.all)
+                ?? admissions.all.queue
+        }
         if admission == .tooManyLogstores { crowded(outlet.destination) }
         return admission
     }
@@ -54,14 +56,21 @@ final class QueueDoor: Sendable {
         let code = admissionCode.load(ordering: .relaxed)
         let queue = QueueAdmission(code: code & ~Self.differs)
         guard code & Self.differs != 0 else { return queue }
-        return admissions.withLock { $0.destinations[name] }?.bytes ?? queue
+        return admissions.withLock { $0.destinations[name]?.bytes($0.all) } ?? queue
     }
 
     func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet> {
-        var known = admissions.withLock(\.destinations)
-        let crowdedOut = outlets.filter { outlet in
-            guard known[outlet.destination]?.bytes == .open else { return false }
-            return known[outlet.destination]?.places?.take(outlet.logstore) == false
+        var places: [String: LogstorePlaces] = [:]
+        let crowdedOut = admissions.withLock { admissions in
+            outlets.filter { outlet in
+                let name = outlet.destination
+                guard let known = admissions.destinations[name], let logstores = known.logstores,
+                    known.bytes(admissions.all) == .open
+                else { return false }
+                return logstores.withLock { book in
+                    !places[name, default: LogstorePlaces()].take(outlet.logstore, in: book)
+                }
+            }
         }
         for name in Set(crowdedOut.map(\.destination)) { crowded(name) }
         return Set(crowdedOut)
@@ -98,7 +107,24 @@ final class QueueDoor: Sendable {
 
     func setAdmissions(_ new: Admissions) {
         admissions.withLock { $0 = new }
-        admissionCode.store(new.queue.code | (new.differ ? Self.differs : 0), ordering: .relaxed)
+        show(new.all.queue, differ: new.differ)
+    }
+
+    /// Of the destinations only these changed.
+    func changeAdmissions(
+        _ all: QueueAdmissions,
+        _ changed: [(name: String, admission: DestinationAdmission)]
+    ) {
+        let differ = admissions.withLock { admissions in
+            admissions.set(all)
+            for (name, admission) in changed { admissions.set(admission, of: name) }
+            return admissions.differ
+        }
+        show(all.queue, differ: differ)
+    }
+
+    private func show(_ queue: QueueAdmission, differ: Bool) {
+        admissionCode.store(queue.code | (differ ? Self.differs : 0), ordering: .relaxed)
     }
 
     func post(_ message: Message) {
@@ -110,6 +136,7 @@ final class QueueDoor: Sendable {
     func append(
         _ batches: [Batch],
         _ identity: BatchIdentity?,
+        sender: String?,
         _ answer: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         // A tiny batch may name a large stream, and both wait. Of the dead each becomes a row of its own.
@@ -119,6 +146,7 @@ final class QueueDoor: Sendable {
         var append = Append(
             batches: batches,
             identity: identity,
+            sender: sender,
             rawBytes: rawBytes,
             answer: answer
         )

@@ -1,19 +1,26 @@
+import System
+
 extension QueueOwner {
-    func admissions() -> Admissions {
-        var admissions = Admissions(queue: admission)
-        // Where nothing can be stored, it cannot for any destination.
-        guard let store, admissions.queue == .open || admissions.queue == .full else {
-            return admissions
+    /// What is said to all batches for the sake of the queue as a whole.
+    var admissions: QueueAdmissions {
+        let queue = admission
+        guard let store, queue == .full else {
+            return QueueAdmissions(queue: queue, whereRoomIsMade: queue)
         }
-        for (name, destination) in store.destinations {
-            admissions.destinations[name] = store.admission(of: destination)
+        let whereRoomIsMade = store.admissionWhereRoomIsMade
+        return QueueAdmissions(queue: queue, whereRoomIsMade: whereRoomIsMade)
+    }
+
+    /// What is said to each destination, also to those of which nothing has come yet.
+    func everyAdmission(in store: OpenStore) -> [String: DestinationAdmission] {
+        var all = store.destinations.mapValues { store.admission(of: $0) }
+        for (name, rules) in configuration.destinations where all[name] == nil {
+            all[name] = DestinationAdmission(
+                makesRoom: rules.overflow == .dropOldest,
+                logstores: PublishedLogstores(LogstoreBook(most: rules.logstoresMax))
+            )
         }
-        // Of these nothing has come yet.
-        for (name, rules) in configuration.destinations where store.destinations[name] == nil {
-            let places = LogstorePlaces(busy: [], proven: [], most: rules.logstoresMax)
-            admissions.destinations[name] = .init(bytes: admissions.queue, places: places)
-        }
-        return admissions
+        return all
     }
 
     private var admission: QueueAdmission {
@@ -21,14 +28,5 @@ extension QueueOwner {
         guard let store else { return problem?.kind == .diskFull ? .diskFull : .failing }
         if roomBytes < configuration.tuning.rowBytes { return .diskFull }
         return store.admission
-    }
-
-    /// Says in the journal what has changed.
-    func announce(_ admissions: Admissions) {
-        announce(admissions.queue)
-        guard let store, admissions.differ || !announcedFull.isEmpty else { return }
-        for (name, destination) in store.destinations {
-            announce(name, admissions.of(name), destination)
-        }
     }
 }

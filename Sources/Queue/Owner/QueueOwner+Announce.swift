@@ -31,7 +31,9 @@ extension QueueOwner {
                     "remedy": "free some space, or lower queue.min_free_bytes",
                 ]
             )
-        case .full, .diskFull, .destinationFull, .tooManyLogstores, .failing, .stopping: break
+        case .full, .diskFull, .destinationFull, .tooManyLogstores, .failing, .stopping,
+            .tooManyStreams, .tooManyStreamsOfDestination, .tooManyStreamsOfSender:
+            break
         }
     }
 }

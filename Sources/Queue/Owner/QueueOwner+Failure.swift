@@ -29,9 +29,22 @@ extension QueueOwner {
     /// memory nor a second sync can be trusted.
     func failed(_ error: SQLiteError) {
         // What cannot be read twice will not be read the third time.
-        if error.kind == .corrupt || (error.isUnreadable && wasUnreadable) { damage = error }
+        if error.isUnreadable && wasUnreadable { damage = error }
+        if error.kind == .corrupt, !isReadAgain(because: error) { damage = error }
         wasUnreadable = error.isUnreadable
         close(because: QueueError(diagnosed(error), path: directory.database))
+    }
+
+    /// Where what is known and what is stored disagree, what is known may be wrong: then it is enough to read the store again,
+    /// which compares all its parts. When it happens again soon after, the store is damaged.
+    private func isReadAgain(because error: SQLiteError) -> Bool {
+        guard error.isOurs, nextReading <= .now else { return false }
+        nextReading = .now + .seconds(600)
+        journal.warning(
+            "queue does not agree with its database, which is read again",
+            ["reason": error]
+        )
+        return true
     }
 
     /// Until it can be opened again.
@@ -84,7 +97,11 @@ extension QueueOwner {
     func open() throws(QueueError) {
         try directory.settleSalvage()
         try directory.createDatabaseFile()
-        if damage == nil { try look() }
+        if let found = damage {
+            if directory.problemOfFiles() == nil, mendIndexes(because: found) { damage = nil }
+        } else {
+            try look()
+        }
         if let damage {
             try salvage(because: damage)
             self.damage = nil
@@ -93,9 +110,10 @@ extension QueueOwner {
             try recoverOrReadAgain()
         } catch {
             guard error.kind == .corrupt else { throw QueueError(error, path: directory.database) }
-            damage = error
+            if !mendIndexes(because: error) { damage = error }
             return try open()
         }
+        areIndexesMended = false
         do throws(QueueError) {
             try directory.sync()
         } catch {
@@ -129,7 +147,7 @@ extension QueueOwner {
         }
     }
 
-    private func recover() throws(SQLiteError) {
+    func recover() throws(SQLiteError) {
         let (store, recovery) = try OpenStore.open(
             directory.database,
             configuration,
@@ -144,6 +162,7 @@ extension QueueOwner {
         report(recovery)
         try measureRoom(store)
         self.store = store
+        damagedCopies = directory.damagedCopies.count
         compareOutlets(with: store)
     }
 

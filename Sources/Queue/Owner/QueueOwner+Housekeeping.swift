@@ -10,6 +10,9 @@ extension QueueOwner {
             if nextHousekeeping <= time {
                 nextHousekeeping = time + configuration.tuning.housekeeping
                 try lookAround(store, time)
+                if try saveMore(store) { return }
+            } else if store.rows == 0, !store.remainders.isEmpty, try saveMore(store) {
+                return
             } else if store.isExpiring {
                 try expireSome(in: store)
                 publish()
@@ -17,10 +20,14 @@ extension QueueOwner {
                 try measureRoom(store)
                 try store.giveBack(atMost: movableBytes)
                 try store.commit()
+                publish()
             }
             // While space is scarce the log is kept short: then its space can be written again.
             let most = configuration.tuning.checkpointBytes
-            if store.logBytes >= (roomBytes < .max ? most / 8 : most) { try checkpoint(store) }
+            if store.logBytes >= (roomBytes < .max ? most / 8 : most) {
+                try checkpoint(store)
+                publish()
+            }
         } catch {
             failed(error)
         }
@@ -29,7 +36,12 @@ extension QueueOwner {
     /// Once in a while: free space, age, spare pages, the status that walks all streams.
     private func lookAround(_ store: OpenStore, _ time: Moment) throws(SQLiteError) {
         let wasIdle = counts.commits == commitsBefore
+        try store.makeLogCertain()
         try measureRoom(store)
+        // Logs that devices keep need the room more than whoever looks for the cause of a damage.
+        if store.isLogCertain, roomBytes < configuration.tuning.rowBytes {
+            trimDamagedCopies(to: 0, atMost: 1)
+        }
         let step = clock.follow()
         if step != .zero { try follow(step, in: store) }
         try store.forgetRepeats()
@@ -51,7 +63,7 @@ extension QueueOwner {
         if wasIdle, store.logBytes > 0 { try checkpoint(store) }
         commitsBefore = counts.commits
         survey = store.survey(demand)
-        publish()
+        publish(everything: true)
     }
 
     private func follow(_ step: Duration, in store: OpenStore) throws(SQLiteError) {

@@ -15,6 +15,7 @@ extension QueueOwner {
                 if outlets.insert(name).inserted { new.append(name) }
             } else if outlets.remove(name) != nil {
                 demand.forget(name)
+                store.noteDemand(for: name)
                 gone.append(name)
             }
         }
@@ -33,5 +34,6 @@ extension QueueOwner {
     func request(_ count: Int, for outlet: Outlet) {
         guard outlets.contains(outlet) else { return }
         demand.raise(outlet, by: count)
+        store?.noteDemand(for: outlet)
     }
 }

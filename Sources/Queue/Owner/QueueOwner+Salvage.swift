@@ -1,61 +1,47 @@
+import Glibc
 import System
 
 extension QueueOwner {
-    /// Moves a damaged database aside and puts what can be read of it in its place.
+    /// Moves a damaged database aside and puts a new one in its place, with as much of what can be read as there is room for.
     func salvage(because damage: SQLiteError) throws(QueueError) {
         // A disk that damages what was just written would fill itself with copies.
         guard nextSalvage <= .now else { throw QueueError(damage, path: directory.database) }
         nextSalvage = .now + .seconds(60)
         let aside = try directory.linkAside(.now)
-        journal.error(
-            "queue database is damaged and is moved aside",
-            ["reason": damage, "kept": aside]
-        )
-        directory.removeSalvage()
-        let report: Salvage.Report
+        if !salvageLacksRoom {
+            journal.error(
+                "queue database is damaged and is moved aside",
+                ["reason": damage, "kept": aside]
+            )
+        }
         do throws(SQLiteError) {
-            report = try save(from: aside)
+            try beginSalvage(from: aside)
         } catch {
             directory.removeSalvage()
             directory.unlinkAside(aside)
-            throw QueueError(error, path: directory.salvage)
+            salvageLacksRoom = error.kind == .full
+            guard salvageLacksRoom else { throw QueueError(error, path: directory.salvage) }
+            // Nothing was kept, and there may be room soon.
+            nextSalvage = .now
+            guard trimDamagedCopies(to: 0, atMost: 1) else {
+                throw QueueError(error, path: directory.salvage)
+            }
+            return try salvage(because: damage)
         }
+        salvageLacksRoom = false
         try directory.replaceDamaged()
         counts.salvages += 1
-        counts.salvagedLogs += Int(report.savedLogs)
-        counts.lostLogs += Int(report.lostLogs)
-        journal.error(
-            "queue database was rebuilt from what could be read",
-            [
-                "saved_logs": report.savedLogs,
-                "lost_logs": report.lostLogs,
-                "reason": report.isCutShort ? "the disk had no room for all" : "damage",
-                "kept": aside,
-            ]
-        )
-        if report.isAccountLost {
-            journal.warning(
-                "how many logs were lost is not known: the ledger could not be read",
-                ["remedy": "look up what sluice_logs_queued and sluice_logs_dead were last"]
-            )
-        }
-        if report.decisionsAreLost {
-            journal.warning(
-                "what was decided at run time is lost, and all is as the configuration says",
-                ["remedy": "look for 'changed by an operator' in the journal, and decide it again"]
-            )
-        }
-        if report.repeatsAreLost {
-            journal.warning(
-                "some requests are no longer remembered: one that a device repeats may be stored twice"
-            )
-        }
+        trimDamagedCopies(to: DataDirectory.damagedCopiesMax)
     }
 
-    private func save(from aside: String) throws(SQLiteError) -> Salvage.Report {
+    private func name(of aside: String) -> String {
+        String(aside.dropFirst(directory.path.count + 1))
+    }
+
+    private func beginSalvage(from aside: String) throws(SQLiteError) {
+        directory.removeSalvage()
         let (connection, _) = try OpenStore.connect(directory.salvage, configuration)
         let saved = try QueueDatabase(connection, path: directory.salvage)
-        var report = Salvage.Report()
         // Damage can be such that the file does not even open; then there is nothing to save.
         if let damaged = try? Connection(aside, .readWrite),
             var salvage = try? Salvage(
@@ -63,13 +49,225 @@ extension QueueOwner {
                 in: DamagedFile(aside),
                 into: saved,
                 configuration,
-                acknowledged: Set(acknowledged)
+                Remainder(of: name(of: aside), upTo: Salvage.highest(damaged))
             )
         {
-            report = try salvage.run()
+            try salvage.begin(acknowledged: Set(acknowledged))
+            report(salvage.losses)
+            try go(on: &salvage, from: aside, atMost: Self.savedAtOnce)
+        } else {
+            // It stays marked: what cannot be opened now may be read by somebody who knows how.
+            report(Salvage.Losses())
         }
         try connection.finish()
         directory.removeIndex(of: aside)
-        return report
+    }
+
+    /// A queue that copies takes and delivers nothing. More than this is copied in several goes.
+    private static let savedAtOnce = 256 << 20
+
+    private func go(
+        on salvage: inout Salvage,
+        from aside: String,
+        atMost most: Int
+    ) throws(SQLiteError) {
+        let before = salvage.remainder.savedLogs
+        let saved = salvage.saved
+        var rest = most
+        let outcome = try salvage.copy { () throws(SQLiteError) in
+            let room = min(try roomToSave(saved), rest)
+            rest -= min(room, configuration.tuning.transactionBytes)
+            return room
+        } whenAllIsCopied: {
+            directory.unmark(aside)
+        }
+        let remainder = salvage.remainder
+        counts.salvagedLogs += Int(remainder.savedLogs - before)
+        report(outcome, remainder, from: aside)
+    }
+
+    /// Bytes that may be copied at a time. They go into the log and from there into the database, and what is free in either
+    /// takes no space. A salvage may use what the queue leaves free for others: while it cannot go on nothing
+    /// leaves. It keeps what acknowledgements need, which make room.
+    private func roomToSave(_ saved: QueueDatabase) throws(SQLiteError) -> Int {
+        let tuning = configuration.tuning
+        let isLogFree = try saved.connection.checkpoint(.passive) == .nothing
+        let log = isLogFree ? fileSize(saved.path + "-wal") ?? 0 : 0
+        let spare = try saved.freePages() * tuning.pageBytes
+        disk.look()
+        let free = disk.freeBytes - tuning.checkpointBytes / 16
+        guard free >= 0 else { return 0 }
+        // Each transaction writes ledgers, the remainder and inner pages besides.
+        let besides = 16 * tuning.pageBytes
+        return max(0, min(min(spare, log) + free, (spare + log + free) / 2) - besides)
+    }
+}
+
+// MARK: - Damage that needs no copy
+
+extension QueueOwner {
+    /// Rebuilds the indexes where nothing else is damaged, once before the store is opened again.
+    func mendIndexes(because damage: SQLiteError) -> Bool {
+        guard !areIndexesMended else { return false }
+        areIndexesMended = true
+        do throws(SQLiteError) {
+            let (connection, _) = try OpenStore.connect(directory.database, configuration)
+            guard try IndexRepair.run(connection) else { return false }
+        } catch {
+            return false
+        }
+        journal.error(
+            "an index of the queue database was damaged and is rebuilt from its table",
+            ["reason": damage, "remedy": "look at the disk"]
+        )
+        return true
+    }
+}
+
+// MARK: - What did not fit
+
+extension QueueOwner {
+    /// Copies more of a damaged database once logs have left or space was freed. Returns whether the store was opened anew.
+    func saveMore(_ store: OpenStore) throws(SQLiteError) -> Bool {
+        guard let remainder = store.remainders.first, nextSaving <= .now else { return false }
+        let room = try roomToSave(store.database)
+        let most = min(Self.savedAtOnce, configuration.bytesMax - store.bytes)
+        guard isEnough(min(room, most), for: store) else {
+            warnOfRemainders(store)
+            return false
+        }
+        let rest = try go(on: remainder, in: store, atMost: most)
+        // Where not even one more row fits it is no use to try at once.
+        if rest == remainder { nextSaving = max(nextSaving, .now + .seconds(1)) }
+        self.store = nil
+        try recover()
+        trimDamagedCopies(to: DataDirectory.damagedCopiesMax)
+        // What was copied may be handed over at once.
+        isBehind = true
+        publish()
+        return true
+    }
+
+    /// A store that is opened anew reads all its rows, so it is worth some of them.
+    private func isEnough(_ room: Int, for store: OpenStore) -> Bool {
+        let wanted = max(1 << 20, min(64 << 20, store.databaseBytes / 2))
+        return room >= wanted || (room > 0 && store.rows == 0)
+    }
+
+    /// Returns what is left then.
+    private func go(
+        on remainder: Remainder,
+        in store: OpenStore,
+        atMost most: Int
+    ) throws(SQLiteError) -> Remainder {
+        let aside = "\(directory.path)/\(remainder.file)"
+        let saved = store.database
+        guard access(aside, F_OK) == 0 || errno != ENOENT else {
+            directory.unmark(aside)
+            let lost = try Salvage.finish(remainder, in: saved)
+            report(.done(lost: lost), remainder, from: aside)
+            return Remainder(of: remainder.file, upTo: 0)
+        }
+        guard let damaged = try? Connection(aside, .readWrite),
+            var salvage = try? Salvage(
+                from: damaged,
+                in: DamagedFile(aside),
+                into: saved,
+                configuration,
+                remainder
+            )
+        else {
+            journal.warning(
+                "a damaged queue that is kept aside cannot be opened; its logs wait",
+                [
+                    "file": aside,
+                    "remedy": "let the gateway read and write it; it tries again each minute",
+                ]
+            )
+            nextSaving = .now + .seconds(60)
+            return remainder
+        }
+        try go(on: &salvage, from: aside, atMost: most)
+        return salvage.remainder
+    }
+
+    private func warnOfRemainders(_ store: OpenStore) {
+        guard nextRemainderWarning <= .now else { return }
+        nextRemainderWarning = .now + .seconds(600)
+        journal.warning(
+            "logs of a damaged queue wait until others have left",
+            [
+                "logs": store.remainders.reduce(0) { $0 + $1.logs },
+                "files": store.remainders.map(\.file).joined(separator: " "),
+                "free_bytes": disk.freeBytes,
+                "remedy": "leave the files where they are; free disk space to have it done sooner",
+            ]
+        )
+    }
+
+    /// Deletes damaged databases of which the queue has all that can be read, the oldest first. Returns whether it did.
+    @discardableResult
+    func trimDamagedCopies(to most: Int, atMost limit: Int = .max) -> Bool {
+        let deleted = directory.removeDamagedCopies(
+            keeping: most,
+            atMost: limit,
+            inUse: (store?.remainders ?? []).map(\.file)
+        )
+        for aside in deleted {
+            counts.damagedCopiesRemoved += 1
+            journal.warning(
+                "a damaged database that was kept aside is deleted; the queue has what can be read of it",
+                ["deleted": aside, "free_bytes": disk.freeBytes]
+            )
+        }
+        damagedCopies = directory.damagedCopies.count
+        return !deleted.isEmpty
+    }
+}
+
+// MARK: - What is said of it
+
+extension QueueOwner {
+    private func report(_ outcome: Salvage.Outcome, _ remainder: Remainder, from aside: String) {
+        switch outcome {
+        case .done(let lost):
+            counts.lostLogs += Int(lost)
+            journal.error(
+                "queue database was rebuilt from what could be read",
+                ["saved_logs": remainder.savedLogs, "lost_logs": lost, "kept": aside]
+            )
+        case .noRoom:
+            // Once, and not for each step.
+            guard nextRemainderWarning <= .now else { return }
+            nextRemainderWarning = .now + .seconds(600)
+            journal.warning(
+                "the disk has no room for all of a damaged queue; the rest is copied as logs leave",
+                [
+                    "saved_logs": remainder.savedLogs, "waiting_logs": remainder.logs,
+                    "kept": aside, "free_bytes": disk.freeBytes,
+                    "remedy": "leave the file where it is; free disk space to have it done sooner",
+                ]
+            )
+        }
+    }
+
+    private func report(_ losses: Salvage.Losses) {
+        if losses.ledger {
+            journal.warning(
+                "how many logs were lost is not known: the ledger could not be read",
+                ["remedy": "look up what sluice_logs_queued and sluice_logs_dead were last"]
+            )
+        }
+        if losses.decisions {
+            journal.warning(
+                "what was decided at run time is lost, and all is as the configuration says",
+                ["remedy": "look for 'changed by an operator' in the journal, and decide it again"]
+            )
+        }
+        if losses.repeats {
+            journal.warning(
+                "some requests are no longer remembered: one that a device repeats may be stored twice"
+            )
+        }
     }
 }

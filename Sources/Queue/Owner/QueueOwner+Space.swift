@@ -8,7 +8,7 @@ extension QueueOwner {
         let tuning = configuration.tuning
         let others = min(configuration.freeBytesMin, 1 << 60)
         disk.look()
-        guard try store.isLogCertain() else {
+        guard store.isLogCertain else {
             (roomBytes, movableBytes) = (0, 0)
             return
         }

@@ -20,7 +20,7 @@ extension QueueOwner {
             let sealed = receiver == nil ? [] : try store.packets(for: demand)
             try commit(store)
             settleRelanes()
-            settle(sealed)
+            settle(sealed, in: store)
             countDropped(in: store)
             countRepeats(taken, in: store)
             announceChanges(in: store)
@@ -65,11 +65,16 @@ extension QueueOwner {
         // Whoever repeats a request is done, also when there is no room.
         if let repetition = try repetition(of: append, in: store) { return repetition }
         if let refusal = append.refusal ?? (fits ? nil : .diskFull) { return .refused(refusal) }
-        if let refusal = try store.stage(append.batches) {
+        if let refusal = try store.stage(append.batches, by: .sender(append.sender)) {
             if refusal == .tooManyLogstores { noteCrowded(append) }
+            noteShortage(refusal, append)
             return .refused(refusal)
         }
-        if let identity = append.identity { try store.remember(identity) }
+        if let identity = append.identity {
+            let destination = append.batches.first?.stream.destination ?? ""
+            let owner = RepeatOwner(sender: append.sender, destination: destination)
+            try store.remember(identity, of: owner)
+        }
         return .stored
     }
 
@@ -90,7 +95,7 @@ extension QueueOwner {
     }
 
     /// The transaction is durable: what was asked for is done.
-    private func settle(_ sealed: [SealedPacket]) {
+    private func settle(_ sealed: [SealedPacket], in store: OpenStore) {
         takenBack(acknowledged)
         takenBack(unreadable)
         takenBack(recalled)
@@ -100,16 +105,18 @@ extension QueueOwner {
         flushes.removeAll(keepingCapacity: true)
         settleDepartures()
         settleLosses()
-        door.recalls.keep(handed)
         for packet in sealed {
             handed[packet.number] = packet.stream.outlet
             demand.meet(packet.stream.outlet)
+            // A packet that was sealed before changes nothing else of its destination.
+            store.destinations[packet.stream.destination]?.note()
         }
     }
 
     /// Delivery holds them no more.
     func takenBack(_ numbers: some Sequence<Int64>) {
         for number in numbers { handed[number] = nil }
+        door.recalls.remove(numbers)
     }
 
     func answer(_ append: Append, _ outcome: AppendOutcome) {

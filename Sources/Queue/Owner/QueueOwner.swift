@@ -27,6 +27,17 @@ final class QueueOwner {
     /// The last failure was one to read.
     var wasUnreadable = false
     var nextSalvage = Moment(nanoseconds: 0)
+    /// When a store that disagrees with what is known may be read again instead of being rebuilt.
+    var nextReading = Moment(nanoseconds: 0)
+    /// Its indexes were rebuilt, and it was not opened since.
+    var areIndexesMended = false
+    /// The last attempt found no room for a new database.
+    var salvageLacksRoom = false
+    /// When what did not fit is tried again, and when the journal may say again that it waits.
+    var nextSaving = Moment(nanoseconds: 0)
+    var nextRemainderWarning = Moment(nanoseconds: 0)
+    /// Damaged databases that are kept aside.
+    var damagedCopies = 0
     var counts = QueueCounts()
 
     // Asked for and not done yet.
@@ -53,12 +64,15 @@ final class QueueOwner {
     var imbalances: [Imbalance] = []
     var isStopping = false
 
+    /// What was said last to all.
+    var published = QueueAdmissions(queue: .open, whereRoomIsMade: .open)
     /// What the journal said last of the admission, and when it may warn again.
     var announced = QueueAdmission.open
     var nextWarning = Moment(nanoseconds: 0)
     /// The same of each destination, and of logs that an overflow dropped.
     var announcedFull: Set<String> = []
     var nextCrowded: [String: Moment] = [:]
+    var nextShortage: [String: Moment] = [:]
     var nextWarningOf: [String: Moment] = [:]
     var droppedUnsaid = Unsaid<Overflowed>()
     var expiredUnsaid = Unsaid<String>()
@@ -88,7 +102,7 @@ final class QueueOwner {
         self.clock = clock
         self.journal = journal
         directory = DataDirectory(path: configuration.directory)
-        disk = DiskSpace(configuration.directory)
+        disk = DiskSpace(configuration.directory, bytesMax: configuration.tuning.diskBytes)
         retry = RetryPause(configuration.tuning)
         try directory.create()
         lock = try LockFile(directory)
@@ -123,7 +137,7 @@ final class QueueOwner {
         // Housekeeping needs the store: while that is closed it only becomes overdue.
         guard let store else { return retry.next - .now }
         var pause = nextHousekeeping - .now
-        if receiver != nil, let due = store.nextDue(demand) {
+        if receiver != nil, let due = store.nextDue {
             pause = min(pause, due - clock.now())
         }
         return store.hasSpareSpace ? min(pause, Self.givingBackPause) : pause

@@ -14,11 +14,11 @@ final class Recalls: Sendable {
         numbers.withLock { $0.contains(number) }
     }
 
-    /// Those that delivery does not hold any more are back.
-    func keep(_ held: [Int64: Outlet]) {
+    /// Delivery does not hold them any more.
+    func remove(_ back: some Sequence<Int64>) {
         numbers.withLock { numbers in
             guard !numbers.isEmpty else { return }
-            numbers = numbers.filter { held[$0] != nil }
+            for number in back { numbers.remove(number) }
         }
     }
 }
@@ -35,7 +35,7 @@ extension QueueOwner {
         for (number, outlet) in handed {
             guard let packet = store.packets[number] else {
                 // What a salvage could not save will not be acknowledged.
-                handed[number] = nil
+                takenBack([number])
                 continue
             }
             // Delivery has it under a name that holds no more.

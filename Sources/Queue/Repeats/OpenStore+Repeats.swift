@@ -7,33 +7,56 @@ extension OpenStore {
     func first(of identity: BatchIdentity) throws(SQLiteError) -> BatchIdentity? {
         guard let number = repeats.number(of: identity.digest) else { return nil }
         // What a log holds that may not have reached the disk must not be vouched for.
-        guard try isLogCertain() else { return nil }
+        guard isLogCertain else { return nil }
         let first = try database.repeats.record(number)?.identity
-        return first?.digest == identity.digest ? first : nil
+        let isSame =
+            first?.digest.dropFirst(RepeatOwner.bytes)
+            == identity.digest.dropFirst(RepeatOwner.bytes)
+        return isSame ? first : nil
     }
 
     /// Remembers a request whose batches were taken into the transaction at hand.
-    func remember(_ identity: BatchIdentity) throws(SQLiteError) {
+    func remember(_ identity: BatchIdentity, of owner: RepeatOwner) throws(SQLiteError) {
         let most = configuration.repeatsMax
         guard most > 0 else { return }
         if repeats.count >= most {
             // Many at a time are cheaper than one by one; housekeeping does it where the bound was lowered.
-            forgottenEarly += try forgetRepeats(atMost: max(1, min(1000, most / 100)))
+            forgottenEarly += try makeRoomForRepeats(atMost: max(1, min(1000, most / 100)))
         }
         try database.write()
         let record = RepeatRecord(
             number: try ids.take(database),
-            identity: identity,
+            identity: BatchIdentity(
+                digest: owner.marking(identity.digest),
+                receipt: identity.receipt,
+                logs: identity.logs
+            ),
             received: now()
         )
         try database.repeats.add(record)
-        repeats.add(identity.digest, number: record.number)
+        repeats.add(record.identity.digest, number: record.number)
+    }
+
+    /// Forgets the oldest of the owner that has most.
+    private func makeRoomForRepeats(atMost most: Int) throws(SQLiteError) -> Int {
+        guard let (owner, numbers) = repeats.displaced(atMost: most) else {
+            return try forgetRepeats(atMost: most)
+        }
+        try database.write()
+        for number in numbers {
+            if let digest = try database.repeats.remove(number) {
+                repeats.remove(digest, number: number)
+            } else {
+                repeats.removeLost(owner, number: number)
+            }
+        }
+        return numbers.count
     }
 
     /// Forgets requests that are too old, and those that are too many, a bounded number at a time.
     func forgetRepeats() throws(SQLiteError) {
         let excess = min(Self.forgottenAtOnce, repeats.count - max(0, configuration.repeatsMax))
-        if excess > 0 { forgottenEarly += try forgetRepeats(atMost: excess) }
+        if excess > 0 { forgottenEarly += try makeRoomForRepeats(atMost: excess) }
         guard knowsTime else { return }
         let time = now()
         try forgetRepeats(atMost: Self.forgottenAtOnce) { begin in

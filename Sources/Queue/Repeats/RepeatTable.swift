@@ -6,12 +6,14 @@ final class RepeatTable {
     private let one: Statement
     private let oldestFirst: Statement
     private let removeOldest: Statement
+    private let removeOne: Statement
 
     init(_ connection: Connection) throws(SQLiteError) {
         addOne = try connection.prepare("INSERT INTO repeats VALUES (?, ?, ?, ?, ?)")
         one = try connection.prepare("SELECT * FROM repeats WHERE number = ?")
         oldestFirst = try connection.prepare("SELECT * FROM repeats ORDER BY number LIMIT ?")
         removeOldest = try connection.prepare("DELETE FROM repeats WHERE number <= ?")
+        removeOne = try connection.prepare("DELETE FROM repeats WHERE number = ? RETURNING digest")
     }
 
     func add(_ record: RepeatRecord) throws(SQLiteError) {
@@ -45,5 +47,13 @@ final class RepeatTable {
     func remove(through number: Int64) throws(SQLiteError) {
         removeOldest.bind(1, number)
         try removeOldest.run()
+    }
+
+    /// Removes one request and returns its digest; nil when it is not there.
+    func remove(_ number: Int64) throws(SQLiteError) -> [UInt8]? {
+        removeOne.bind(1, number)
+        guard try removeOne.step() else { return nil }
+        defer { removeOne.reset() }
+        return removeOne.bytes(0)
     }
 }

@@ -41,8 +41,10 @@ final class Connection {
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         // An operator's sqlite3 shell may hold a lock for a moment.
-        sqlite3_busy_timeout(handle, 5_000)
+        sqlite3_busy_timeout(handle, Self.busyMilliseconds)
     }
+
+    private static let busyMilliseconds: CInt = 5_000
 
     deinit {
         // Statements may outlive the call; the files close with the last one.
@@ -139,7 +141,7 @@ final class Connection {
 extension Connection {
     /// Moves the whole log into the database; the log is removed when the connection closes.
     func finish() throws(SQLiteError) {
-        guard try checkpoint(.truncate) else {
+        guard try checkpoint(.truncate) == .nothing else {
             throw .unsuitable("another process reads the log, which stays beside the database")
         }
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
@@ -150,29 +152,45 @@ extension Connection {
     enum Checkpoint {
         /// Moves what it can without waiting for anybody.
         case passive
-        /// Also makes the next commit start the log from its beginning.
+        /// Also makes the next commit start the log from its beginning, unless a reader uses the log. Waits for no reader.
         case restart
-        /// Also gives the log's space back.
+        /// Also gives the log's space back. Waits for readers as long as for any lock.
         case truncate
     }
 
-    /// Copies the log's pages into the database and syncs it. Returns whether nothing is left behind.
+    /// What a checkpoint leaves of the log.
+    enum LogRest: Equatable {
+        case nothing
+        /// A reader uses the log, which so many pages stay in. Those that could be moved were.
+        case pages(Int)
+        /// Another connection holds a lock that a checkpoint needs.
+        case unknown
+    }
+
+    /// Copies the log's pages into the database and syncs it.
     @discardableResult
-    func checkpoint(_ kind: Checkpoint) throws(SQLiteError) -> Bool {
+    func checkpoint(_ kind: Checkpoint) throws(SQLiteError) -> LogRest {
         let mode =
             switch kind {
             case .passive: SQLITE_CHECKPOINT_PASSIVE
             case .restart: SQLITE_CHECKPOINT_RESTART
             case .truncate: SQLITE_CHECKPOINT_TRUNCATE
             }
-        var inLog: CInt = 0
-        var moved: CInt = 0
+        var inLog: CInt = -1
+        var moved: CInt = -1
+        if kind != .truncate { sqlite3_busy_timeout(handle, 0) }
         let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &inLog, &moved)
-        // Busy: a reader still uses the log. What could be moved was.
-        guard code & 0xff != SQLITE_BUSY else { return false }
-        guard code == SQLITE_OK else { throw error(code, "checkpoint") }
-        if inLog == moved { walPages = 0 }
-        return inLog == moved
+        if kind != .truncate { sqlite3_busy_timeout(handle, Self.busyMilliseconds) }
+        let isBusy = code & 0xff == SQLITE_BUSY
+        guard code == SQLITE_OK || isBusy else { throw error(code, "checkpoint") }
+        // SQLite opens the log with the first transaction. Before that there is none, and no figure.
+        guard inLog >= 0 else { return isBusy ? .unknown : .nothing }
+        if inLog == 0 || (!isBusy && inLog == moved) {
+            walPages = 0
+            return .nothing
+        }
+        walPages = Int(inLog)
+        return .pages(Int(inLog))
     }
 }
 

@@ -19,6 +19,8 @@ struct SQLiteError: Error, CustomStringConvertible {
     let description: String
     /// The disk did not give what is stored on it: a bad sector, when it happens again.
     let isUnreadable: Bool
+    /// What we know and what is stored disagree: either may be wrong.
+    let isOurs: Bool
 
     /// From SQLite's extended result code.
     init(code: CInt, message: String, sql: String) {
@@ -31,20 +33,22 @@ struct SQLiteError: Error, CustomStringConvertible {
             case SQLITE_ERROR where message == "integer overflow": .corrupt
             default: .io
             }
+        isOurs = code & 0xff == SQLITE_CONSTRAINT
         // SQLITE_IOERR_READ, _SHORT_READ, _DATA, _CORRUPTFS and _IN_PAGE are macros that do not import.
         isUnreadable = code & 0xff == SQLITE_IOERR && [1, 2, 32, 33, 34].contains(code >> 8)
         description = "\(message) (SQLite \(code)) in: \(sql)"
     }
 
-    private init(_ kind: Kind, _ description: String) {
+    private init(_ kind: Kind, _ description: String, isOurs: Bool = false) {
         self.kind = kind
+        self.isOurs = isOurs
         isUnreadable = false
         self.description = description
     }
 
     /// What we find wrong although SQLite did not.
     static func damage(_ description: String) -> SQLiteError {
-        SQLiteError(.corrupt, description)
+        SQLiteError(.corrupt, description, isOurs: true)
     }
 
     /// SQLite works, but not as a queue needs it.

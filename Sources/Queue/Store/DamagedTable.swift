@@ -30,15 +30,31 @@ struct DamagedTable {
         firstKey = try connection.prepare("SELECT \(key) \(rows) LIMIT 1")
     }
 
-    /// Visits the readable rows, each once. Fails only when `visit` does.
+    /// Goes on where an earlier reader left off: behind `last`, at the beginning of the leaf that it was in.
+    mutating func read(
+        behind last: Int64,
+        upTo highest: Int64,
+        _ visit: (Statement) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
+        guard last > 0 else { return try read(0...highest, visit) }
+        guard last < highest else { return }
+        let leaf = LeafRanges(of: root, 0...highest, in: file).first { $0.contains(last + 1) }
+        let first = leaf?.lowerBound ?? last + 1
+        try read(first...highest, from: first) { row throws(SQLiteError) in
+            if row.integer(0) > last { try visit(row) }
+        }
+    }
+
+    /// Visits the readable rows in the order of their keys, each once. Fails only when `visit` does. `start` is the key that
+    /// is searched first, below any border that a damaged page may show unless it is known where the keys begin.
     mutating func read(
         _ keys: ClosedRange<Int64>,
+        from start: Int64 = .min,
         _ visit: (Statement) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
         var leaves = LeafCursor(LeafRanges(of: root, keys, in: file), keys)
         var rest = keys
-        // Below any border that a damaged page may show, so that none leads the first search astray.
-        var start = Int64.min
+        var start = start
         while true {
             let next: Int64
             switch try read(rest, from: start, &leaves, visit) {

@@ -5,23 +5,32 @@ import System
 extension OpenStore {
     /// Reserves room for all of the batches, or says why there is none. What is reserved is the most they
     /// can need; what they do need is known when they are rows.
-    func reserve(_ batches: [Batch], _ time: WallTime) -> QueueAdmission? {
-        var newStreams = 0
+    func reserve(
+        _ batches: [Batch],
+        by maker: StreamShares.Maker,
+        _ time: WallTime
+    ) -> QueueAdmission? {
+        // Of the streams that the batches wake: taken here only to find places for all of them.
+        var newStreams: [String] = []
+        defer { for destination in newStreams { shares.giveBack(destination, maker) } }
+        var shortage: QueueAdmission?
         var newStreamBytes = 0
         var newOutlets: Set<Outlet> = []
         for (index, batch) in batches.enumerated() where batch.takesRoom {
-            let known = taker(of: batch.stream, time)
+            let known = taker(of: batch.stream, by: maker, time)
             let destination = known?.destination ?? destination(batch.stream.destination)
             if batch.logs.count > 0, known?.isBusy != true {
-                newStreams += 1
+                shortage = refusal(destination.name, streamBy: maker)
+                shares.take(destination.name, maker)
+                newStreams.append(destination.name)
                 newStreamBytes += batch.stream.cost
-                if !destination.busyLogstores.contains(batch.stream.logstore) {
+                if !destination.logstores.busy.contains(batch.stream.logstore) {
                     newOutlets.insert(batch.stream.outlet)
                 }
             }
             reserve(most(batch) + Self.mostDead(batch), destination)
             let refusal =
-                refusal(streams: newStreams)
+                shortage
                 ?? refusal(destination, outlets: newOutlets)
                 ?? refusal(destination, more: newStreamBytes, margins: false)
             if let refusal {
@@ -63,8 +72,16 @@ extension OpenStore {
         destination.stagedBytes += more
     }
 
-    private func refusal(streams more: Int) -> QueueAdmission? {
-        more == 0 || busyStreams + more <= configuration.streamsMax ? nil : .full
+    private func refusal(
+        _ destination: String,
+        streamBy maker: StreamShares.Maker
+    ) -> QueueAdmission? {
+        switch shares.shortage(destination, maker) {
+        case .queue: .tooManyStreams
+        case .destination: .tooManyStreamsOfDestination
+        case .sender: .tooManyStreamsOfSender
+        case nil: nil
+        }
     }
 
     private func refusal(
@@ -82,16 +99,20 @@ extension OpenStore {
         more: Int,
         margins: Bool
     ) -> QueueAdmission? {
-        let makesRoom = destination.rules.overflow == .dropOldest
-        if let most = destination.rules.bytesMax {
-            let droppable = makesRoom ? destination.waitingBytes : 0
-            let own = destination.bytes + destination.stagedBytes + more - droppable
-            if own + (margins ? margin(most) : 0) > most { return .destinationFull }
-        }
+        if isFull(destination, more: more, margins: margins) { return .destinationFull }
         let most = configuration.bytesMax
         let all = bytes + stagedBytes + more + (margins ? margin(most) : 0)
         guard all > most else { return nil }
+        let makesRoom = destination.rules.overflow == .dropOldest
         return makesRoom && all - droppableBytes <= most ? nil : .full
+    }
+
+    private func isFull(_ destination: QueuedDestination, more: Int, margins: Bool) -> Bool {
+        guard let most = destination.rules.bytesMax else { return false }
+        let makesRoom = destination.rules.overflow == .dropOldest
+        let droppable = makesRoom ? destination.waitingBytes : 0
+        let own = destination.bytes + destination.stagedBytes + more - droppable
+        return own + (margins ? margin(most) : 0) > most
     }
 
     /// A little before a bound, where only small batches would still fit, none is asked for any more.
@@ -104,10 +125,20 @@ extension OpenStore {
         bytes + margin(configuration.bytesMax) > configuration.bytesMax ? .full : .open
     }
 
+    /// The same of destinations whose oldest logs make room.
+    var admissionWhereRoomIsMade: QueueAdmission {
+        let most = configuration.bytesMax
+        return bytes + margin(most) - droppableBytes > most ? admission : .open
+    }
+
+    /// What is said to the destination's batches, but for the sake of the queue as a whole.
     func admission(of destination: QueuedDestination) -> DestinationAdmission {
-        DestinationAdmission(
-            bytes: refusal(destination, more: 0, margins: true) ?? .open,
-            places: destination.hasAmplePlaces ? nil : destination.places
+        let isAmple = destination.hasAmplePlaces
+        return DestinationAdmission(
+            isFull: isFull(destination, more: 0, margins: true),
+            makesRoom: destination.rules.overflow == .dropOldest,
+            logstores: isAmple ? nil : destination.publishedLogstores,
+            arePlacesOpen: isAmple || destination.logstores.isOpen
         )
     }
 }

@@ -3,13 +3,16 @@ import System
 
 extension OpenStore {
     /// Takes the batches into the transaction at hand, or says why it cannot.
-    func stage(_ batches: [Batch]) throws(SQLiteError) -> QueueAdmission? {
+    func stage(
+        _ batches: [Batch],
+        by maker: StreamShares.Maker = .unknown
+    ) throws(SQLiteError) -> QueueAdmission? {
         let batches = addressed(batches)
         let time = now()
-        if let refusal = reserve(batches, time) { return refusal }
+        if let refusal = reserve(batches, by: maker, time) { return refusal }
         for batch in batches where batch.logs.count > 0 {
-            let stream = try stream(batch.stream, time)
-            wake(stream)
+            let stream = try stream(batch.stream, by: maker, time)
+            wake(stream, by: maker)
             if stream.staged.isEmpty { touched.append(stream) }
             stream.staged.append(batch.logs)
         }
@@ -17,8 +20,12 @@ extension OpenStore {
         return nil
     }
 
-    private func stream(_ key: StreamKey, _ time: WallTime) throws(SQLiteError) -> QueuedStream {
-        if let known = taker(of: key, time) { return known }
+    private func stream(
+        _ key: StreamKey,
+        by maker: StreamShares.Maker,
+        _ time: WallTime
+    ) throws(SQLiteError) -> QueuedStream {
+        if let known = taker(of: key, by: maker, time) { return known }
         try database.write()
         let record = StreamRecord(
             id: try ids.take(database),
@@ -58,7 +65,7 @@ extension OpenStore {
         }
         touched.removeAll(keepingCapacity: true)
         stagedBytes = 0
-        for destination in destinations.values { destination.stagedBytes = 0 }
+        for destination in dirty.changed { destination.stagedBytes = 0 }
         return rows - rowsBefore
     }
 

@@ -21,15 +21,17 @@ extension OpenStore {
     func imbalances() -> [Imbalance] {
         destinations.values.compactMap { destination in
             let ledger = destination.ledger
-            guard
-                !ledger.isClosed || ledger.queued != destination.queuedLogs
-                    || ledger.dead != destination.deadLetters
-            else { return nil }
+            let aside = aside(of: destination.name)
+            let queued = destination.queuedLogs + Int(aside.queued)
+            let dead = destination.deadLetters + Int(aside.dead)
+            guard !ledger.isClosed || ledger.queued != queued || ledger.dead != dead else {
+                return nil
+            }
             return Imbalance(
                 destination: destination.name,
                 ledger: ledger,
-                queued: destination.queuedLogs,
-                dead: destination.deadLetters
+                queued: queued,
+                dead: dead
             )
         }
     }

@@ -13,8 +13,12 @@ extension OpenStore {
     }
 
     /// The stream that takes batches of the key; nil when that is to be a new one.
-    func taker(of key: StreamKey, _ time: WallTime) -> QueuedStream? {
-        guard let newest = streams[key], !newest.isRenamed, !isOver(newest, time) else {
+    func taker(
+        of key: StreamKey,
+        by maker: StreamShares.Maker,
+        _ time: WallTime
+    ) -> QueuedStream? {
+        guard let newest = streams[key], !newest.isRenamed, !isOver(newest, by: maker, time) else {
             return nil
         }
         return newest
@@ -22,14 +26,18 @@ extension OpenStore {
 
     /// Whether later logs should not have to wait for those of the stream. What is no more than a packet leaves
     /// at once; and while nothing leaves at all there is no order to choose.
-    private func isOver(_ stream: QueuedStream, _ time: WallTime) -> Bool {
+    private func isOver(
+        _ stream: QueuedStream,
+        by maker: StreamShares.Maker,
+        _ time: WallTime
+    ) -> Bool {
         let outlet = stream.outlet
         guard outlet.destination.rules.freshPercent > 0, outlet.isFull(stream),
             !outlet.isFresh(stream, time), let last = outlet.lastSealed,
             time - last < QueuedOutlet.freshAge
         else { return false }
         // Each weighs as a stream of its own, and must not take another key's place.
-        guard busyStreams < configuration.streamsMax / 2 else { return false }
+        guard shares.hasAmpleRoom(outlet.name.destination, maker) else { return false }
         var count = 0
         for _ in sequence(first: stream, next: \.earlier) { count += 1 }
         return count < Self.generationsMax

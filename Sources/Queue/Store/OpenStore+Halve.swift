@@ -96,8 +96,10 @@ extension OpenStore {
 }
 
 extension QueueDatabase {
+    func hasRow(_ number: Int64) throws(SQLiteError) -> Bool { try !hasNoRows(number...number) }
+
     /// Whether no row, of any stream, has one of the numbers.
-    fileprivate func hasNoRows(_ numbers: ClosedRange<Int64>) throws(SQLiteError) -> Bool {
+    func hasNoRows(_ numbers: ClosedRange<Int64>) throws(SQLiteError) -> Bool {
         firstRow.bind(1, numbers.lowerBound)
         firstRow.bind(2, numbers.upperBound)
         defer { firstRow.reset() }

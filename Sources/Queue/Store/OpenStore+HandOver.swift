@@ -1,20 +1,31 @@
 import System
 
 extension OpenStore {
-    /// Seals and gathers packets to hand over after the commit, of each outlet as many as are asked for.
+    /// Seals and gathers packets to hand over after the commit, of each outlet as many as are asked for. Looks only at
+    /// outlets to which something happened.
     func packets(for demand: Demand) throws(SQLiteError) -> [SealedPacket] {
         var gathered: [SealedPacket] = []
         let time = now()
-        // Of many outlets most have nothing to give, and to ask each by its name would cost more than to look.
-        for destination in destinations.values where demand.totals[destination.name] ?? 0 > 0 {
-            for outlet in destination.outlets.values where outlet.mayGive(time) {
-                for _ in 0..<(demand.byOutlet[outlet.name] ?? 0) {
+        for outlet in dirty.takeOutlets(time) {
+            let wanted = demand.byOutlet[outlet.name] ?? 0
+            if wanted > 0, outlet.mayGive(time) {
+                for _ in 0..<wanted {
                     guard let packet = try nextPacket(of: outlet, time) else { break }
                     gathered.append(packet)
                 }
             }
+            // Where no lane is free the next acknowledgement is waited for, not the time.
+            let waitsForTime = wanted > 0 && outlet.hasFreeLane
+            dirty.looked(outlet, due: waitsForTime ? outlet.nextDue : nil)
         }
         return gathered
+    }
+
+    /// Delivery asks for packets of the outlet.
+    func noteDemand(for name: Outlet) {
+        guard let destination = destinations[name.destination] else { return }
+        destination.note()
+        destination.outlets[name.logstore]?.note()
     }
 
     /// Pieces of refused packets and all others in turn: who sends bad logs must not hold up the good ones.
@@ -59,17 +70,5 @@ extension OpenStore {
     }
 
     /// When the next stream comes of age that somebody asks for.
-    func nextDue(_ demand: Demand) -> WallTime? {
-        var due: WallTime?
-        for destination in destinations.values where demand.totals[destination.name] ?? 0 > 0 {
-            for outlet in destination.outlets.values {
-                // Where no lane is free the next acknowledgement is waited for, not the time.
-                guard let time = outlet.nextDue, due.map({ time < $0 }) ?? true,
-                    demand.byOutlet[outlet.name] ?? 0 > 0, outlet.hasFreeLane
-                else { continue }
-                due = time
-            }
-        }
-        return due
-    }
+    var nextDue: WallTime? { dirty.nextDue }
 }

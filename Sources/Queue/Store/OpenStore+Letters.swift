@@ -44,7 +44,10 @@ extension OpenStore {
         }
         // They need no room besides that which they have.
         lift(readable, -1)
-        step.refusal = try stage(logs.map { Batch(stream: $0.key, logs: $0.value) })
+        step.refusal = try stage(
+            logs.map { Batch(stream: $0.key, logs: $0.value) },
+            by: .unknown
+        )
         lift(readable, 1)
         guard step.refusal == nil else { return step }
         for letter in readable {

@@ -4,9 +4,11 @@ extension OpenStore {
         let new = QueuedDestination(
             name: name,
             rules: configuration.rules(name),
-            ledger: Ledger()
+            ledger: Ledger(),
+            dirty
         )
         destinations[name] = new
+        new.note()
         return new
     }
 

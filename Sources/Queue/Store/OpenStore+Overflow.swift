@@ -13,7 +13,9 @@ extension OpenStore {
     /// always more than came. `needsRoom` tells when there is more to do.
     func makeRoom(rowsAdded: Int) throws(SQLiteError) {
         var effort = DropEffort(least: 2 * rowsAdded + 1)
-        for destination in destinations.values where destination.rules.overflow == .dropOldest {
+        // What did not change is within its bound, unless the turn before could not drop enough.
+        let candidates = needsRoom ? Array(destinations.values) : dirty.changed
+        for destination in candidates where destination.rules.overflow == .dropOldest {
             guard let most = destination.rules.bytesMax,
                 destination.bytes - destination.waitingBytes <= most
             else { continue }
@@ -32,13 +34,6 @@ extension OpenStore {
             }
         }
         needsRoom = effort.isOver
-    }
-
-    /// What could be dropped for the queue's bound.
-    var droppableBytes: Int {
-        destinations.values.reduce(0) { sum, destination in
-            destination.rules.overflow == .dropOldest ? sum + destination.waitingBytes : sum
-        }
     }
 
     /// The destination that has most to drop, and how much more than the next one; something at least.

@@ -3,22 +3,13 @@ import Logs
 extension QueuedDestination {
     /// Whether logs for these logstores may come.
     func hasPlaces(for new: Set<String>) -> Bool {
-        var places = places
-        return new.allSatisfy { places.take($0) }
-    }
-
-    /// Computed when it is asked for after a logstore came or went.
-    var places: LogstorePlaces {
-        if let knownPlaces { return knownPlaces }
-        let (busy, proven) = (busyLogstores, provenLogstores)
-        let places = LogstorePlaces(busy: busy, proven: proven, most: rules.logstoresMax)
-        knownPlaces = places
-        return places
+        var places = LogstorePlaces()
+        return new.allSatisfy { places.take($0, in: logstores) }
     }
 
     /// Whether there are more than a request can name, whatever it names.
     var hasAmplePlaces: Bool {
-        rules.logstoresMax / 2 - busyLogstores.count >= LogLimits().packages
+        rules.logstoresMax / 2 - logstores.busy.count >= LogLimits().packages
     }
 }
 
@@ -28,9 +19,10 @@ extension OpenStore {
         let destination = outlet.destination
         // Devices name them, so they are bounded. None is forgotten: it exists.
         guard destination.rules.logstore == nil,
-            destination.provenLogstores.count < Self.provenMax,
-            destination.provenLogstores.insert(outlet.name.logstore).inserted
+            destination.logstores.proven.count < Self.provenMax,
+            !destination.logstores.proven.contains(outlet.name.logstore)
         else { return }
+        destination.change(of: .proven(outlet.name.logstore))
         try database.write()
         try database.save(1, as: Self.provenPrefix + "\(destination.name)/\(outlet.name.logstore)")
     }
@@ -45,8 +37,8 @@ extension OpenStore {
         while try all.step() {
             let name = all.text(0).dropFirst(Self.provenPrefix.count)
             guard let slash = name.lastIndex(of: "/") else { continue }
-            destination(String(name[..<slash])).provenLogstores
-                .insert(String(name[name.index(after: slash)...]))
+            destination(String(name[..<slash]))
+                .change(of: .proven(String(name[name.index(after: slash)...])))
         }
     }
 }

@@ -17,12 +17,13 @@ extension OpenStore {
     ///
     /// Packets that delivery holds already are `handed`; the others are handed over first.
     func recover(handed: Set<Int64>, ages: AgeBasis?) throws(SQLiteError) -> Recovery {
-        try checkSize()
+        try makeLogCertain()
         // In one transaction: otherwise each of many small reads takes a lock of its own.
         try database.write()
         ids = IdentifierSupply(after: try IdentifierSupply.highest(database.connection))
         try recoverAges(ages)
         for (name, ledger) in try database.ledgers() { destination(name).ledger = ledger }
+        remainders = try QueueDatabase.remainders(database.connection)
         try recoverProven()
         let records = try database.streams()
         var byID: [Int64: QueuedStream] = [:]
@@ -41,7 +42,7 @@ extension OpenStore {
         }
         try recoverLetters()
         for stream in everyStream {
-            if stream.isEmpty { try rest(stream) } else { wake(stream) }
+            if stream.isEmpty { try rest(stream) } else { wake(stream, by: .unknown) }
         }
         try recoverRepeats()
         let repaired = try closeLedgers(queued)
@@ -49,10 +50,29 @@ extension OpenStore {
         return Recovery(rows: rows, packets: packets.count, repaired: repaired)
     }
 
-    /// A file that was cut off is found now, not when its lost end is first read. That takes an empty log;
-    /// on a full disk it cannot be had, and delivering what is there matters more.
+    /// Makes certain that the log that was found at opening is on the disk. Until it is nothing may be accepted: a sync
+    /// may have failed in an earlier life, and commits behind frames that never reached the disk would be lost with them.
+    ///
+    /// Moving the log into the database does that, and so the next commit begins the log anew. A reader, such as
+    /// `sluice backup`, keeps the log where it is for as long as it reads; then the log is written once more where it lies,
+    /// which waits for nobody. On a full disk it stays uncertain, and delivering what is there matters more; housekeeping
+    /// tries again. Between transactions only.
+    func makeLogCertain() throws(SQLiteError) {
+        guard !isLogCertain else { return }
+        do throws(SQLiteError) {
+            switch try database.connection.checkpoint(.restart) {
+            case .nothing: try checkSize()
+            case .pages(let pages): try rewriteLog(pages)
+            case .unknown: return
+            }
+            isLogCertain = true
+        } catch {
+            guard error.kind == .full else { throw error }
+        }
+    }
+
+    /// A file that was cut off is found now, not when its lost end is first read. That takes an empty log.
     private func checkSize() throws(SQLiteError) {
-        guard try isLogCertain() else { return }
         let pages = try database.connection.integer("PRAGMA page_count")
         let pageSize = try database.connection.integer("PRAGMA page_size")
         let expected = Int(pages * pageSize)
@@ -61,17 +81,22 @@ extension OpenStore {
         }
     }
 
-    /// Whether the log that was found at opening has gone into the database. Until then nothing may be
-    /// accepted: a sync may have failed in an earlier life, and commits behind frames that never reached
-    /// the disk would be lost with them.
-    func isLogCertain() throws(SQLiteError) -> Bool {
-        guard !foundLogIsMoved else { return true }
-        do throws(SQLiteError) {
-            foundLogIsMoved = try database.connection.checkpoint(.restart)
+    private func rewriteLog(_ pages: Int) throws(SQLiteError) {
+        // No other connection may write to the log meanwhile.
+        try database.write()
+        let log = database.path + "-wal"
+        let written: Int
+        do throws(SystemError) {
+            written = try LogRewrite.run(log)
         } catch {
-            guard error.kind == .full else { throw error }
+            database.rollBack()
+            throw .system(error, log)
         }
-        return foundLogIsMoved
+        try database.commit()
+        // What SQLite has in memory of the log must be in its file.
+        guard written >= pages else {
+            throw .damage("only \(written) of \(pages) pages in its log can be proved")
+        }
     }
 
     private func recoverPackets(

@@ -20,7 +20,7 @@ extension OpenStore {
             )
         else { throw SQLiteError.damage("waiting rows of stream \(stream.id) are gone") }
         let packet = try enter(record, cut, stream)
-        stream.destination.waitingBytes -= packet.bytes
+        changeWaiting(stream.destination, by: -packet.bytes)
         stream.sealedThrough = record.rows.upperBound
         stream.waitingRows -= cut.rows.count
         stream.waitingLogs -= cut.logs

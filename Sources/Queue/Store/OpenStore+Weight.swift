@@ -13,7 +13,12 @@ extension OpenStore {
     /// Waiting rows came, or left because they expired: these an overflow could drop.
     func weighWaiting(_ destination: QueuedDestination, bytes more: Int, rows moreRows: Int) {
         weigh(destination, bytes: more, rows: moreRows)
+        changeWaiting(destination, by: more)
+    }
+
+    func changeWaiting(_ destination: QueuedDestination, by more: Int) {
         destination.waitingBytes += more
+        if destination.rules.overflow == .dropOldest { droppableBytes += more }
     }
 
     /// Bytes by which logs may grow by dying: a little more than the bounds, since what dies leaves the queue for
@@ -29,14 +34,16 @@ extension OpenStore {
         return min(all, destination.rules.bytesMax.map { room($0, destination.bytes) } ?? all)
     }
 
-    func wake(_ stream: QueuedStream) {
+    func wake(_ stream: QueuedStream, by maker: StreamShares.Maker) {
         guard !stream.isBusy else { return }
         stream.isBusy = true
+        stream.maker = maker
+        shares.take(stream.outlet.name.destination, maker)
         busyStreams += 1
         let outlet = stream.outlet
         outlet.busyStreams += 1
         if outlet.busyStreams == 1 {
-            outlet.destination.busyLogstores.insert(outlet.name.logstore)
+            outlet.destination.change(of: .busy(outlet.name.logstore))
         }
         weigh(stream.destination, bytes: stream.cost)
     }
@@ -44,11 +51,12 @@ extension OpenStore {
     func sleep(_ stream: QueuedStream) {
         guard stream.isBusy else { return }
         stream.isBusy = false
+        shares.giveBack(stream.outlet.name.destination, stream.maker)
         busyStreams -= 1
         let outlet = stream.outlet
         outlet.busyStreams -= 1
         if outlet.busyStreams == 0 {
-            outlet.destination.busyLogstores.remove(outlet.name.logstore)
+            outlet.destination.change(of: .quiet(outlet.name.logstore))
         }
         weigh(stream.destination, bytes: -stream.cost)
     }

@@ -14,6 +14,7 @@ final class OpenStore {
     var streams: [StreamKey: QueuedStream] = [:]
     var earlierStreams = 0
     var destinations: [String: QueuedDestination] = [:]
+    let dirty = DirtyLists()
     /// Outlets that came or went since this was last looked at.
     var changedOutlets: Set<Outlet> = []
     /// Sealed, not yet acknowledged.
@@ -25,6 +26,7 @@ final class OpenStore {
     var recent: RecentPayloads
     /// Streams that are not empty.
     var busyStreams = 0
+    var shares: StreamShares
     /// Empty streams, in the order in which they became so.
     var resting = Fifo<QueuedStream>()
     var restingBytes = 0
@@ -34,8 +36,10 @@ final class OpenStore {
     var rows = 0
     /// The file's size when it was last looked at.
     var databaseBytes = 0
-    /// See `isLogCertain`.
-    var foundLogIsMoved = false
+    /// What is still to be copied from damaged databases; the ledgers count it.
+    var remainders: [Remainder] = []
+    /// See `makeLogCertain`.
+    var isLogCertain = false
 
     /// The owner keeps it for the store that comes after this one.
     var ages = AgeBasis()
@@ -44,6 +48,9 @@ final class OpenStore {
     var hasSpareSpace = false
 
     var deadSums = DeadSums()
+
+    /// What could be dropped for the queue's bound: rows that wait where the oldest make room.
+    var droppableBytes = 0
 
     /// Streams and packets with rows that are too old; and whether there are dead letters that are.
     var expiring: [QueuedStream] = []
@@ -72,13 +79,14 @@ final class OpenStore {
         self.database = database
         self.configuration = configuration
         self.now = now
+        shares = StreamShares(configuration.streamBounds)
         recent = RecentPayloads(bytesMax: configuration.tuning.recentBytesMax)
     }
 
     /// Makes everything since the last commit durable, the ledger with it.
     func commit() throws(SQLiteError) {
         guard database.isWriting else { return }
-        for destination in destinations.values where destination.isLedgerStale {
+        for destination in dirty.changed where destination.isLedgerStale {
             try database.save(destination.ledger, of: destination.name)
             destination.isLedgerStale = false
         }

@@ -73,7 +73,7 @@ extension QueueDatabase {
         try addPacket.run()
     }
 
-    func save(_ lane: PacketLane, of packet: Int64) throws(SQLiteError) {
+    func save(_ lane: PacketLane?, of packet: Int64) throws(SQLiteError) {
         saveLane.bind(1, packet)
         bind(lane, to: saveLane, 2)
         try saveLane.run()

@@ -13,23 +13,27 @@ final class QueuedOutlet {
     /// Sealed and not acknowledged.
     var packetCount = 0
     /// Cut from packets that were refused: they take turns with everything else.
-    var pieces = Pieces()
+    var pieces = Pieces() { didSet { note() } }
     /// The last packet handed over was one.
     var gavePiece = false
     /// Sealed and not handed over, of an earlier life for example: of everything else these go first.
-    var sealedBefore = Fifo<Int64>()
+    var sealedBefore = Fifo<Int64>() { didSet { note() } }
     /// Cannot be judged before others are stored: they go when nothing else is there, or one was stored.
-    var postponed = Fifo<Int64>()
+    var postponed = Fifo<Int64>() { didSet { note() } }
     /// Its packets that the owner keeps until there is room for dead letters. When they are as many as may be, what
     /// else is refused without room stays here, and is handed over again when some of them are done.
-    var roomWaiters = 0
-    var heldBack = Fifo<Int64>()
+    var roomWaiters = 0 { didSet { note() } }
+    var heldBack = Fifo<Int64>() { didSet { note() } }
     static let roomWaitersMax = 16
-    var lanes = OutletLanes()
+    var lanes = OutletLanes() { didSet { note() } }
     /// Of the last survey.
     var seen = QueueStatus.Outlet()
     /// When a packet of it was sealed last.
     var lastSealed: WallTime?
+    /// It is among those that may have packets to hand over.
+    var isNoted = false
+    /// When it will be, unless something happens before.
+    var filedDue: WallTime?
     private var ripe = RipeStreams()
     private var aging = AgeHeap()
 
@@ -41,9 +45,18 @@ final class QueuedOutlet {
         self.destination = destination
     }
 
+    /// Something happened that may let it hand over a packet.
+    func note() {
+        guard !isNoted else { return }
+        isNoted = true
+        destination.note(self)
+    }
+
     /// Files the stream where it belongs now: called after each change of what waits in it.
     func schedule(_ stream: QueuedStream, _ now: WallTime) {
-        guard stream.waitingRows > 0, !stream.isRipe else { return }
+        guard stream.waitingRows > 0 else { return }
+        note()
+        guard !stream.isRipe else { return }
         if isFull(stream) || stream.sealedThrough < stream.flushThrough {
             ripe.append(stream, isFresh: isFresh(stream, now))
         } else if !stream.isAging {
@@ -111,7 +124,7 @@ final class QueuedOutlet {
         return roomWaiters < Self.roomWaitersMax ? heldBack.popFirst() : nil
     }
 
-    /// Whether there may be a packet to hand over. Cheap: each commit asks every outlet.
+    /// Whether there may be a packet to hand over.
     func mayGive(_ now: WallTime) -> Bool {
         ripe.count > 0 || !pieces.isEmpty || !sealedBefore.isEmpty || !postponed.isEmpty
             || nextDue.map { $0 <= now } ?? false

@@ -38,8 +38,9 @@ final class QueuedStream {
     var isAging = false
     /// Stands in its destination's heap of oldest rows.
     var isListed = false
-    /// Counted among those that are not empty.
+    /// Counted among those that are not empty, for the one that made it so.
     var isBusy = false
+    var maker = StreamShares.Maker.unknown
     /// Stands in the line of empty streams to forget.
     var isResting = false
     /// Batches of the transaction at hand, not yet made into rows.

@@ -1,30 +1,12 @@
 import System
 
 extension Salvage {
-    /// Keeps the packets whose rows are all there. Rows of the others that lie before the last packet
-    /// of their stream go into new packets with new ids; those behind it wait again.
-    mutating func savePackets() throws(SQLiteError) {
-        var kept: [Int64: [PacketRecord]] = [:]
-        for packet in packets {
-            let sums = try saved.sums(of: packet.stream, packet.rows)
-            guard sums.logs == packet.logs, sums.raw == packet.raw, sums.rows > 0 else { continue }
-            kept[packet.stream, default: []].append(packet)
-        }
-        try saved.write()
-        for (stream, packets) in kept {
-            for packet in packets { try saved.add(packet) }
-            try sealStrays(stream, between: packets.map(\.rows))
-        }
-        try saved.commit()
-    }
-
-    private mutating func sealStrays(
-        _ stream: Int64,
-        between kept: [ClosedRange<Int64>]
-    ) throws(SQLiteError) {
-        var behind = kept.sorted { $0.lowerBound < $1.lowerBound }[...]
-        guard let destination = streams[stream]?.destination else { return }
-        let limits = configuration.rules(destination).packet
+    /// Rows of the stream that lie before its last packet and belong to none go into new packets with new ids; those
+    /// behind it wait.
+    mutating func sealStrays(_ stream: Int64) throws(SQLiteError) {
+        guard let known = streams[stream], !known.packets.isEmpty else { return }
+        let limits = configuration.rules(known.destination).packet
+        var behind = known.packets[...]
         var cuts = [PacketCut(limits)]
         try saved.rows(of: stream, after: 0) { row in
             while let first = behind.first, first.upperBound < row.id {
@@ -44,8 +26,9 @@ extension Salvage {
             guard var packet = cut.record(number: number, stream: stream, pack: pack) else {
                 continue
             }
-            if configuration.rules(destination).lanes > 0 { packet.lane = .anywhere() }
+            if configuration.rules(known.destination).lanes > 0 { packet.lane = .anywhere() }
             try saved.add(packet)
+            streams[stream]?.add(packet.rows)
             streams[stream]?.nextPack = pack + 1
             try saved.savePack(of: stream, next: pack + 1)
         }

@@ -19,6 +19,7 @@ final class MemorySource: PacketSource {
         var recalls: Set<Int64> = []
         var givenBack: [Int64] = []
         var blocks: [Int64: [StoredBlock]] = [:]
+        var outlets: [Int64: Outlet] = [:]
         var acknowledged: [Int64] = []
         var isolated: [(packet: Int64, reason: DeathReason)] = []
         var discarded: [(packet: Int64, reason: DeathReason)] = []
@@ -119,6 +120,7 @@ final class MemorySource: PacketSource {
         )
         state.change { state in
             state.blocks[number] = isLost ? nil : blocks
+            state.outlets[number] = stream.outlet
             state.unsettled.insert(number)
             state.offered.insert(packet, at: first ? 0 : state.offered.count)
         }
@@ -179,6 +181,23 @@ final class MemorySource: PacketSource {
             return state.recaller
         }
         if isSaid { recaller?([outlet: numbers]) }
+    }
+
+    /// All that waits grew too old: what was handed over is wanted back, and the rest is gone.
+    func expire() {
+        let (recaller, recalled) = state.change { state in
+            let waiting = Set(state.offered.map(\.number))
+            state.offered = []
+            state.unsettled.subtract(waiting)
+            state.recalls.formUnion(state.unsettled)
+            var recalled: [Outlet: Set<Int64>] = [:]
+            for number in state.unsettled {
+                guard let outlet = state.outlets[number] else { continue }
+                recalled[outlet, default: []].insert(number)
+            }
+            return (state.recaller, recalled)
+        }
+        if !recalled.isEmpty { recaller?(recalled) }
     }
 
     func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void) {

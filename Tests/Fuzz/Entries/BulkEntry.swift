@@ -9,12 +9,14 @@ enum BulkEntry: FuzzEntry {
 
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
-        let read = try readTwice(body) { body throws(LogDecodingError) in
-            try decoder.decodeBulk(body, Fixed.timing, Fixed.strict, index: "i")
-        }
-        switch read {
-        case .failure(let fault): try fault.isInside(body)
-        case .success(let logs): try keepsPromises(logs, body)
+        for rules in [Fixed.strict, Fixed.mending] {
+            let read = try readTwice(body) { body throws(LogDecodingError) in
+                try decoder.decodeBulk(body, Fixed.timing, rules, index: "i")
+            }
+            switch read {
+            case .failure(let fault): try fault.isInside(body)
+            case .success(let logs): try keepsPromises(logs, body)
+            }
         }
     }
 
@@ -28,7 +30,8 @@ enum BulkEntry: FuzzEntry {
             try logs.items.fault(number).isInside(body)
         }
         let indices = logs.parts.map { ElasticIndex($0.index, nil) }
-        let answer = BulkAnswer(items: logs.items, indices: indices, parts: .all).body
+        let bulk = BulkAnswer(items: logs.items, indices: indices, parts: .all)
+        let answer = bulk.body(atMost: .max) ?? []
         guard case .object(let members)? = SandboxReading.json(answer),
             case .array(let items)? = members.first(where: { $0.name == "items" })?.value
         else {

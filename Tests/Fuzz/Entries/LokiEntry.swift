@@ -20,11 +20,13 @@ enum LokiJSONEntry: FuzzEntry {
 
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
-        let read = try readTwice(body) { body throws(LogDecodingError) in
-            try decoder.decodeLoki(body, Fixed.timing, Fixed.strict).map(ReadGroup.init)
+        for rules in [Fixed.strict, Fixed.mending] {
+            let read = try readTwice(body) { body throws(LogDecodingError) in
+                try decoder.decodeLoki(body, Fixed.timing, rules).map(ReadGroup.init)
+            }
+            try read.keepsPromises(of: body)
+            try read.hasEachStreamOnce()
         }
-        try read.keepsPromises(of: body)
-        try read.hasEachStreamOnce()
     }
 }
 

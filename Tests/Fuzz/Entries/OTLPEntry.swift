@@ -29,7 +29,10 @@ private func runOTLP(
     _ body: [UInt8],
     _ decode: (UnsafeRawBufferPointer, LogRules, Int) throws(LogDecodingError) -> [TrackedLogs]
 ) throws(Contradiction) {
-    let rounds = [(Fixed.strict, 256 << 10), (Fixed.strict, 1 << 10), (Fixed.apart, 1 << 10)]
+    let rounds = [
+        (Fixed.mending, 256 << 10), (Fixed.strict, 256 << 10), (Fixed.strict, 1 << 10),
+        (Fixed.apart, 1 << 10),
+    ]
     var counts: [Int] = []
     for (rules, bytesMax) in rounds {
         let read = try readTwice(body) { body throws(LogDecodingError) in

@@ -12,7 +12,37 @@ enum PlainEntry: FuzzEntry {
             }
             try logs.keepsPromises(of: body)
         }
+        try isMended(body, decoder)
         try isWhatOthersRead(body)
+    }
+
+    /// Sound bodies are read as ever, and others as nothing or with something good in them.
+    private static func isMended(
+        _ body: [UInt8],
+        _ decoder: JSONLogDecoder
+    ) throws(Contradiction) {
+        func read(_ rules: LogRules) throws(Contradiction) -> Result<[ReadGroup], LogDecodingError>
+        {
+            try readTwice(body) { body throws(LogDecodingError) in
+                [ReadGroup(try decoder.decodePlain(body, Fixed.timing, rules))]
+            }
+        }
+        let mended = try read(Fixed.mending)
+        try mended.keepsPromises(of: body)
+        switch (try read(Fixed.strict), mended) {
+        case (.success(let strict), .success(let groups)):
+            try check(strict == groups, "a sound body is changed")
+        case (.success, .failure(let error)):
+            throw Contradiction(description: "a sound body is refused: \(error)")
+        case (.failure, .success(let groups)):
+            let logs = groups[0].logs
+            try check(logs.count > logs.unreadable, "nothing of it is good, and it is taken")
+            try check(
+                logs.unreadable <= Fixed.limits.unreadable,
+                "\(logs.unreadable) texts are set aside"
+            )
+        case (.failure, .failure): break
+        }
     }
 
     /// Where the sandbox reads logs there are logs, with what it reads in them.

@@ -16,7 +16,7 @@ enum RequestEntry: FuzzEntry {
     static func run(_ bytes: [UInt8]) throws(Contradiction) {
         guard let read = try? HeadReading.read(bytes, [], .init()) else { return }
         let head = read.0.head
-        let route = DeviceRoute(head)
+        let route = DeviceRoute(head, .all)
         _ = route.label
         _ = route.methods
         _ = route.refused(Refusal(400, "ParameterInvalid", "no"))
@@ -39,6 +39,7 @@ enum RequestEntry: FuzzEntry {
 
     private static func queries(of head: RequestHead) throws(Contradiction) {
         _ = try? HashRoute(head)
+        _ = try? head.damage
         _ = try? TailFilter(head)
         if let query = try? DeadLetterQuery(head) { _ = try? query.selection() }
         guard let query = try? PlainQuery(head) else { return }

@@ -6,9 +6,18 @@ enum SplunkEntry: FuzzEntry {
 
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
-        let read = try readTwice(body) { body throws(SplunkFault) in
-            try decoder.decodeSplunk(body, Fixed.timing, Fixed.strict)
+        for rules in [Fixed.strict, Fixed.mending] {
+            let read = try readTwice(body) { body throws(SplunkFault) in
+                try decoder.decodeSplunk(body, Fixed.timing, rules)
+            }
+            try keepsPromises(read, of: body)
         }
+    }
+
+    private static func keepsPromises(
+        _ read: Result<[SplunkEvents], SplunkFault>,
+        of body: [UInt8]
+    ) throws(Contradiction) {
         switch read {
         case .failure(let fault): try fault.cause.isInside(body)
         case .success(let events):

@@ -12,12 +12,14 @@ enum TrackingEntry: FuzzEntry {
 
     static func run(_ body: [UInt8]) throws(Contradiction) {
         let decoder = JSONLogDecoder(limits: Fixed.limits)
-        for hasParts in [false, true] {
+        for (hasParts, rules) in [
+            (false, Fixed.strict), (true, Fixed.strict), (true, Fixed.mending),
+        ] {
             let read = try readTwice(body) { body throws(LogDecodingError) in
                 let tracked = try decoder.decodeTracking(
                     body,
                     Fixed.timing,
-                    Fixed.strict,
+                    rules,
                     timeParts: hasParts
                 )
                 return [ReadGroup(tracked)]

@@ -10,6 +10,9 @@ enum Fixed {
     /// Such logs are kept apart.
     static let apart = LogRules(times: .sls, late: .setAside, oversize: .setAside)
 
+    /// What is damaged is repaired, or kept apart too.
+    static let mending = LogRules(times: .sls, damage: .setAside)
+
     /// Few enough that an input can reach them.
     static let limits = {
         var limits = LogLimits()
@@ -21,6 +24,9 @@ enum Fixed {
         limits.tagsBytes = 200
         limits.tagsGathered = 12
         limits.valueBytes = 600
+        limits.unreadable = 5
+        limits.unreadableBytes = 100
+        limits.repairBytes = 300
         return limits
     }()
 }

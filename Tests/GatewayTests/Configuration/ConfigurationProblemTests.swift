@@ -44,6 +44,7 @@ import Testing
                 sluice.yaml:9: devices.cors: wants a group of settings, got a list
                 sluice.yaml:12: destinations.app.endpoint: endpoint 'https://my-project.cn-hangzhou.log.aliyuncs.com' begins with a project: write https://cn-hangzhou.log.aliyuncs.com and set project to my-project
                 sluice.yaml:13: destinations.app.project: the project name 'My_Project' is not valid: use 3 to 63 lower-case letters, digits and '-', beginning and ending with a letter or digit
+                sluice.yaml:15: destinations.app.credential: there is no credential named defalt; did you mean defualt?
                 sluice.yaml:16: destinations.app.region: the environment has no REGION; set it, or give a default as in ${REGION:-value}
                 sluice.yaml:17: destinations.app.tags.__topic__: this name is reserved by SLS; choose another
                 sluice.yaml:18: destinations.app.packet.logs: 0 is not between 1 and 40960
@@ -72,7 +73,7 @@ import Testing
             ),
             (
                 minimal + "admin: {listen: \"127.0.0.1:8080\"}\n",
-                "sluice.yaml:2: admin.listen: 127.0.0.1:8080 takes the port of listen (0.0.0.0:8080); give one of them another"
+                "sluice.yaml:2: admin.listen: 127.0.0.1:8080 takes the port of listen ([::]:8080); give one of them another"
             ),
             (
                 minimal + "listen: 127.0.0.2:8081\n",
@@ -115,6 +116,22 @@ import Testing
                 "sluice.yaml:2: limits.body: bodies_in_flight (64MiB) has no room for one body (100MiB); raise it or lower body"
             ),
             (
+                minimal + "limits: {answer: 64MiB}\n",
+                "sluice.yaml:2: limits.answer: answers_in_flight (32MiB) has no room for one answer (64MiB); raise it or lower answer"
+            ),
+            (
+                minimal + "limits: {heads_in_flight: 1MiB, head: 512KiB}\n",
+                "sluice.yaml:2: limits.heads_in_flight: heads_in_flight (1MiB) has no room for four heads (512KiB); raise it or lower head"
+            ),
+            (
+                minimal + "limits: {body_rate: 1KiB}\n",
+                "sluice.yaml:2: limits.body_rate: \"1KiB\" is not a rate; write one such as 1KiB/s"
+            ),
+            (
+                minimal + "limits: {answer_rate: 0/s}\n",
+                "sluice.yaml:2: limits.answer_rate: 0/s is not between 1B/s and 1GiB/s"
+            ),
+            (
                 "destinations: {a: {endpoint: cn-hangzhou.log.aliyuncs.com, project: my-p, logstore: ls, ca_file: /none.pem}}\n",
                 "sluice.yaml:1: destinations.a.ca_file: /none.pem cannot be read: No such file or directory"
             ),
@@ -143,6 +160,7 @@ import Testing
             problems(.init(environment: ["SLUICE_ENDPOINT": "cn-hangzhou.log.aliyuncs.com"])) == """
                 environment: SLUICE_PROJECT: not set, and a destination needs it
                 environment: SLUICE_LOGSTORE: not set, and a destination needs it
+                the environment has no ALIBABA_CLOUD_ACCESS_KEY_ID and no ALIBABA_CLOUD_ACCESS_KEY_SECRET; set them, describe a credential with from: static, or try without keys: sluice serve --sandbox
                 """
         )
     }

@@ -14,7 +14,7 @@ import Testing
         var inputs = ConfigurationInputs(isSandboxed: true)
         #expect(try GatewayConfiguration.read(inputs).listen.description == "127.0.0.1:8080")
         inputs.options = ["--listen": ":8080"]
-        #expect(try GatewayConfiguration.read(inputs).listen.description == "0.0.0.0:8080")
+        #expect(try GatewayConfiguration.read(inputs).listen.description == "[::]:8080")
     }
 
     private let keys = [
@@ -85,7 +85,7 @@ import Testing
         )
         #expect(configuration.destinations.map(\.name) == ["default"])
         #expect(configuration.defaultDestination.logstore == .any)
-        #expect(configuration.listen.description == "0.0.0.0:1234")
+        #expect(configuration.listen.description == "[::]:1234")
         #expect(configuration.admin.listen.description == "127.0.0.1:8081")
     }
 

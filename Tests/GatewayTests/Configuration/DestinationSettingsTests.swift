@@ -291,7 +291,7 @@ private func destination(
                 "endpoint '' has no host; write it as https://cn-hangzhou.log.aliyuncs.com"
             ),
             (
-                "[\(Array(repeating: "x", count: 9).joined(separator: ", "))]",
+                "[a, b, c, d, e, f, g, h, i]",
                 "has 9 values; give at most 8"
             ),
             (

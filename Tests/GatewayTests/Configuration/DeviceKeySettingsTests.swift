@@ -1,3 +1,4 @@
+import Net
 import SLS
 import TestTLS
 import Testing

@@ -150,8 +150,8 @@ extension BadRequest {
                 reason: "no log"
             ),
             .init(
-                name: "bytes that are no UTF-8",
-                path: "/logs/x",
+                name: "bytes that are no UTF-8, where they are to be refused",
+                path: "/logs/x?on_error=refuse",
                 body: Array(#"{"a":""#.utf8) + [0xff] + Array(#""}"#.utf8),
                 status: 400,
                 code: "PostBodyInvalid",

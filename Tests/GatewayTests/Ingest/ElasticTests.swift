@@ -2,6 +2,7 @@ import HTTP
 import Logs
 import Queue
 import SLS
+import System
 import Testing
 
 @testable import Gateway
@@ -39,7 +40,10 @@ import Testing
 
     @Test(
         "The path may name the index, also one that is called as another path here",
-        arguments: ["/logs/_bulk", "/logs/_bulk/?pipeline=x", "/l%6Fgs/_bulk?refresh=true"]
+        arguments: [
+            "/logs/_bulk", "/logs/_bulk/?pipeline=x", "/l%6Fgs/_bulk?refresh=true",
+            "/logs/_doc/_bulk", "/logs/log/_bulk",
+        ]
     )
     func path(path: String) throws {
         let end = try DeviceEnd()
@@ -151,6 +155,67 @@ import Testing
         #expect(answer.hasSuffix(#",{"create":{"status":400}}]}"#))
         #expect(answer.ranges(of: #"{"create":{"status":400"#).count == 2000)
         #expect(answer.ranges(of: #""error":{"type""#).count == 1000)
+    }
+
+    @Test("Names come back as they were sent, whatever is in them")
+    func quoted() throws {
+        let end = try DeviceEnd()
+        for id in ["a\"b\\c\n\r\td\u{1}\u{7F}", "ü\u{85}\u{2028}\"", "plain"] {
+            let answer = try end.client.post(
+                "/i/_bulk",
+                "{\"create\":{\"_id\":\(jsonQuoted(id))}}\n{\"a\":\"b\"}\n".utf8
+            )
+            #expect(answer.text.contains("\"_id\":\(jsonQuoted(id)),"), "\(answer.text)")
+        }
+    }
+
+    @Test("Names that grow when they are told make an answer brief, and not enormous")
+    func escaped() throws {
+        let end = try DeviceEnd()
+        let name = String(repeating: "\u{7F}", count: 512)
+        let line = "{\"delete\":{\"_index\":\"\(name)\",\"_id\":\"\(name)\"}}\n"
+        let answer = try end.client.post("/_bulk", String(repeating: line, count: 2000).utf8)
+        #expect(answer.status == 200)
+        #expect(answer.body.count < 400_000, "\(answer.body.count)")
+        #expect(answer.text.ranges(of: #"{"delete":{"status":400"#).count == 2000)
+    }
+
+    @Test("An answer that would be too large is refused before anything is stored")
+    func answerTooLarge() throws {
+        let end = try DeviceEnd { $0.http.answerBytes = 64 << 10 }
+        let document = "{\"create\":{}}\n{\"a\":\"b\"}\n"
+        let fitting = String(repeating: document, count: 2000)
+        #expect(try end.client.post("/i/_bulk", fitting.utf8).status == 200)
+        #expect(end.queue.stored.count == 1)
+        let answer = try end.client.post("/i/_bulk", (fitting + fitting).utf8)
+        #expect(answer.status == 413)
+        #expect(answer.text.contains("limits.answer"))
+        #expect(answer.text.contains("content_too_long_exception"))
+        #expect(end.queue.stored.count == 1)
+        let none = try end.client.post("/i/_bulk?filter_path=errors", (fitting + fitting).utf8)
+        #expect(none.text == #"{"errors":false}"#)
+    }
+
+    @Test("An answer that is owed has its room before the logs are stored")
+    func answerReserved() throws {
+        let end = try DeviceEnd {
+            $0.http.answerBytes = 100_000
+            $0.http.unsentAnswerBytes = 150_000
+        }
+        let body = String(repeating: "{\"create\":{}}\n{\"a\":\"b\"}\n", count: 800)
+        end.queue.hold()
+        let first = try end.client.opened(
+            saying: "POST /i/_bulk HTTP/1.1\r\nhost: h\r\nconnection: close\r\n"
+                + "content-length: \(body.utf8.count)\r\n\r\n\(body)"
+        )
+        #expect(eventually { end.server.counters.unsentAnswerBytes > 80_000 })
+        let second = try end.client.post("/i/_bulk", body.utf8)
+        #expect(second.status == 503)
+        #expect(second["retry-after"] == "1")
+        #expect(end.queue.stored.count == 1)
+        end.queue.release()
+        #expect(String(decoding: first.heard(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+        #expect(eventually { end.server.counters.unsentAnswerBytes == 0 })
     }
 
     @Test(
@@ -270,12 +335,14 @@ import Testing
         {
             let answer = try end.client.get(path)
             #expect(answer.status == 404 && answer["x-elastic-product"] == "Elasticsearch")
-            #expect(answer.text.contains("only _bulk is taken") && answer.text.hasSuffix("404}"))
+            #expect(answer.text.contains("only _bulk and single documents"))
+            #expect(answer.text.hasSuffix("404}"))
         }
         let put = try end.client.send("PUT", "/_ilm/policy/filebeat", Array("{}".utf8))
         #expect(put.status == 405 && put["x-elastic-product"] == "Elasticsearch")
         #expect(try end.client.get("/_bulk").status == 405)
-        #expect(try end.client.post("/a/b/_bulk", Self.two.utf8).status == 404)
+        #expect(try end.client.post("/a/b/c/_bulk", Self.two.utf8).status == 404)
+        #expect(try end.client.post("/a//_bulk", Self.two.utf8).status == 404)
     }
 
     @Test(

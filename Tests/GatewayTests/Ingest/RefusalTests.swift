@@ -130,6 +130,25 @@ import Testing
         }
     }
 
+    @Test("Without memory for the content its sender keeps the logs")
+    func noMemory() {
+        #expect(Refusal(InflateError.noMemory).status == 503)
+        let package = LogDecodingError(position: 0, reason: "no memory", kind: .noMemory)
+        #expect(Refusal(package).status == 503)
+    }
+
+    @Test("A head that comes slowly may be that of logs, and its sender keeps them")
+    func slowHead() throws {
+        let end = try DeviceEnd { $0.http.headTime = .milliseconds(200) }
+        for head in ["P", "POST /logs/x HTTP/1.1\r\nhost: h\r\n", "GET /nowhere HTTP/1.1\r\n"] {
+            let connection = try end.client.opened(saying: head)
+            let answer = String(decoding: connection.heard(), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 503 "), "\(answer)")
+            #expect(answer.contains("retry-after: 1\r\n"), "\(answer)")
+        }
+        #expect(end.server.counters.headTimeouts == 3)
+    }
+
     @Test("A bad request leaves the connection as it was")
     func connectionSurvives() throws {
         let end = try DeviceEnd()

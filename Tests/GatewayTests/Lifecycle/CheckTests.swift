@@ -29,7 +29,7 @@ import Testing
         #expect(
             Check.summary(configuration) == """
                 configuration is fine
-                  devices      0.0.0.0:8080
+                  devices      [::]:8080
                   admin        127.0.0.1:8081, with a token of its own making
                   queue        /var/lib/sluice, up to 4GiB or 7d, durability full
                   destination  app (default): my-project/app-log at https://cn-hangzhou.log.aliyuncs.com, else https://log-global.aliyuncs.com, signature v4, key LTAI…6789
@@ -38,7 +38,7 @@ import Testing
                                logs too old for SLS become dead letters
                                devices' tags device_id become fields of their logs
                                queued up to 1GiB, the oldest dropped when full, 20% for fresh logs
-                  warning      the device listener 0.0.0.0:8080 can be reached from other machines, and whoever reaches it may send logs; give devices keys (devices.keys), or listen on 127.0.0.1
+                  warning      the device listener [::]:8080 can be reached from other machines, and whoever reaches it may send logs; give devices keys (devices.keys), or listen on 127.0.0.1
                 """
         )
     }

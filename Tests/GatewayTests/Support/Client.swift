@@ -78,8 +78,11 @@ struct Client {
     }
 
     private func connected() throws -> OwnedDescriptor {
+        let own = SocketAddress(host: source, port: 0)!
         let socket = OwnedDescriptor(
-            taking: try system("socket") { Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) }
+            taking: try system("socket") {
+                Glibc.socket(own.family, CInt(SOCK_STREAM.rawValue), 0)
+            }
         )
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(
@@ -89,7 +92,6 @@ struct Client {
             &patience,
             socklen_t(MemoryLayout<timeval>.size)
         )
-        let own = SocketAddress(host: source, port: 0)!
         _ = try system("bind") { own.withPointer { bind(socket.number, $0, $1) } }
         let target = SocketAddress(host: address.host, port: address.port)!
         _ = try system("connect") {

@@ -9,6 +9,20 @@ final class RecordingQueue: BatchQueue {
     private let closed = Locked<[Outlet: QueueAdmission]>([:])
     /// What `append` answers, which may differ from what was said before the body.
     let outcome = Locked(AppendOutcome.stored)
+    /// What is said about texts that cannot be read.
+    let keepsUnreadable = Locked(true)
+    /// Answers that wait until `release`, if there are any that shall.
+    private let waiting = Locked<[@Sendable () -> Void]?>(nil)
+
+    func hold() { waiting.withLock { $0 = [] } }
+
+    func release() {
+        let answers = waiting.withLock { waiting in
+            defer { waiting = nil }
+            return waiting ?? []
+        }
+        for answer in answers { answer() }
+    }
 
     var stored: [Batch] { batches.withLock { $0 } }
     /// One for each call of `append`.
@@ -32,16 +46,23 @@ final class RecordingQueue: BatchQueue {
         Set(outlets.filter { admission(for: $0) == .tooManyLogstores })
     }
 
+    func keepsUnreadable(for destination: String) -> Bool { keepsUnreadable.withLock { $0 } }
+
     func admission(forDestination name: String) -> QueueAdmission { admission }
 
     func append(
         _ batches: [Batch],
         identity: BatchIdentity?,
+        sender: String?,
         whenDurable: @escaping @Sendable (AppendOutcome) -> Void
     ) {
         named.withLock { $0.append(identity) }
         let outcome = outcome.withLock { $0 }
         if outcome == .stored { self.batches.withLock { $0 += batches } }
-        whenDurable(outcome)
+        let waits = waiting.withLock { waiting in
+            waiting?.append { whenDurable(outcome) }
+            return waiting != nil
+        }
+        if !waits { whenDurable(outcome) }
     }
 }

@@ -18,12 +18,22 @@ final class WebReceiver: Sendable {
 
     private let state = Locked<(requests: [Request], held: [Responder])>(([], []))
     private let server: HTTPServer
+    private let isSecure: Bool
 
     /// Nil holds the request until `release`.
-    init(_ answer: @escaping @Sendable (Request, Int) -> Response?) throws {
+    init(
+        tls: TLSContext? = nil,
+        _ answer: @escaping @Sendable (Request, Int) -> Response?
+    ) throws {
+        isSecure = tls != nil
         let state = state
         server = try HTTPServer(
-            .init(listen: ListenAddress(host: "127.0.0.1", port: 0), loops: 1, journal: .silent)
+            .init(
+                listen: ListenAddress(host: "127.0.0.1", port: 0),
+                loops: 1,
+                tls: tls,
+                journal: .silent
+            )
         ) { _ in
             Handler { request, responder in
                 let number = state.withLock { state in
@@ -39,7 +49,7 @@ final class WebReceiver: Sendable {
         }
     }
 
-    var url: String { "http://127.0.0.1:\(server.address.port)" }
+    var url: String { "\(isSecure ? "https" : "http")://127.0.0.1:\(server.address.port)" }
     var port: UInt16 { server.address.port }
     var requests: [Request] { state.withLock(\.requests) }
 

@@ -29,7 +29,7 @@ import Testing
         }
         #expect(try read(minimal, keys).tls == nil)
         let server = TLSSettings(certificates: [Self.made.files("server")])
-        let usual = ListenAddress(host: "0.0.0.0", port: 8443)
+        let usual = ListenAddress.everywhere(port: 8443)
         #expect(try tls("") == DeviceTLS(listen: usual, settings: server))
         let named = ListenAddress(host: "::1", port: 443)
         #expect(
@@ -44,13 +44,13 @@ import Testing
             ("tls: {PAIR, listen: 8443}", "tls.listen: \"8443\" is no address to listen on"),
             (
                 "tls: {PAIR, listen: \":8080\"}",
-                "tls.listen: 0.0.0.0:8080 takes the port of listen (0.0.0.0:8080); give one of"
+                "tls.listen: [::]:8080 takes the port of listen ([::]:8080); give one of"
             ),
             (
                 "tls: {PAIR, listen: 127.0.0.1:8081}",
                 "tls.listen: 127.0.0.1:8081 takes the port of admin.listen (127.0.0.1:8081)"
             ),
-            ("listen: \":8443\"\ntls: {PAIR}", "tls.listen: 0.0.0.0:8443 takes the port of listen"),
+            ("listen: \":8443\"\ntls: {PAIR}", "tls.listen: [::]:8443 takes the port of listen"),
             ("tls: {PAIR, ca: x}", "tls.ca: unknown key; known here: listen, certificate, key,"),
         ]
     )
@@ -68,8 +68,8 @@ import Testing
         )
         #expect(
             summary.contains(
-                "  devices      0.0.0.0:8080\n"
-                    + "  devices-tls  0.0.0.0:8443, TLS and certificates of clients\n"
+                "  devices      [::]:8080\n"
+                    + "  devices-tls  [::]:8443, TLS and certificates of clients\n"
             ),
             "\(summary)"
         )

@@ -81,7 +81,7 @@ import Testing
             ),
             (
                 "certificate: C:server, key: K:server, client_ca: K:server",
-                "tls.key: server.key holds no certificate in PEM form"
+                "tls.client_ca: server.key holds no certificate in PEM form"
             ),
             (
                 "certificate: C:server, key: K:server, client_certificates: required",
@@ -164,7 +164,7 @@ import Testing
         let open = try read(minimal + "admin: {listen: \":8081\", token: \(token)}\n", keys)
         #expect(
             Check.summary(open).contains(
-                "  warning      the admin listener 0.0.0.0:8081 can be reached"
+                "  warning      the admin listener [::]:8081 can be reached"
             )
         )
     }

@@ -15,7 +15,7 @@ struct HandshakeTurnTests {
         let limits = HTTPServer.Limits()
         let loop = EventLoop(
             port: try LoopPort(
-                budget: BodyBudget(limit: 1 << 20),
+                budgets: Budgets(limits),
                 census: Census(limit: 100, perNeighbourhood: 100)
             ),
             listener: listener,

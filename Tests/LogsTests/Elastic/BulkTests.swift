@@ -21,6 +21,22 @@ extension JSONLogDecoder {
 @Suite struct BulkTests {
     private let decoder = JSONLogDecoder()
 
+    @Test("Lines with nothing but blanks are passed between actions, and are counted")
+    func blankLines() throws {
+        let blanks = "\n \n\t \r\n\n"
+        let logs = try decoder.bulk(
+            "\(blanks)  {\"index\":{}}\n{\"a\":1}\n\(blanks){\"index\":{}}\n \n\(blanks)   ",
+            index: "app"
+        )
+        #expect(logs.parts.map(\.logs.count) == [1])
+        // A blank line in the place of a document is none.
+        #expect(logs.items.items.map { $0.outcome == .taken } == [true, false])
+        let error = #expect(throws: LogDecodingError.self) {
+            try decoder.bulk("\(blanks){}\n", index: "app")
+        }
+        #expect(error?.reason.contains("line [5]") == true)
+    }
+
     @Test("Each document is a log of its index, with the id that it was given")
     func documents() throws {
         let logs = try decoder.bulk(

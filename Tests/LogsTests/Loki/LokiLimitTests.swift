@@ -129,7 +129,7 @@ import Testing
             }
             let push = SamplePush(streams)
             let reason =
-                "the request has more than 3 streams with different labels; send smaller batches"
+                "the request has more than 3 streams with different labels (limits.label_sets); send smaller batches"
             let expected = count == 3 ? nil : reason
             let fault = fault { () throws(LogDecodingError) in try decoders.read(push.protobuf()) }
             #expect(fault?.reason == expected)

@@ -69,4 +69,20 @@ import Testing
         memory.shrink(to: 64)
         #expect(memory.count == 0)
     }
+
+    /// A step asked for three bytes for each of its own, and wrote four more: one byte behind the memory.
+    /// AddressSanitizer tells.
+    @Test(
+        "A character that begins at the end of a step of repairing has room",
+        arguments: 4090...4100
+    )
+    func repairedAtTheEndOfAStep(before: Int) {
+        let text = Array(repeating: UInt8(0xFF), count: before) + Array("\u{1F600}".utf8)
+        var memory = TextMemory()
+        memory.start(atMost: 1 << 20)
+        text.withUnsafeBufferPointer { memory.append($0) }
+        let range = memory.repair(0..<text.count)
+        let repaired = String(decoding: memory.text(range ?? 0..<0), as: UTF8.self)
+        #expect(repaired == String(repeating: "\u{FFFD}", count: before) + "\u{1F600}")
+    }
 }

@@ -66,9 +66,31 @@ final class SteppedQueue {
             let hasNews = owner.takeMessages()
             owner.turn()
             owner.keepHouse(isQuiet: !hasNews)
-            if !hasNews, owner.store != nil, !owner.hasMore { return }
+            if !hasNews, owner.store != nil, !owner.hasMore { return try compareLists() }
         }
         throw ModelFailure("the owner never comes to rest")
+    }
+
+    /// A turn looks only at what changed: a look at everything must find the same.
+    private func compareLists() throws(ModelFailure) {
+        let published = store.status
+        owner.publish(everything: true)
+        guard store.status == published else {
+            throw ModelFailure("the status misses a change: \(published), not \(store.status)")
+        }
+        for destination in try opened().destinations.values {
+            for outlet in destination.outlets.values where !outlet.isNoted {
+                guard owner.demand.byOutlet[outlet.name] ?? 0 > 0 else { continue }
+                let isDrained =
+                    outlet.pieces.isEmpty && outlet.sealedBefore.isEmpty
+                    && outlet.postponed.isEmpty
+                let isFiled =
+                    outlet.nextDue.map { due in outlet.filedDue.map { $0 <= due } ?? false } ?? true
+                guard isDrained, isFiled || !outlet.hasFreeLane else {
+                    throw ModelFailure("nobody looks at \(outlet.name)")
+                }
+            }
+        }
     }
 
     /// Housekeeping, now and until it is done.

@@ -37,7 +37,7 @@ struct CredentialDesk: Sendable {
                     let proofs = try steering.verify(name)
                     responder.send(CredentialDocument.answer(name, proofs: proofs, wantsText))
                 }
-            default: responder.send(ErrorShape.plain.response(.unknownPath))
+            default: responder.send(ErrorShape.plain.response(AdminRoute.unknownPath))
             }
         } catch {
             responder.send(ErrorShape.plain.response(error))

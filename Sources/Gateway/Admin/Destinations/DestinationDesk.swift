@@ -59,7 +59,7 @@ struct DestinationDesk {
             change(name, head, responder) { steering throws(Refusal) in
                 try steering.flush(name, entry)
             }
-        default: responder.send(ErrorShape.plain.response(.unknownPath))
+        default: responder.send(ErrorShape.plain.response(AdminRoute.unknownPath))
         }
     }
 

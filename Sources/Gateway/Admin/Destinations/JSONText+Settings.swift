@@ -51,6 +51,9 @@ extension JSONText {
         case .named(let names): array("fold_tags") { json in names.forEach { json.element($0) } }
         }
         member("keep_pack_id", intake.keepsPackID)
+        object("stamp") { json in
+            for label in intake.stamps.labels { json.member(label.fact.rawValue, label.written) }
+        }
     }
 
     private mutating func backlog(_ backlog: Destination.Backlog) {

@@ -48,6 +48,12 @@ extension OpenAPIDocument {
             .either([.choice(["all", "none"]), .array(of: .setting(), count: 0...64)])
         ),
         setting("keep_pack_id", boolean),
+        setting(
+            "stamp",
+            .object(
+                SenderStamps.Fact.allCases.map { .optional($0.rawValue, .nullable(.setting())) }
+            )
+        ),
     ]
 
     private static let backlogSettings: [Schema.Member] = [

@@ -83,6 +83,16 @@ extension OpenAPIDocument {
                 .init("problem", .nullable(.string)),
             ])
         ),
+        .optional(
+            "token_keys",
+            .array(
+                of: .object([
+                    .init("name", .string), .init("url", .string), .init("keys", .count),
+                    .init("fetched", .nullable(.time)), .init("failures", .count),
+                    .init("problem", .nullable(.string)),
+                ])
+            )
+        ),
         .init("listeners", .array(of: .named("Listener"))),
         .init(
             "process",
@@ -121,6 +131,15 @@ extension OpenAPIDocument {
                 of: .object([
                     .init("file", .string), .init("names", .array(of: .string)),
                     .init("expires", .time), .init("expiring", .boolean),
+                ])
+            )
+        ),
+        .init(
+            "revocation_lists",
+            .array(
+                of: .object([
+                    .init("file", .string), .init("revoked", .count),
+                    .init("expires", .nullable(.time)), .init("expired", .boolean),
                 ])
             )
         ),

@@ -16,6 +16,7 @@ enum AccessProblem: String, CaseIterable, Error {
     case untrustedToken = "untrusted_token"
     case expiredToken = "expired_token"
     case unfitToken = "unfit_token"
+    case keysAwaited = "token_keys_awaited"
     // Of one with a signature of our own.
     case unreadableSignature = "unreadable_signature"
     case expired
@@ -76,6 +77,14 @@ enum AccessProblem: String, CaseIterable, Error {
                 "the token is not valid yet, for another audience or from another issuer, or has no exp "
                     + "or destinations; see devices.jwt"
             )
+        // SDKs drop what is answered with 401, and nobody can say that this token is bad.
+        case .keysAwaited:
+            Refusal(
+                503,
+                "ServerBusy",
+                "the key that this token names has not come from its issuer yet; send it again later",
+                retryAfter: 5
+            )
         case .unreadableSignature:
             Refusal(401, "Unauthorized", "x-sluice-signature is not \(RequestSignature.form)")
         case .expired:
@@ -112,6 +121,7 @@ extension AccessProblem {
             case .untrusted: .untrustedToken
             case .expired: .expiredToken
             case .unfit: .unfitToken
+            case .keysAwaited: .keysAwaited
             }
     }
 }

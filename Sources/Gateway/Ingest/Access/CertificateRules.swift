@@ -1,3 +1,5 @@
+import Net
+
 /// Which sender a client is by the names in its certificate: the very name goes before patterns, and of those the first
 /// in the configuration.
 struct CertificateRules: Sendable {

@@ -7,6 +7,7 @@ package final class DeviceDoor: Sendable {
     /// For the listeners.
     let proxies: ProxyTrust
     let addresses = AddressBook()
+    let keySources: TokenKeySources
     private let bodyBytesMax: Int
     let nonces = NonceMemory()
     private let refused = CounterList(count: AccessProblem.allCases.count)
@@ -15,14 +16,29 @@ package final class DeviceDoor: Sendable {
     package init(_ settings: DeviceSettings, bodyBytesMax: Int) {
         self.bodyBytesMax = bodyBytesMax
         proxies = ProxyTrust(settings.proxies)
+        keySources = TokenKeySources()
         self.keys = Replaceable(
-            DeviceKeys(settings, bodyBytesMax: bodyBytesMax, nonces: nonces)
+            DeviceKeys(
+                settings,
+                bodyBytesMax: bodyBytesMax,
+                nonces: nonces,
+                fetched: keySources.use(settings.tokens)
+            )
         )
     }
 
     func replace(_ new: DeviceSettings) {
         proxies.replace(new.proxies)
-        keys.replace { DeviceKeys(new, after: $0, bodyBytesMax: bodyBytesMax, nonces: nonces) }
+        let fetched = keySources.use(new.tokens)
+        keys.replace {
+            DeviceKeys(
+                new,
+                after: $0,
+                bodyBytesMax: bodyBytesMax,
+                nonces: nonces,
+                fetched: fetched
+            )
+        }
     }
 
     /// The answer to whoever is not known, counted.

@@ -1,3 +1,4 @@
+package import Net
 package import SLS
 
 /// Who may send, under the name that the operator gave it, and how it is known.

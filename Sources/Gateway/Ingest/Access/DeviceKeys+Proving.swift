@@ -54,7 +54,10 @@ extension DeviceKeys {
         do throws(TokenProblem) {
             let verified = try tokens.verify(token[...], at: now)
             let sender = senders[keys.count + verified.key]
-            return ProvenSender(sender: sender.limited(to: verified.destinations))
+            return ProvenSender(
+                sender: sender.limited(to: verified.destinations),
+                subject: verified.subject
+            )
         } catch {
             throw AccessProblem(error)
         }
@@ -83,7 +86,7 @@ extension DeviceKeys {
         let nonce = OwnNonce(
             signature,
             window: hmac.window,
-            NonceRoom(hmac, isShared: hmacKeyCount > 1),
+            FairShare(hmac, keys: hmacKeyCount),
             nonces
         )
         try nonce.check(now: head.arrival)

@@ -10,6 +10,8 @@ struct DeviceKeys: Sendable {
     let senders: [DeviceSender]
     let keys: [DeviceKey]
     let origins: OriginRules
+    let accepted: AcceptedDialects
+    let preflightHeaders: PreflightHeaders
     /// Nil where addresses may send what they like.
     let addressLimits: AddressLimits?
     let proxies: [AddressRange]
@@ -33,7 +35,8 @@ struct DeviceKeys: Sendable {
         _ settings: DeviceSettings,
         after before: DeviceKeys? = nil,
         bodyBytesMax: Int,
-        nonces: NonceMemory
+        nonces: NonceMemory,
+        fetched: [FetchedTokenKeys] = []
     ) {
         let known = Dictionary(
             (before?.senders ?? []).map { ($0.name, $0.counter) },
@@ -48,6 +51,8 @@ struct DeviceKeys: Sendable {
             common: settings.origins,
             own: settings.senders.map { $0.rules.origins }
         )
+        accepted = settings.accepted
+        preflightHeaders = PreflightHeaders(settings.accepted, settings.corsHeaders)
         addressLimits = AddressLimits(settings.perAddress, bodyBytesMax: bodyBytesMax)
         proxies = settings.proxies.ranges
         let salt = randomBytes(32)
@@ -65,7 +70,7 @@ struct DeviceKeys: Sendable {
         self.accessKeys = accessKeys
         self.names = names
         certificates = CertificateRules(keys)
-        tokens = settings.tokens.map { TokenMemory($0.rules) }
+        tokens = settings.tokens.map { TokenMemory($0.rules, fetched: fetched) }
         hmac = settings.hmac
         self.nonces = nonces
         hmacKeyCount = keys.count { $0.secret != nil && $0.accepts(.hmac) }

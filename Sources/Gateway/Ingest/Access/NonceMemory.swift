@@ -33,8 +33,8 @@ final class NonceMemory: Sendable {
 
     private struct State {
         var used: Set<Mark> = []
-        /// How many each sender has, of those that have any.
-        var shares: [UInt64: Int] = [:]
+        /// How many each sender has.
+        var shares = FairShares<UInt64>(FairShare(max: 0, holders: 1))
         /// By the second in which they last count, of which there are as many as the window has.
         var ends: [Int64: [Mark]] = [:]
         /// What ended before it is forgotten.
@@ -51,14 +51,16 @@ final class NonceMemory: Sendable {
 
         private mutating func forget(_ mark: Mark) {
             used.remove(mark)
-            let left = shares[mark.sender, default: 1] - 1
-            shares[mark.sender] = left > 0 ? left : nil
+            shares.giveBack(mark.sender)
         }
 
-        func look(_ mark: Mark, _ room: NonceRoom) -> Outcome {
+        /// A reload may have changed the share.
+        mutating func look(_ mark: Mark, _ share: FairShare) -> Outcome {
             guard !used.contains(mark) else { return .used }
-            let own = shares[mark.sender] ?? 0
-            return room.hasPlace(own: own, all: used.count) ? .new : .full
+            shares.change(to: share)
+            // Of keys that were taken away some may be left.
+            let isFull = shares.all >= share.places
+            return !isFull && shares.hasPlace(mark.sender) ? .new : .full
         }
     }
 
@@ -67,23 +69,23 @@ final class NonceMemory: Sendable {
     var count: Int { state.withLock { $0.used.count } }
 
     /// Whether it is used or there is no room for it. Uses nothing up; `now` may be a while ago.
-    func look(_ mark: Mark, now: Int64, _ room: NonceRoom) -> Outcome {
+    func look(_ mark: Mark, now: Int64, _ share: FairShare) -> Outcome {
         state.withLock { state in
             state.goOn(to: now)
-            return state.look(mark, room)
+            return state.look(mark, share)
         }
     }
 
     /// `end` is the second in which it last counts.
-    func use(_ mark: Mark, until end: Int64, now: Int64, _ room: NonceRoom) -> Outcome {
+    func use(_ mark: Mark, until end: Int64, now: Int64, _ share: FairShare) -> Outcome {
         state.withLock { state in
             if state.now - now > Self.secondsBackMax { state.now = now }
             state.goOn(to: now)
             guard end >= state.now else { return .past }
-            let outcome = state.look(mark, room)
+            let outcome = state.look(mark, share)
             guard outcome == .new else { return outcome }
             state.used.insert(mark)
-            state.shares[mark.sender, default: 0] += 1
+            state.shares.take(mark.sender)
             state.ends[end, default: []].append(mark)
             return .new
         }

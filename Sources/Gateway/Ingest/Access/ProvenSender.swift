@@ -4,6 +4,8 @@ import System
 /// Who sends a request by what its head says, and what the body must be for that to hold.
 struct ProvenSender: Sendable {
     let sender: DeviceSender
+    /// `sub` of the token that it has shown.
+    var subject: String?
     var body: BodyProof?
     /// To be used up with the body.
     var nonce: OwnNonce?

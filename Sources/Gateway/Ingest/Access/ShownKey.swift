@@ -4,6 +4,8 @@ import System
 extension RequestHead {
     /// The name that a key has in the query, for beacons and pictures, which cannot have fields of their own.
     static let keyParameter: StaticString = "key"
+    /// The name that Splunk's clients have for it.
+    private static let splunkParameter: StaticString = "token"
 
     /// The key that a header shows. Signed requests of SDKs may have it beside the signature.
     func keyInFields(isKnown: ([UInt8]) -> Bool) -> [UInt8]? {
@@ -35,10 +37,16 @@ extension RequestHead {
         }
     }
 
-    /// The first of its name. Keys have no spaces, so a plus is one.
+    /// A `token` elsewhere than in Splunk's paths may be a field of a log.
     var keyInQuery: [UInt8]? {
         guard let query else { return nil }
-        let name = Self.keyParameter
+        let isSplunk = "/services/collector".utf8.elementsEqual(bytes[path].prefix(19))
+        return key(called: Self.keyParameter, in: query)
+            ?? (isSplunk ? key(called: Self.splunkParameter, in: query) : nil)
+    }
+
+    /// The first of its name. Keys have no spaces, so a plus is one.
+    private func key(called name: StaticString, in query: Range<Int>) -> [UInt8]? {
         for pair in bytes[query].split(separator: UInt8(ascii: "&")) {
             let start = pair.startIndex + name.utf8CodeUnitCount
             guard start < pair.endIndex, pair[start] == UInt8(ascii: "="),

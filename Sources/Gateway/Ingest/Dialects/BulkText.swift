@@ -19,11 +19,15 @@ struct BulkText {
         put(value)
     }
 
-    /// Elasticsearch leaves out what has nothing in it after filtering.
-    mutating func items(_ items: BulkItems, _ indices: [ElasticIndex]) {
-        guard !parts.isDisjoint(with: .items) else { return }
+    /// Elasticsearch leaves out what has nothing in it after filtering. False as soon as the text is too long.
+    mutating func items(
+        _ items: BulkItems,
+        _ indices: [ElasticIndex],
+        atMost bytesMax: Int
+    ) -> Bool {
+        guard !parts.isDisjoint(with: .items) else { return true }
         let (start, names) = (bytes.count, indices.map { Array(jsonQuoted($0.name).utf8) })
-        bytes.reserveCapacity(items.count * (parts == .all ? 112 : 32) + 64)
+        bytes.reserveCapacity(min(items.count * (parts == .all ? 112 : 32) + 64, bytesMax))
         member("items", "[")
         let (first, minted) = (bytes.count, hex(randomBytes(8)))
         for (number, item) in items.items.enumerated() {
@@ -39,7 +43,7 @@ struct BulkText {
                 if let place = item.place {
                     bytes += names[place]
                 } else {
-                    bytes += jsonQuoted(String(decoding: items.name(of: item), as: UTF8.self)).utf8
+                    quote(items.name(of: item))
                 }
             }
             if parts.contains(.id) { id(of: item, items, inner) { "\(minted)-\(number)" } }
@@ -49,9 +53,11 @@ struct BulkText {
                 success(item, inner)
             }
             put("}}")
+            // With what ends it.
+            guard bytes.count + 2 <= bytesMax else { return false }
         }
-        guard bytes.count > first else { return bytes.removeLast(first - start) }
-        put("]")
+        if bytes.count > first { put("]") } else { bytes.removeLast(first - start) }
+        return true
     }
 
     private mutating func id(
@@ -68,9 +74,37 @@ struct BulkText {
             bytes += minted().utf8
             put("\"")
         } else {
-            bytes += jsonQuoted(String(decoding: own, as: UTF8.self)).utf8
+            quote(own)
         }
     }
+
+    /// What `jsonQuoted` gives, without a String of each: one request may bring megabytes of names.
+    private mutating func quote(_ text: ArraySlice<UInt8>) {
+        let start = bytes.count
+        put("\"")
+        for byte in text {
+            switch byte {
+            case 0x80...:
+                // Some of these are escaped too, and they are rare.
+                bytes.removeSubrange(start...)
+                bytes += jsonQuoted(String(decoding: text, as: UTF8.self)).utf8
+                return
+            case UInt8(ascii: "\""): put("\\\"")
+            case UInt8(ascii: "\\"): put("\\\\")
+            case UInt8(ascii: "\n"): put("\\n")
+            case UInt8(ascii: "\r"): put("\\r")
+            case UInt8(ascii: "\t"): put("\\t")
+            case ..<0x20, 0x7F:
+                put("\\u00")
+                bytes.append(Self.digits[Int(byte >> 4)])
+                bytes.append(Self.digits[Int(byte & 15)])
+            default: bytes.append(byte)
+            }
+        }
+        put("\"")
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
 
     private mutating func success(_ item: BulkItems.Item, _ inner: Int) {
         if parts.contains(.version) {

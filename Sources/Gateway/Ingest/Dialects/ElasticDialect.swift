@@ -2,8 +2,8 @@ import HTTP
 import Logs
 import Queue
 
-/// Elasticsearch's `POST /_bulk` and `POST /{index}/_bulk`: documents to write, one a line, each behind a line that says
-/// so.
+/// Elasticsearch's `POST /_bulk`, `POST /{index}/_bulk` and, of clients from before version 8,
+/// `POST /{index}/{type}/_bulk`: documents to write, one a line, each behind a line that says so. The type means nothing.
 struct ElasticDialect: LogDialect {
     /// The tag of requests of which the path names no index.
     private static let tag = "elastic"
@@ -27,8 +27,12 @@ struct ElasticDialect: LogDialect {
         if start == 0 {
             index = nil
         } else {
-            guard start > 1, !path[1..<start].contains(UInt8(ascii: "/")) else { return nil }
-            index = head.path.lowerBound + 1..<head.path.lowerBound + start
+            let name = path[1..<start].prefix { $0 != UInt8(ascii: "/") }
+            let type = path[name.endIndex..<start].dropFirst()
+            guard !name.isEmpty, name.endIndex == start || !type.isEmpty,
+                !type.contains(UInt8(ascii: "/"))
+            else { return nil }
+            index = head.path.lowerBound + 1..<head.path.lowerBound + name.endIndex
         }
         media = ElasticMedia(head)
     }
@@ -43,10 +47,7 @@ struct ElasticDialect: LogDialect {
 
     private func indexName(_ head: RequestHead) throws(Refusal) -> String? {
         guard let index else { return nil }
-        guard let name = percentDecodedText(head.bytes[index]), TagText.isSound(name) else {
-            throw .badIndex
-        }
-        return name
+        return try ElasticIndex.name(head.bytes[index])
     }
 
     func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
@@ -55,7 +56,7 @@ struct ElasticDialect: LogDialect {
             logs = try reader.decoder.decodeBulk(
                 request.content,
                 request.timing,
-                request.target.intake.rules,
+                request.rules,
                 index: try? indexName(request.head)
             )
         } catch {
@@ -99,7 +100,13 @@ struct ElasticDialect: LogDialect {
                 taken.identity = RequestIdentity.bulk(taken.outcome, content: content, target)
             }
         }
-        let response = media.response(200, answer.body)
+        // Before anything is stored: after that the answer is owed.
+        let bytesMax = request.limits.http.answerBytes
+        guard let body = answer.body(atMost: bytesMax) else {
+            throw .answerTooLarge(of: logs.items.count, most: bytesMax)
+        }
+        let response = media.response(200, body)
+        taken.answerBytes = body.count
         taken.accepted = { _ in response }
         return taken
     }
@@ -111,7 +118,9 @@ struct ElasticDialect: LogDialect {
     ) throws(Refusal) -> RoutingTable.Target {
         guard TagText.isSound(index) else { throw .badIndex }
         let tag = ElasticIndex.tag(of: index)
-        guard let known = request.target.tag, known != tag else { return request.target }
+        guard let known = request.target.tag, !known.hasSameBytes(as: tag) else {
+            return request.target
+        }
         return try request.table.target(
             host: request.head.field("host"),
             project: request.head.field("x-log-project"),
@@ -142,6 +151,17 @@ extension Refusal {
         "ServerBusy",
         Refusal(QueueAdmission.tooManyLogstores).reason
     )
+}
+
+extension Refusal {
+    fileprivate static func answerTooLarge(of count: Int, most: Int) -> Refusal {
+        Refusal(
+            413,
+            "AnswerTooLarge",
+            "what became of \(count) actions cannot be told in the \(sizeText(most)) of limits.answer; "
+                + "nothing was stored, send fewer in a request"
+        )
+    }
 }
 
 extension RequestHead {

@@ -8,6 +8,12 @@ struct ElasticIndex: Sendable {
         (self.name, self.refusal) = (name, refusal)
     }
 
+    /// As it stands in a path.
+    static func name(_ text: ArraySlice<UInt8>) throws(Refusal) -> String {
+        guard let name = percentDecodedText(text), TagText.isSound(name) else { throw .badIndex }
+        return name
+    }
+
     /// The name without a date at its end: clients begin a new index each day, and logstores expire by themselves.
     static func tag(of index: String) -> String {
         let name = Array(index.utf8)

@@ -63,7 +63,7 @@ struct ElasticPage {
     private static let missing = Refusal(
         404,
         "PathNotExist",
-        "no such thing here: only _bulk is taken; turn the setup of templates, policies and pipelines off"
+        "no such thing here: only _bulk and single documents are taken; turn the setup of templates, policies and pipelines off"
     )
 
     private static func root(_ json: inout JSONText) {

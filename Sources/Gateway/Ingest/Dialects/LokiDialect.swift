@@ -60,6 +60,10 @@ struct LokiDialect: LogDialect {
     /// Protobuf comes in snappy, which Loki's own clients do not say.
     func coding(_ head: RequestHead) -> ContentCoding? { encoding == .protobuf ? .snappy : nil }
 
+    var contentEncodings: String {
+        encoding == .protobuf ? "snappy, identity" : BodyReader.contentEncodings
+    }
+
     func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
         let tenant = try LokiTenant(request.head)
         var streams = try streams(of: request, reader)
@@ -86,7 +90,7 @@ struct LokiDialect: LogDialect {
         _ reader: BodyReader
     ) throws(Refusal) -> [TrackedLogs] {
         let (content, timing, rules) = (
-            request.content, request.timing, request.target.intake.rules
+            request.content, request.timing, request.rules
         )
         do throws(LogDecodingError) {
             return encoding == .json
@@ -102,7 +106,9 @@ struct LokiDialect: LogDialect {
         _ limits: LimitSettings
     ) -> String {
         for name in namingLabels {
-            guard let label = labels.first(where: { $0.key == name }) else { continue }
+            guard let label = labels.first(where: { $0.key.hasSameBytes(as: name) }) else {
+                continue
+            }
             return label.value.cut(to: limits.json.topicBytes)
         }
         return tag

@@ -24,7 +24,9 @@ struct LokiTenant {
     }
 
     func mark(_ stream: inout TrackedLogs) {
-        guard let name, !stream.tags.contains(where: { $0.key == Self.tag }) else { return }
+        guard let name, !stream.tags.contains(where: { $0.key.hasSameBytes(as: Self.tag) }) else {
+            return
+        }
         stream.tags.append((Self.tag, name))
     }
 }

@@ -1,7 +1,8 @@
 import HTTP
 import Logs
 
-/// `POST /v1/logs`: the OpenTelemetry Protocol over HTTP, as protobuf or JSON.
+/// `POST /v1/logs` and, for exporters whose endpoint is `…/otlp`, `POST /otlp/v1/logs`: the OpenTelemetry Protocol over
+/// HTTP, as protobuf or JSON.
 struct OTLPDialect: LogDialect {
     /// The tag of its logs: it becomes the topic, and names the logstore where every one is taken.
     private static let tag = "otlp"
@@ -13,7 +14,7 @@ struct OTLPDialect: LogDialect {
     var methods: DeviceMethods { .post }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
-        guard path.equals("/v1/logs") else { return nil }
+        guard path.equals("/v1/logs") || path.equals("/otlp/v1/logs") else { return nil }
         encoding = head.field("content-type").flatMap { OTLPEncoding(contentType: $0) }
     }
 
@@ -48,7 +49,7 @@ struct OTLPDialect: LogDialect {
         of request: LogRequest,
         _ reader: BodyReader
     ) throws(Refusal) -> [TrackedLogs] {
-        let (rules, bytesMax) = (request.target.intake.rules, request.repeatedBytesMax)
+        let (rules, bytesMax) = (request.rules, request.repeatedBytesMax)
         do throws(LogDecodingError) {
             switch encoding {
             case .json:

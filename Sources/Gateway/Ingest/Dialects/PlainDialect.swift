@@ -5,6 +5,8 @@ import Logs
 ///
 /// Nobody has to say that it is JSON: agents and pages call it what they like.
 struct PlainDialect: LogDialect {
+    private static let errorsMax = 10
+
     /// As it stands in the path.
     let tag: Range<Int>
 
@@ -29,13 +31,16 @@ struct PlainDialect: LogDialect {
             )
         }
         _ = try PlainQuery(head)
-        if let type = head.field("content-type"), type.lowercased().hasPrefix("multipart/") {
+        _ = try head.damage
+        let type = head.field("content-type")?.lowercased()
+        if type?.hasPrefix("multipart/") == true {
             throw Refusal(
                 415,
                 "ContentTypeInvalid",
                 "logs are taken as the body itself, not as parts of a form; with curl: --data-binary @file"
             )
         }
+        try Refusal.checkNotMessagePack(type)
         return .tag(tag)
     }
 
@@ -53,7 +58,14 @@ struct PlainDialect: LogDialect {
             topic: query.topic,
             source: query.source
         )
-        return TakenLogs([TakenPart(logs, trailer, target)])
+        var taken = TakenLogs([TakenPart(logs, trailer, target)])
+        let unreadable = logs.unreadable
+        if unreadable > 0 {
+            let errors = Self.errors(logs.faulty)
+            let more = ",\"unreadable\":\(unreadable),\"errors\":\(errors)"
+            taken.accepted = { acceptance in Self.accepted(acceptance, more) }
+        }
+        return taken
     }
 
     private func logs(
@@ -62,7 +74,7 @@ struct PlainDialect: LogDialect {
         _ reader: BodyReader
     ) throws(LogDecodingError) -> DecodedLogs {
         let (content, timing, rules) = (
-            request.content, request.timing, request.target.intake.rules
+            request.content, request.timing, request.rules
         )
         switch query.format {
         case .lines: return try reader.lines.decode(content, timing, rules)
@@ -76,12 +88,31 @@ struct PlainDialect: LogDialect {
         }
     }
 
-    func accepted(_ acceptance: Acceptance) -> Response {
+    func accepted(_ acceptance: Acceptance) -> Response { Self.accepted(acceptance, "") }
+
+    private static func accepted(_ acceptance: Acceptance, _ more: String) -> Response {
         Response(
             status: 200,
             contentType: "application/json",
-            text: "{\"receipt\":\"\(acceptance.receipt)\",\"count\":\(acceptance.logs)}\n"
+            text: "{\"receipt\":\"\(acceptance.receipt)\",\"count\":\(acceptance.logs)\(more)}\n"
         )
+    }
+
+    /// Where and why the first of the texts could not be read that became dead letters.
+    private static func errors(_ faulty: [FaultyLogs]) -> String {
+        var json = JSONText()
+        json.array { json in
+            var count = 0
+            for faulty in faulty where count < errorsMax {
+                guard case .unreadable(let position, let reason) = faulty.fault else { continue }
+                count += 1
+                json.object { json in
+                    json.member("position", position)
+                    json.member("message", reason)
+                }
+            }
+        }
+        return json.text
     }
 
     func refused(_ refusal: Refusal) -> Response { ErrorShape.plain.response(refusal) }

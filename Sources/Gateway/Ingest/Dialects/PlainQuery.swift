@@ -1,15 +1,17 @@
 import HTTP
 import Logs
 
-/// What the query of `/logs/{tag}` says: `time_field`, `topic`, `source`, `format`, and `key`, which is the device's.
+/// What the query of `/logs/{tag}` says: `time_field`, `topic`, `source` and `format`.
 ///
-/// Read as a form's is: a plus is a space.
+/// Read as a form's is: a plus is a space. Other names are ignored: libraries and proxies add their own, as jQuery does
+/// `_=1732330000000`, and `key` is the device's.
 struct PlainQuery {
     enum Format: String {
         case json, lines
     }
 
     private static let limits = LogLimits()
+    private static let names: Set = ["time_field", "topic", "source", "format"]
 
     /// The field of each log that gives its time, besides `__time__`.
     private(set) var timeField: String?
@@ -22,10 +24,14 @@ struct PlainQuery {
         var seen: Set<String> = []
         for pair in head.bytes[query].split(separator: UInt8(ascii: "&")) {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            let name = try Self.text(pair[..<end])
-            let value = try Self.text(pair[end...].dropFirst())
+            guard let name = Self.text(pair[..<end]), Self.names.contains(name) else { continue }
+            guard let value = Self.text(pair[end...].dropFirst()) else {
+                throw Self.wrong(
+                    "\(name) has a % that is no escape, or text that is not UTF-8"
+                )
+            }
             guard seen.insert(name).inserted else {
-                throw Self.wrong("\(clipped(name)) is there twice")
+                throw Self.wrong("\(name) is there twice")
             }
             try take(name, value)
         }
@@ -47,16 +53,11 @@ struct PlainQuery {
             timeField = value
         case "topic": topic = try Self.label(name, value, Self.limits.topicBytes)
         case "source": source = try Self.label(name, value, Self.limits.sourceBytes)
-        case "format":
+        default:
             guard let format = Format(rawValue: value) else {
                 throw Self.wrong("format \(clipped(value)) is neither json nor lines")
             }
             self.format = format
-        case "\(RequestHead.keyParameter)": break
-        default:
-            throw Self.wrong(
-                "\(clipped(name)) is none of time_field, topic, source, format and key; logs go into the body"
-            )
         }
     }
 
@@ -72,12 +73,9 @@ struct PlainQuery {
         return value.isEmpty ? nil : value
     }
 
-    private static func text(_ part: ArraySlice<UInt8>) throws(Refusal) -> String {
-        let spaced = part.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
-        guard let text = percentDecodedText(spaced[...]) else {
-            throw wrong("it has a % that is no escape, or text that is not UTF-8")
-        }
-        return text
+    /// Nil where it cannot be read.
+    private static func text(_ part: ArraySlice<UInt8>) -> String? {
+        percentDecodedText(part.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }[...])
     }
 
     private static func wrong(_ reason: String) -> Refusal {

@@ -47,7 +47,7 @@ struct PutLogsDialect: LogDialect {
         _ reader: BodyReader
     ) throws(LogDecodingError) -> [TrackedLogs] {
         let (content, timing, rules) = (
-            request.content, request.timing, request.target.intake.rules
+            request.content, request.timing, request.rules
         )
         if request.head.field("x-log-mode") == "batch_group" {
             return try reader.putLogs.decodePackages(

@@ -1,10 +1,10 @@
 import Logs
 
 extension Refusal {
-    static let noAcknowledgements = Refusal(
+    static let missingChannel = Refusal(
         400,
-        "AckDisabled",
-        "an answer of 200 says already that all is on disk; turn acknowledgements off in the client"
+        "ChannelMissing",
+        "a question about acknowledgements names its channel: X-Splunk-Request-Channel, or channel in the query"
     )
 
     init(_ fault: SplunkFault) {

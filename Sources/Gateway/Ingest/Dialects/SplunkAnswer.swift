@@ -9,6 +9,8 @@ struct SplunkAnswer {
     var reason: String?
     /// The event at fault, from zero.
     var event: Int?
+    /// What the client asks about to hear that its events are safe.
+    var acknowledgement: AcknowledgementID?
 
     init(_ status: Int, _ code: Int, _ text: String) {
         (self.status, self.code, self.text) = (status, code, text)
@@ -21,7 +23,7 @@ struct SplunkAnswer {
             case ("EventMissing", _): (nil, 12, "Event field is required")
             case ("EventBlank", _): (nil, 13, "Event field cannot be blank")
             case ("FieldsInvalid", _): (nil, 15, "Error in handling indexed fields")
-            case ("AckDisabled", _): (nil, 14, "ACK is disabled")
+            case ("ChannelMissing", _): (nil, 10, "Data channel is missing")
             // Splunk has no 404 for it.
             case ("IndexInvalid", _), (_, 404): (400, 7, "Incorrect index")
             case _ where refusal == AccessProblem.missingKey.refusal:
@@ -45,6 +47,7 @@ struct SplunkAnswer {
             json.member("text", text)
             json.member("code", code)
             if let event { json.member("invalid-event-number", event) }
+            if let acknowledgement { json.member("ackId", acknowledgement.number) }
             if let reason { json.member("reason", reason) }
         }
         return Response(status: status, contentType: "application/json", text: json.text)

@@ -1,12 +1,15 @@
 import HTTP
 import Logs
 
-/// Splunk's HTTP Event Collector: events as JSON, or lines as they are.
+/// Splunk's HTTP Event Collector: events as JSON, or lines as they are, and questions whether they are safe.
+///
+/// A client that names a channel gets an `ackId` with each answer, as where `useACK` is on in Splunk; see
+/// `AcknowledgementID`. What the channel is does not matter.
 struct SplunkDialect: LogDialect {
     private enum Form {
         case events
         case lines
-        /// Asks whether logs are indexed, which nobody here knows.
+        /// Asks whether events are safe.
         case acknowledgements
     }
 
@@ -15,10 +18,12 @@ struct SplunkDialect: LogDialect {
 
     private let form: Form
     private let hasAuthorization: Bool
+    private let hasChannel: Bool
 
     var label: DeviceLabel { .splunk }
     var methods: DeviceMethods { .post }
     var bodyNamesLogstores: Bool { form == .events }
+    var bringsLogs: Bool { form != .acknowledgements }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
         guard path.begins(with: "/services/collector") else { return nil }
@@ -33,10 +38,12 @@ struct SplunkDialect: LogDialect {
             return nil
         }
         hasAuthorization = head.fieldRange("authorization") != nil
+        hasChannel =
+            head.fieldRange("x-splunk-request-channel")?.isEmpty == false || head.namesChannel
     }
 
     func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        guard form != .acknowledgements else { throw .noAcknowledgements }
+        guard form != .acknowledgements || hasChannel else { throw .missingChannel }
         // The index of lines is their topic, wherever they go.
         let tag = form == .lines ? try tag(of: try origin(head)) : Self.tag
         if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
@@ -46,20 +53,34 @@ struct SplunkDialect: LogDialect {
     }
 
     func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
-        guard form == .events else { return try lines(request, reader) }
+        switch form {
+        case .events: return try events(request, reader)
+        case .lines: return try lines(request, reader)
+        case .acknowledgements:
+            let answer = try AcknowledgementQuery(request, reader).answer
+            var taken = TakenLogs([])
+            taken.answerBytes = answer.utf8.count
+            taken.accepted = { _ in
+                Response(status: 200, contentType: "application/json", text: answer)
+            }
+            return taken
+        }
+    }
+
+    private func events(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
         let groups: [SplunkEvents]
         do throws(SplunkFault) {
             groups = try reader.decoder.decodeSplunk(
                 request.content,
                 request.timing,
-                request.target.intake.rules
+                request.rules
             )
         } catch {
             throw Refusal(error)
         }
         var parts: [(TrackedLogs, RoutingTable.Target)] = []
         let most = request.limits.json.batches
-        let isCrowd = groups.count > most && Set(groups.map(\.host)).count > most
+        let isCrowd = groups.count > most && Set(groups.map { ByteText($0.host) }).count > most
         for group in groups {
             do throws(Refusal) {
                 let target = try target(try tag(of: group), request)
@@ -84,7 +105,7 @@ struct SplunkDialect: LogDialect {
             events.logs = try reader.lines.decode(
                 request.content,
                 request.timing,
-                request.target.intake.rules
+                request.rules
             )
         } catch {
             throw Refusal(413, "PostBodyTooLarge", error.description, position: error.position)
@@ -106,7 +127,7 @@ struct SplunkDialect: LogDialect {
             case "source": events.source = value
             case "sourcetype": events.sourcetype = value
             case "index": events.index = value
-            // Clients add what Splunk knows and we do not, as a channel.
+            // Clients add what Splunk knows and we do not.
             default: continue
             }
         }
@@ -130,7 +151,9 @@ struct SplunkDialect: LogDialect {
         _ tag: String,
         _ request: LogRequest
     ) throws(Refusal) -> RoutingTable.Target {
-        guard let known = request.target.tag, known != tag else { return request.target }
+        guard let known = request.target.tag, !known.hasSameBytes(as: tag) else {
+            return request.target
+        }
         return try request.table.target(
             host: request.head.field("host"),
             project: request.head.field("x-log-project"),
@@ -139,11 +162,20 @@ struct SplunkDialect: LogDialect {
     }
 
     func accepted(_ acceptance: Acceptance) -> Response {
-        SplunkAnswer(200, 0, "Success").response
+        var answer = SplunkAnswer(200, 0, "Success")
+        if hasChannel { answer.acknowledgement = .next() }
+        return answer.response
     }
 
     func refused(_ refusal: Refusal) -> Response {
         SplunkAnswer(refusal, hasAuthorization: hasAuthorization).response
+    }
+}
+
+extension RequestHead {
+    fileprivate var namesChannel: Bool {
+        guard let query, !query.isEmpty else { return false }
+        return queryPairs?.contains { $0.name == "channel" && !$0.value.isEmpty } == true
     }
 }
 

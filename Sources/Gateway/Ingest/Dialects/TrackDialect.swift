@@ -34,7 +34,11 @@ struct TrackDialect: LogDialect {
     }
 
     func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        if head.method != .post { _ = try TrackedQuery(head) }
+        if head.method == .post {
+            try Refusal.checkNotMessagePack(head.field("content-type")?.lowercased())
+        } else {
+            _ = try TrackedQuery(head)
+        }
         return .logstore(String(decoding: head.bytes[logstore], as: UTF8.self))
     }
 
@@ -61,7 +65,7 @@ struct TrackDialect: LogDialect {
         _ reader: BodyReader
     ) throws(Refusal) -> TakenLogs {
         let (content, timing, rules) = (
-            request.content, request.timing, request.target.intake.rules
+            request.content, request.timing, request.rules
         )
         do throws(LogDecodingError) {
             // What the SDK for iOS sends here when its compression is off.

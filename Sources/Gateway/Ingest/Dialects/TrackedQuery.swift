@@ -30,7 +30,7 @@ struct TrackedQuery {
                     adding: fields,
                     leavingOut: request.hidesKey ? RequestHead.keyParameter : nil,
                     request.timing,
-                    request.target.intake.rules
+                    request.rules
                 )
             }
         }

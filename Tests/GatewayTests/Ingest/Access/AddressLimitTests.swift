@@ -65,6 +65,28 @@ import Testing
         #expect(try status("192.0.2.8", from: "127.0.0.9") == 429)
     }
 
+    @Test("One socket for both families: a v4 client is its v4 address, for proxies and for limits")
+    func dualStack() throws {
+        let trial = try TryOut {
+            $0.listen = .everywhere(port: 0)
+            $0.devices.perAddress.rate = Allowance(1, per: .hour)
+            $0.devices.proxies.ranges = [AddressRange(IPAddress("127.0.0.1")!, bits: 128)]
+        }
+        let port = trial.gateway.deviceAddress.port
+        func status(_ host: String, _ forwarded: String) throws -> Int {
+            var client = Client(address: ListenAddress(host: host, port: port))
+            client.source = host
+            return try client.post("/logs/app", Self.body, ["x-forwarded-for": forwarded]).status
+        }
+        // The range is written for v4, and the proxy comes through a v6 socket.
+        #expect(try status("127.0.0.1", "192.0.2.1") == 200)
+        #expect(try status("127.0.0.1", "::ffff:192.0.2.1") == 429)
+        #expect(try status("127.0.0.1", "192.0.2.2") == 200)
+        // Over v6 it is a stranger, whose word counts for nothing.
+        #expect(try status("::1", "192.0.2.3") == 200)
+        #expect(try status("::1", "192.0.2.4") == 429)
+    }
+
     @Test("Bytes are taken when they are known, and cost nothing where a key's budget refuses them")
     func bytes() throws {
         let end = try end(

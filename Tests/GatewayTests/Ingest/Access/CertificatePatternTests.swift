@@ -1,4 +1,5 @@
 import HTTP
+import Net
 import SLS
 import System
 import Testing

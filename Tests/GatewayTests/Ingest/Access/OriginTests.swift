@@ -79,17 +79,56 @@ import Testing
         )
     }
 
-    @Test("Without a list every origin may send, and read")
-    func open() throws {
+    /// A browser that sends credentials, as it does with each beacon, takes the origin itself and no star.
+    @Test(
+        "Without a list every origin may send, and read, also with credentials",
+        arguments: ["POST", "OPTIONS"]
+    )
+    func open(method: String) throws {
         let end = try DeviceEnd()
-        let answer = try end.client.post(
-            "/logs/x",
-            Self.body,
-            ["origin": "https://any.example.net"]
+        for origin in ["https://any.example.net", "null"] {
+            let body = method == "POST" ? Self.body : []
+            let answer = try end.client.send(method, "/logs/x", body, ["origin": origin])
+            #expect(answer.status == (method == "POST" ? 200 : 204))
+            #expect(answer["access-control-allow-origin"] == origin)
+            #expect(answer["access-control-allow-credentials"] == "true")
+            #expect(answer["vary"] == "Origin")
+        }
+        // What no browser says of itself is not repeated.
+        let long = String(repeating: "o", count: 301)
+        for origin in [nil, "", "two words", long] {
+            let fields = origin.map { ["origin": $0] as KeyValuePairs } ?? [:]
+            let answer = try end.client.post("/logs/x", Self.body, fields)
+            #expect(answer.status == 200)
+            #expect(answer["access-control-allow-origin"] == "*")
+            #expect(answer["access-control-allow-credentials"] == nil)
+            #expect(answer["vary"] == "Origin")
+        }
+    }
+
+    @Test("A preflight allows what tracing adds to each request, and what the operator lists")
+    func headers() throws {
+        let asked: KeyValuePairs = [
+            "origin": "https://app.example.com", "access-control-request-method": "POST",
+        ]
+        func allowed(_ end: DeviceEnd) throws -> Set<String> {
+            let answer = try end.client.send("OPTIONS", "/logs/x", [], asked)
+            let names = answer["access-control-allow-headers"] ?? ""
+            return Set(names.split(separator: ", ").map(String.init))
+        }
+        let usual = try allowed(try DeviceEnd())
+        let tracing: Set = [
+            "traceparent", "tracestate", "baggage", "sentry-trace", "x-requested-with",
+        ]
+        #expect(usual.isSuperset(of: tracing))
+        #expect(usual.isSuperset(of: ["content-type", "x-sluice-key", "idempotency-key"]))
+        let end = try DeviceEnd(
+            "devices: { cors: { headers: [X-App-Version, baggage] } }\n\(DeviceEnd.twoDestinations)"
         )
-        #expect(answer.status == 200)
-        #expect(answer["access-control-allow-origin"] == "*")
-        #expect(answer["vary"] == nil)
+        #expect(try allowed(end) == usual.union(["x-app-version"]))
+        // A reload takes another list at once.
+        end.shared.door.replace(DeviceSettings())
+        #expect(try allowed(end) == usual)
     }
 
     @Test(
@@ -110,6 +149,7 @@ import Testing
         let answer = try end.client.post("/logs/x", Self.body, fields)
         #expect(answer.status == status, "\(answer.text)")
         #expect(answer["access-control-allow-origin"] == (mayRead ? origin : nil))
+        #expect(answer["access-control-allow-credentials"] == (mayRead ? "true" : nil))
         #expect(answer["vary"] == "Origin")
         if status == 403 {
             #expect(answer.text.contains(#""code":"Unauthorized","message":"pages of \#(origin)"#))

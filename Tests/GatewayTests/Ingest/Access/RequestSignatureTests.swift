@@ -110,7 +110,7 @@ import Testing
         {
             memory.use(mark(text, name), until: end, now: now, room)
         }
-        let room = NonceRoom(max: 3, isShared: false)
+        let room = FairShare(max: 3, holders: 1)
         #expect(use("1", 1300, 1000) == .new)
         #expect(use("1", 1301, 1000) == .used)
         #expect(use("1", 1300, 1000, "b") == .new)
@@ -136,7 +136,7 @@ import Testing
     @Test("A key leaves room to the others, however many of them are greedy")
     func shares() {
         let memory = NonceMemory()
-        let room = NonceRoom(max: 100, isShared: true)
+        let room = FairShare(max: 100, holders: 3)
         func fill(_ name: String, at now: Int64 = 1000) -> Int {
             var count = 0
             while true {
@@ -149,10 +149,10 @@ import Testing
             }
         }
         let filled = ["a", "b", "c", "a"].map { fill($0) }
-        #expect(filled == [50, 25, 13, 0])
+        #expect(filled == [42, 29, 23, 0])
         // Each has its own back with the time.
-        #expect(fill("a", at: 1301) == 50)
-        #expect(memory.count == 50)
+        #expect(fill("a", at: 1301) == 42)
+        #expect(memory.count == 42)
     }
 
     private func end(

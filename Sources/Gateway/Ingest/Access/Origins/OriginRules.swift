@@ -39,15 +39,22 @@ struct OriginRules: Sendable {
 
     /// What the answer to a request says about who may read it; the head is nil when it could not be read.
     func answer(to head: RequestHead?) -> CrossOrigin {
-        guard !all.isAny else { return .any }
-        guard let origin = head?.field("origin"), all.allows(origin) else { return .nobody }
-        return .only(origin)
+        guard let origin = head?.field("origin"), origin.isOrigin else {
+            return all.isAny ? .any : .nobody
+        }
+        return all.allows(origin) ? .only(origin) : .nobody
     }
 }
 
 /// What browsers are told of who may read an answer.
+///
+/// A page whose origin may send is named itself, and may send credentials: beacons always do, and a browser that is told
+/// `*` drops one that needs a preflight, as each with JSON does. That gives a page nothing. The gateway sets no cookies
+/// and reads none, never asks a browser for a name and a password, and its answers hold nothing of anybody but a receipt
+/// for what the page itself sent. A client certificate is sent with requests that need no preflight, too; keeping other
+/// pages from those is what lists of origins are for.
 enum CrossOrigin: Sendable, Equatable {
-    /// A beacon cannot carry a key anyway, and who may send is not decided by what a browser says about itself.
+    /// Every page may send, and the request says none.
     case any
     case only(String)
     case nobody
@@ -55,11 +62,22 @@ enum CrossOrigin: Sendable, Equatable {
     func add(to response: inout Response) {
         switch self {
         case .any: response.fields.append(("access-control-allow-origin", "*"))
-        // Caches must not show to one page what was for another.
         case .only(let origin):
-            response.fields += [("access-control-allow-origin", origin), ("vary", "Origin")]
-        case .nobody: response.fields.append(("vary", "Origin"))
+            response.fields += [
+                ("access-control-allow-origin", origin),
+                ("access-control-allow-credentials", "true"),
+            ]
+        case .nobody: break
         }
+        // Caches must not show to one page what was for another.
+        response.fields.append(("vary", "Origin"))
+    }
+}
+
+extension String {
+    /// Whether a browser may have written it as an origin. Only that is repeated in an answer.
+    fileprivate var isOrigin: Bool {
+        (1...300).contains(utf8.count) && utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 }
 

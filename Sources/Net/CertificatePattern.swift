@@ -1,7 +1,7 @@
 /// A name in clients' certificates, with its kind: "dns:phone-7.example.com". One `*` stands for one or more letters,
 /// digits, '-' and '_', so it never reaches over a dot, a slash or an @.
 package struct CertificatePattern: Sendable, Hashable {
-    static let kinds = ["dns", "ip", "uri", "mail", "cn"]
+    package static let kinds = ["dns", "ip", "uri", "mail", "cn"]
 
     private let start: [UInt8]
     /// What follows the star; nil without one.
@@ -22,10 +22,10 @@ package struct CertificatePattern: Sendable, Hashable {
     }
 
     /// The one name that it stands for; nil when there are more.
-    var only: [UInt8]? { end == nil ? start : nil }
+    package var only: [UInt8]? { end == nil ? start : nil }
 
     /// `name` is as `comparableName` gives it.
-    func covers(_ name: [UInt8]) -> Bool {
+    package func covers(_ name: [UInt8]) -> Bool {
         guard let end else { return name == start }
         guard name.count > start.count + end.count, name.starts(with: start) else { return false }
         return name.suffix(end.count) == end[...]
@@ -33,14 +33,19 @@ package struct CertificatePattern: Sendable, Hashable {
     }
 }
 
-/// Hosts' names are the same in upper and lower case (RFC 4343); others are what they are.
-func comparableName(_ name: String) -> [UInt8] {
-    name.hasPrefix("dns:") ? Array(name.lowercased().utf8) : Array(name.utf8)
+/// Hosts' names are the same in upper and lower case (RFC 4343), and an address is the same however it is written;
+/// others are what they are.
+package func comparableName(_ name: String) -> [UInt8] {
+    if name.hasPrefix("dns:") { return Array(name.lowercased().utf8) }
+    if name.hasPrefix("ip:"), let address = IPAddress(String(name.dropFirst(3))) {
+        return Array("ip:\(address)".utf8)
+    }
+    return Array(name.utf8)
 }
 
 extension UInt8 {
     /// A letter, a digit, '-' or '_'.
-    var isWordCharacter: Bool {
+    package var isWordCharacter: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):

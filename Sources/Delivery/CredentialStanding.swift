@@ -1,0 +1,41 @@
+import SLS
+import System
+
+/// What SLS lately said of the credential that a destination signs with.
+struct CredentialStanding {
+    /// So long after a stored packet a credential is taken for good that was refused before and then stored
+    /// something.
+    static let goodFor: Duration = .seconds(60)
+
+    private var refusal: (credential: Credential, at: Moment)?
+    /// Refused once, and good since.
+    private var cleared: (credential: Credential, lastStored: Moment)?
+
+    /// SLS refused it for itself. Tells whether that is news.
+    mutating func refused(_ credential: Credential, _ now: Moment) -> Bool {
+        if cleared?.credential == credential { cleared = nil }
+        guard refusal?.credential != credential else { return false }
+        refusal = (credential, now)
+        return true
+    }
+
+    /// SLS stored a packet that was signed with it and sent at `sent`. Tells whether that ends a refusal.
+    mutating func stored(_ credential: Credential, sent: Moment, _ now: Moment) -> Bool {
+        if cleared?.credential == credential { cleared = (credential, now) }
+        guard let refusal else { return false }
+        if refusal.credential == credential {
+            // What was sent before the refusal does not contradict it.
+            guard sent >= refusal.at else { return false }
+            cleared = (credential, now)
+        }
+        self.refusal = nil
+        return true
+    }
+
+    /// True when SLS refused the credential and has stored packets signed with it since. An unknown refusal then
+    /// concerns the logstore.
+    func isGoodElsewhere(_ credential: Credential, _ now: Moment) -> Bool {
+        guard let cleared, cleared.credential == credential else { return false }
+        return now - cleared.lastStored < Self.goodFor
+    }
+}

@@ -1,0 +1,67 @@
+/// What delivery keeps in memory for all destinations together: content of packets that wait for their turn, and bodies
+/// of requests under way. For the delivery thread only.
+///
+/// A quarter is kept for first requests: of the rest a destination gets no more than what it then leaves free. A
+/// destination without any request gets what is free, and where that is too little the others wait until it has that. So
+/// destinations that hang cannot keep a healthy one from sending, one request at a time at least.
+package final class DeliveryMemory {
+    package static let usualMax = 64 << 20
+    /// The largest packet fits twice.
+    package static let leastMax = 32 << 20
+    /// What waits in memory for one destination; content beyond is read from disk when its turn has come.
+    static let contentsOfOneMax = 32 << 20
+
+    let max: Int
+    private(set) var contents = 0
+    private(set) var bodies = 0
+    /// What destinations without any request wait for in this turn.
+    private var claimed = 0
+    /// Destinations whose next request found no room.
+    private let waiters = GateWaiters()
+
+    init(max: Int) {
+        self.max = max
+    }
+
+    var used: Int { contents + bodies }
+
+    /// Every destination that waits for room is looked at in each turn of the delivery thread, so that what it claims
+    /// is kept for it. Room comes with the end of a request, and that begins a turn.
+    func beginTurn(_ agenda: DeliveryAgenda) {
+        claimed = 0
+        waiters.wake(agenda)
+    }
+
+    func waits(_ destination: Destination) { waiters.add(destination) }
+
+    /// Takes room for content that waits, unless it would be too much. Bodies always have half of the bound.
+    func takeContent(_ bytes: Int, holding own: Int) -> Bool {
+        let share = min(max / 2 - contents, Self.contentsOfOneMax)
+        guard own + bytes <= share, used + bytes <= max else { return false }
+        contents += bytes
+        return true
+    }
+
+    func freeContent(_ bytes: Int) {
+        precondition(contents >= bytes, "content is given back once")
+        contents -= bytes
+    }
+
+    /// Tells if a request with a body of this size may go. The destination's requests under way have `own` bytes.
+    func admitsBody(_ bytes: Int, holding own: Int) -> Bool {
+        // A packet that no bound foresaw goes when little else does.
+        let bytes = min(bytes, max / 2)
+        let free = max - used - claimed
+        if own > 0 { return own + bytes <= free - max / 4 }
+        if bytes <= free { return true }
+        claimed += bytes
+        return false
+    }
+
+    func takeBody(_ bytes: Int) { bodies += bytes }
+
+    func freeBody(_ bytes: Int) {
+        precondition(bodies >= bytes, "a body is given back once")
+        bodies -= bytes
+    }
+}

@@ -1,0 +1,130 @@
+import Net
+import System
+
+/// Charges what a connection holds between its turns. Most hold nothing then, and cost a comparison.
+extension EventLoop {
+    /// False if there was no room and the connection has taken another way: it was refused or ended.
+    func chargeHeld(_ connection: Connection) -> Bool {
+        let head = heldHeadBytes(connection) + heldTLSBytes(connection)
+        if head != connection.holdings.head {
+            guard adjust(\.head, to: head, of: port.budgets.heads, limits.headBytes, connection)
+            else {
+                tally.refusedHeads.add()
+                refuseHead(connection)
+                return false
+            }
+        }
+        if !connection.hasOutput { connection.holdings.reserved = nil }
+        let answer = unsentBytes(connection)
+        if answer != connection.holdings.answer {
+            let (budget, largest) = (port.budgets.answers, limits.answerBytes)
+            guard adjust(\.answer, to: answer, of: budget, largest, connection) else {
+                tally.refusedAnswers.add()
+                connection.socket.resetWhenClosed()
+                close(connection)
+                return false
+            }
+        }
+        return true
+    }
+
+    func giveBackHeld(_ connection: Connection) {
+        let (holdings, place) = (connection.holdings, connection.neighbourhood)
+        connection.holdings = Holdings()
+        port.budgets.bodies.giveBack(holdings.body + holdings.waiting, of: place)
+        port.budgets.heads.giveBack(holdings.head, of: place)
+        port.budgets.answers.giveBack(holdings.answer, of: place)
+    }
+
+    /// A body that is not read any more gives back its part.
+    func dropBody(_ connection: Connection) {
+        port.budgets.bodies.giveBack(connection.holdings.body, of: connection.neighbourhood)
+        connection.holdings.body = 0
+        connection.body = nil
+        connection.input.dropUnread()
+        connection.input.endBody()
+    }
+
+    private func adjust(
+        _ part: WritableKeyPath<Holdings, Int>,
+        to bytes: Int,
+        of budget: ByteBudget,
+        _ largest: Int,
+        _ connection: Connection
+    ) -> Bool {
+        let missing = bytes - connection.holdings[keyPath: part]
+        if missing > 0 {
+            guard budget.take(missing, for: connection.neighbourhood, largest: largest) else {
+                return false
+            }
+        } else {
+            budget.giveBack(-missing, of: connection.neighbourhood)
+        }
+        connection.holdings[keyPath: part] = bytes
+        return true
+    }
+
+    private func heldHeadBytes(_ connection: Connection) -> Int {
+        switch connection.phase {
+        case .head: connection.input.ownBytes
+        case .body: connection.head?.heldBytes ?? 0
+        // Small requests that wait behind another; large ones are charged as bodies.
+        case .idle, .answering, .streaming:
+            connection.holdings.waiting > 0 ? 0 : connection.input.ownBytes
+        case .introducing, .handshaking, .finishing, .lingering, .closed: 0
+        }
+    }
+
+    /// Of handshakes, and of records that have begun.
+    private func heldTLSBytes(_ connection: Connection) -> Int {
+        switch connection.phase {
+        case .closed: 0
+        // It ends with its answer, which the client is owed, whatever there is room for.
+        case .answering where !connection.keepsAlive: 0
+        case .finishing: 0
+        default: connection.socket.heldBytes
+        }
+    }
+
+    /// A stream charges what it has by itself.
+    private func unsentBytes(_ connection: Connection) -> Int {
+        guard connection.hasOutput, !connection.isStreaming else { return 0 }
+        return max(0, connection.output.count - (connection.holdings.reserved?.bytes ?? 0))
+    }
+
+    /// A request that has begun is told; those that wait behind another learn from the end of the
+    /// connection that they were not read.
+    private func refuseHead(_ connection: Connection) {
+        if connection.isHandshaking {
+            // Nothing can be said yet, and devices come again.
+            tally.tlsFailures.add()
+            close(connection)
+        } else if case .lingering = connection.phase {
+            close(connection)
+        } else if connection.isBusy || connection.hasOutput {
+            connection.input.dropUnread()
+            connection.keepsAlive = false
+            if connection.isIdle { connection.phase = .finishing }
+            if heldTLSBytes(connection) > 0 { close(connection) } else { settle(connection) }
+        } else {
+            refuse(.tooManyHeads, connection)
+            takeTurn(connection)
+        }
+    }
+}
+
+extension RequestHead {
+    /// What it takes in memory.
+    fileprivate var heldBytes: Int {
+        bytes.count + fields.count * MemoryLayout<Field>.stride + 256
+    }
+}
+
+extension RequestProblem {
+    fileprivate static let tooManyHeads = RequestProblem(
+        status: 503,
+        reason:
+            "more heads of requests are on their way than limits.heads_in_flight allows, in all or "
+            + "from one address; try again"
+    )
+}

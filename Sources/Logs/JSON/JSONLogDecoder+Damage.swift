@@ -1,0 +1,54 @@
+// What is done with a body that is not JSON, where the rules do not refuse it. All of it comes behind a failed reading
+// of the body as it is: bodies that are as they should be never get here.
+extension JSONLogDecoder {
+    /// A copy of the text that may be read where the text itself cannot; nil when there is nothing to replace in it.
+    func repaired(
+        _ text: UnsafeBufferPointer<UInt8>
+    ) throws(JSONFault) -> UnsafeBufferPointer<UInt8>? {
+        guard try repair.run(text, adding: walk.limits.repairBytes) else { return nil }
+        repairs += 1
+        return UnsafeBufferPointer(start: repair.start, count: repair.count)
+    }
+
+    /// Reads each object of a body by itself, from the first that could not be read on. What is no object of JSON even
+    /// when damaged bytes are replaced becomes a log that is set aside.
+    ///
+    /// A body with nothing good in it is refused as it would be otherwise, for `first`. So is one with more that is bad
+    /// than anybody wants to look through: it is another format, and each dead letter is a row of the queue.
+    func readPieces(
+        of text: UnsafeBufferPointer<UInt8>,
+        at offset: Int,
+        after first: JSONFault
+    ) throws(JSONFault) -> DecodedLogs {
+        walk.writer.abandonLog(keeping: walk.complete.bytes)
+        var pieces = JSONPieces(text, from: walk.incomplete)
+        while let range = pieces.next() {
+            let piece = UnsafeBufferPointer(rebasing: text[range])
+            do throws(JSONFault) {
+                try readPiece(piece)
+            } catch {
+                let fault = JSONFault(error.reason, at: range.lowerBound + error.position)
+                try walk.setAside(piece, fault, at: offset)
+            }
+        }
+        guard walk.writer.logCount > walk.unreadable else { throw first }
+        return walk.writer.logs
+    }
+
+    /// Mostly a body that gets here has damage in many places, so the repair comes first. It costs about what it would
+    /// to find out that there is nothing to replace.
+    private func readPiece(_ piece: UnsafeBufferPointer<UInt8>) throws(JSONFault) {
+        let kept = walk.writer.length
+        let copy = try repaired(piece)
+        walk.writer.isRepaired = copy != nil && repair.replacedBytes
+        defer { walk.writer.isRepaired = false }
+        do throws(JSONFault) {
+            try start(copy ?? piece)
+            try walk.documents()
+        } catch {
+            walk.writer.abandonLog(keeping: kept)
+            guard copy != nil else { throw error }
+            throw JSONFault(error.reason, at: repair.source(of: error.position, in: piece))
+        }
+    }
+}

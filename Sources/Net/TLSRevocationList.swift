@@ -1,0 +1,112 @@
+import COpenSSL
+import Glibc
+package import System
+
+/// What there is to tell about a list of revoked certificates (CRL, RFC 5280 section 5).
+package struct TLSRevocationList: Sendable, Equatable {
+    /// The file that it came from.
+    package let file: String
+    package let begins: WallTime
+    /// When the authority wanted to have issued the next one; nil where it did not say.
+    package let expires: WallTime?
+    package let revokedCount: Int
+
+    init(_ list: OpaquePointer, file: String) {
+        self.file = file
+        begins = WallTime(X509_CRL_get0_lastUpdate(list))
+        expires = X509_CRL_get0_nextUpdate(list).map { WallTime($0) }
+        revokedCount = Int(max(0, OPENSSL_sk_num(X509_CRL_get_REVOKED(list))))
+    }
+
+    package func isExpired(at now: WallTime) -> Bool { expires.map { $0 < now } ?? false }
+
+    /// What an operator should know; nil when all is well.
+    package func warning(at now: WallTime) -> String? {
+        if let expires, now > expires {
+            return
+                "the revocation list in \(file) expired at \(expires.rfc3339), so clients whose certificates"
+                + " its authority signed are refused; put a current one in its place"
+        }
+        if now < begins {
+            return
+                "the revocation list in \(file) is valid from \(begins.rfc3339) only, so clients whose"
+                + " certificates its authority signed are refused until then; check the clock"
+        }
+        if let expires, expires - now < min(.seconds(86_400), (expires - begins) / 5) {
+            return
+                "the revocation list in \(file) expires at \(expires.rfc3339), and clients are refused"
+                + " from then on; see why there is no newer one yet"
+        }
+        return nil
+    }
+}
+
+/// Lists of revoked certificates as they were read: in DER, for each context of OpenSSL.
+struct RevocationLists {
+    private(set) var told: [TLSRevocationList] = []
+    private var contents: [[UInt8]] = []
+    /// What they say, without when they were issued: a list that was renewed and revokes nobody else is no reason to
+    /// have clients connect again.
+    private var marks: [[UInt8]] = []
+
+    init(_ files: [String]) throws(TLSError) {
+        for file in files {
+            let lists = try TLSFiles.revocationLists(in: file)
+            defer { for list in lists { X509_CRL_free(list) } }
+            for list in lists {
+                told.append(TLSRevocationList(list, file: file))
+                contents.append(derEncoded { i2d_X509_CRL(list, $0) })
+                marks.append(Self.mark(of: list))
+            }
+        }
+        marks.sort { $0.lexicographicallyPrecedes($1) }
+    }
+
+    func apply(to store: OpaquePointer?) throws(TLSError) {
+        guard !contents.isEmpty else { return }
+        for (bytes, list) in zip(contents, told) {
+            let decoded = bytes.withUnsafeBufferPointer { bytes in
+                var place = bytes.baseAddress
+                return d2i_X509_CRL(nil, &place, bytes.count)
+            }
+            defer { X509_CRL_free(decoded) }
+            guard X509_STORE_add_crl(store, decoded) == 1 else {
+                throw .refused(file: list.file, reason: TLSReason.take())
+            }
+        }
+        // An authority without a list, or with one that has expired, vouches for nobody: OpenSSL refuses its
+        // clients, as a check that is left out when it cannot be made would protect nobody.
+        X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK))
+    }
+
+    func revokesTheSame(as other: RevocationLists) -> Bool { marks == other.marks }
+
+    /// The digest of the issuer and of the numbers that are revoked, in an order of their own.
+    private static func mark(of list: OpaquePointer) -> [UInt8] {
+        let revoked = X509_CRL_get_REVOKED(list)
+        var numbers: [[UInt8]] = (0..<max(0, OPENSSL_sk_num(revoked))).compactMap { index in
+            OPENSSL_sk_value(revoked, index).map { entry in
+                let number = X509_REVOKED_get0_serialNumber(OpaquePointer(entry))
+                return derEncoded { i2d_ASN1_INTEGER(number, $0) }
+            }
+        }
+        numbers.sort { $0.lexicographicallyPrecedes($1) }
+        // DER tells its own length, so no two lists of numbers look alike.
+        let text = derEncoded { i2d_X509_NAME(X509_CRL_get_issuer(list), $0) } + numbers.joined()
+        var digest = [UInt8](repeating: 0, count: 32)
+        EVP_Digest(text, text.count, &digest, nil, EVP_sha256(), nil)
+        return digest
+    }
+}
+
+/// What an encoder of OpenSSL writes.
+func derEncoded(
+    _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
+) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Int(max(0, encode(nil))))
+    bytes.withUnsafeMutableBufferPointer { bytes in
+        var place = bytes.baseAddress
+        _ = encode(&place)
+    }
+    return bytes
+}

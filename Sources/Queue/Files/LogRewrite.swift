@@ -1,0 +1,52 @@
+import Glibc
+import System
+
+/// Makes a write-ahead log durable where it lies: proves each frame, writes the same bytes once more and syncs the file.
+///
+/// After a sync that failed the kernel may take pages for written that never reached the disk, and a second sync then
+/// succeeds without writing them. Writing them makes them dirty, so the next sync covers them. The content stays as it
+/// is, so connections that read the log meanwhile see no change, and no space is needed.
+enum LogRewrite {
+    /// Stops at the first frame that is not proved, where SQLite takes the log to end. Returns how many it has written.
+    static func run(_ path: String) throws(SystemError) -> Int {
+        let file = OwnedDescriptor(
+            taking: try system("open") { open(path, O_RDWR | O_CLOEXEC) }
+        )
+        let frames = try writeFrames(file.number)
+        let number = file.number
+        _ = try system("fsync") { fsync(number) }
+        return frames
+    }
+
+    private static func writeFrames(_ file: CInt) throws(SystemError) -> Int {
+        guard let found = LogScan.read(file, LogHead.count, at: 0), let head = LogHead(found) else {
+            return 0
+        }
+        try write(found, to: file, at: 0)
+        var sum = head.sum
+        var frames = 0
+        var offset = LogHead.count
+        while let frame = LogScan.read(file, head.frameBytes, at: offset) {
+            let words = BigEndianWords(frame)
+            sum.add(frame[..<8])
+            sum.add(frame[LogScan.frameHeadBytes...])
+            guard (words[2], words[3]) == head.salt, sum.value == (words[4], words[5]) else {
+                break
+            }
+            try write(frame, to: file, at: offset)
+            offset += head.frameBytes
+            frames += 1
+        }
+        return frames
+    }
+
+    private static func write(
+        _ bytes: [UInt8],
+        to file: CInt,
+        at offset: Int
+    ) throws(SystemError) {
+        let count = try system("pwrite") { pwrite(file, bytes, bytes.count, off_t(offset)) }
+        // A disk that takes a part has no room for the rest.
+        guard count == bytes.count else { throw SystemError(call: "pwrite", code: ENOSPC) }
+    }
+}

@@ -1,0 +1,192 @@
+/// What is still to be copied from a damaged database that was moved aside. The database that took its place holds it, and
+/// it changes in the transactions that copy: a crash between two of them loses and repeats nothing.
+struct Remainder: Equatable {
+    /// The tables that are copied piece by piece, in this order.
+    enum Phase: Int64 {
+        case packets
+        case rows
+        case letters
+    }
+
+    /// The file's name in the data directory.
+    let file: String
+    /// No number in the file is higher.
+    let highest: Int64
+    var phase = Phase.packets
+    /// What has a number up to this one is copied, or cannot be read.
+    var through: Int64 = 0
+    /// Packets whose rows are not all there. What is left of their rows is copied as rows that wait.
+    var broken: [Int64] = []
+    /// By destination, the queued logs and the dead letters that the ledger counts and that were not found so far.
+    /// When all is copied they are lost.
+    var queued: [String: Int64] = [:]
+    var dead: [String: Int64] = [:]
+    /// Logs and dead letters that were copied.
+    var savedLogs: Int64 = 0
+
+    init(of file: String, upTo highest: Int64) {
+        self.file = file
+        self.highest = highest
+    }
+
+    var logs: Int64 { (Array(queued.values) + dead.values).reduce(0, +) }
+}
+
+// MARK: - As bytes
+
+extension Remainder {
+    var bytes: [UInt8] {
+        var writer = Writer()
+        for number in [highest, phase.rawValue, through, savedLogs] { writer.add(number) }
+        writer.add(Int64(broken.count))
+        for number in broken { writer.add(number) }
+        for logs in [queued, dead] {
+            writer.add(Int64(logs.count))
+            for (name, count) in logs {
+                writer.add(name)
+                writer.add(count)
+            }
+        }
+        return writer.proved
+    }
+
+    /// Nil where they are not what was written.
+    init?(of file: String, _ bytes: [UInt8]) {
+        guard var reader = Reader(bytes), let highest = reader.number(),
+            let phase = reader.number().flatMap(Phase.init), let through = reader.number(),
+            let savedLogs = reader.number(), let brokenCount = reader.number()
+        else { return nil }
+        self.init(of: file, upTo: highest)
+        self.phase = phase
+        self.through = through
+        self.savedLogs = savedLogs
+        for _ in 0..<max(0, brokenCount) {
+            guard let number = reader.number() else { return nil }
+            broken.append(number)
+        }
+        guard let queued = reader.logs(), let dead = reader.logs() else { return nil }
+        self.queued = queued
+        self.dead = dead
+    }
+
+    private struct Writer {
+        private var bytes: [UInt8] = []
+
+        mutating func add(_ number: Int64) {
+            withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+        }
+
+        mutating func add(_ text: String) {
+            add(Int64(text.utf8.count))
+            bytes += text.utf8
+        }
+
+        /// With a checksum behind them: the table of settings has none.
+        var proved: [UInt8] {
+            var writer = self
+            writer.add(Reader.checksum(bytes[...]))
+            return writer.bytes
+        }
+    }
+
+    private struct Reader {
+        private var rest: ArraySlice<UInt8>
+
+        init?(_ bytes: [UInt8]) {
+            guard bytes.count >= 8 else { return nil }
+            rest = bytes.suffix(8)
+            let checksum = number()
+            rest = bytes.dropLast(8)
+            guard checksum == Self.checksum(rest) else { return nil }
+        }
+
+        static func checksum(_ bytes: ArraySlice<UInt8>) -> Int64 {
+            var checksum = Checksum()
+            checksum.add(Array(bytes))
+            return Int64(bitPattern: checksum.value)
+        }
+
+        mutating func number() -> Int64? {
+            guard rest.count >= 8 else { return nil }
+            defer { rest = rest.dropFirst(8) }
+            return rest.prefix(8).reversed().reduce(0) { $0 << 8 | Int64($1) }
+        }
+
+        mutating func logs() -> [String: Int64]? {
+            guard let count = number() else { return nil }
+            var logs: [String: Int64] = [:]
+            for _ in 0..<max(0, count) {
+                guard let length = number(), 0...rest.count ~= Int(clamping: length) else {
+                    return nil
+                }
+                let name = String(decoding: rest.prefix(Int(length)), as: UTF8.self)
+                rest = rest.dropFirst(Int(length))
+                guard let number = number() else { return nil }
+                logs[name] = number
+            }
+            return logs
+        }
+    }
+}
+
+// MARK: - On the disk
+
+/// Settings, of which only a database has any that took the place of a damaged one.
+extension QueueDatabase {
+    private static let remainderSettings = "aside/"
+    private static let acknowledgedSettings = "acknowledged/"
+
+    /// The oldest first. One that is not what was written is none: its file stays, and what the ledgers count of it is
+    /// found missing by the start.
+    static func remainders(_ connection: Connection) throws(SQLiteError) -> [Remainder] {
+        var remainders: [Remainder] = []
+        for (name, value) in try settings(connection, remainderSettings) {
+            if let remainder = Remainder(of: name, value) { remainders.append(remainder) }
+        }
+        return remainders
+    }
+
+    /// Packets that were acknowledged and were not copied yet.
+    static func acknowledgedAside(_ connection: Connection) throws(SQLiteError) -> Set<Int64> {
+        Set(try settings(connection, acknowledgedSettings).compactMap { Int64($0.name) })
+    }
+
+    private static func settings(
+        _ connection: Connection,
+        _ prefix: String
+    ) throws(SQLiteError) -> [(name: String, value: [UInt8])] {
+        let all = try connection.prepare(
+            "SELECT name, value FROM settings WHERE name BETWEEN ?1 AND ?2 ORDER BY name"
+        )
+        all.bind(1, prefix)
+        // The character behind the slash.
+        all.bind(2, prefix.dropLast() + "0")
+        var found: [(name: String, value: [UInt8])] = []
+        while try all.step() {
+            found.append((String(all.text(0).dropFirst(prefix.count)), all.bytes(1)))
+        }
+        return found
+    }
+
+    func save(_ remainder: Remainder) throws(SQLiteError) {
+        saveSetting.bind(1, Self.remainderSettings + remainder.file)
+        saveSetting.bind(2, remainder.bytes)
+        try saveSetting.run()
+    }
+
+    func saveAcknowledgedAside(_ number: Int64) throws(SQLiteError) {
+        try save(0, as: "\(Self.acknowledgedSettings)\(number)")
+    }
+
+    /// Nothing of it is left to copy.
+    func remove(_ remainder: Remainder) throws(SQLiteError) {
+        let remove = try connection.prepare("DELETE FROM settings WHERE name = ?")
+        remove.bind(1, Self.remainderSettings + remainder.file)
+        try remove.run()
+        guard try Self.remainders(connection).isEmpty else { return }
+        for number in try Self.acknowledgedAside(connection) {
+            remove.bind(1, "\(Self.acknowledgedSettings)\(number)")
+            try remove.run()
+        }
+    }
+}

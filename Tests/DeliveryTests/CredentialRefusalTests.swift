@@ -1,0 +1,148 @@
+import SLS
+import System
+import Testing
+
+@testable import Delivery
+
+/// A refused credential is refused for all who have it.
+@Suite(.timeLimit(.minutes(1))) struct CredentialRefusalTests {
+    private static let unknown = ScriptedServer.Reply.answer(401, code: "TokenWithdrawn")
+
+    /// Two destinations of one credential, and those who hear what becomes of it.
+    private struct Pair {
+        let source: MemorySource
+        let server: ScriptedServer
+        let forwarder: Forwarder
+        let credential = Locked(Samples.credential)
+        let refused = Locked<[Credential]>([])
+        let accepted = Locked(0)
+
+        init(
+            _ answer: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply,
+            _ waits: Backoff
+        ) throws {
+            source = try MemorySource()
+            server = try ScriptedServer { request, _ in answer(request) }
+            let (credential, refused, accepted) = (credential, refused, accepted)
+            var door = CredentialDoor { _ in credential.withLock { $0 } }
+            door.refused = { _, refusal in refused.withLock { $0.append(refusal) } }
+            door.accepted = { _ in accepted.withLock { $0 += 1 } }
+            let port = server.port
+            forwarder = try Forwarder(
+                ["app", "audit"].map { name in
+                    var settings = try Samples.destination(port: port, name: name)
+                    settings.probeWaits = waits
+                    return settings
+                },
+                source: source,
+                credentials: door,
+                journal: .silent
+            )
+            try forwarder.start()
+        }
+
+        func stop() {
+            forwarder.stop(within: .seconds(5))
+            server.stop()
+        }
+    }
+
+    @Test(
+        "A code that nobody knows asks the source for another one and pauses all its destinations"
+    )
+    func unknown() throws {
+        let isRotated = Locked(false)
+        let pair = try Pair(
+            { _ in isRotated.withLock { $0 } ? .stored : Self.unknown },
+            PauseTests.patient
+        )
+        pair.source.offer(1, to: "app")
+        #expect(eventually { pair.refused.withLock { $0 } == [Samples.credential] })
+        for status in [0, 1] {
+            #expect(
+                eventually {
+                    guard case .paused(let reason, _) = pair.forwarder.status[status].state else {
+                        return false
+                    }
+                    return reason.contains("TokenWithdrawn")
+                        && reason.contains("check the credential")
+                }
+            )
+        }
+        pair.source.offer(2, to: "audit")
+        #expect(pair.server.requests.now.count == 1, "the other one need not find out by itself")
+        isRotated.withLock { $0 = true }
+        pair.credential.withLock {
+            $0 = Credential(accessKeyID: "next", secret: Secret("next-secret"))
+        }
+        pair.forwarder.credentialsChanged()
+        #expect(pair.source.state.wait { Set($0.acknowledged) == [1, 2] })
+        pair.stop()
+        #expect(pair.forwarder.status.allSatisfy { $0.pauses[.failure(.unauthorized)] == 1 })
+        #expect(pair.accepted.withLock { $0 } == 1)
+    }
+
+    @Test("One logstore that is refused so pauses alone once the others store packets")
+    func narrowed() throws {
+        let pair = try Pair(
+            { $0.logstore == "closed" ? Self.unknown : .stored },
+            PauseTests.quick
+        )
+        pair.source.offer(1, to: "app", logstore: "closed")
+        #expect(eventually { !pair.refused.withLock { $0 }.isEmpty })
+        pair.source.offer(2, to: "app")
+        #expect(pair.source.state.wait { $0.acknowledged == [2] })
+        #expect(
+            eventually {
+                let outlets = pair.forwarder.status[0].outlets
+                guard case .paused = outlets.first(where: { $0.logstore == "closed" })?.state else {
+                    return false
+                }
+                return pair.forwarder.status[0].state == .running
+            }
+        )
+        for number in 3...9 as ClosedRange<Int64> { pair.source.offer(number, to: "app") }
+        #expect(pair.source.state.wait { Set($0.acknowledged) == Set(2...9) })
+        pair.stop()
+        #expect(pair.refused.withLock { $0 }.count == 1)
+        #expect(pair.accepted.withLock { $0 } == 1)
+    }
+}
+
+@Suite struct CredentialStandingTests {
+    private let one = Samples.credential
+    private let other = Credential(accessKeyID: "other", secret: Secret("s"))
+    private let now = Moment(nanoseconds: 1_000_000_000_000)
+
+    @Test("A refusal is news once, and ends with what was sent after it or with another credential")
+    func news() {
+        var standing = CredentialStanding()
+        let (first, again) = (standing.refused(one, now), standing.refused(one, now))
+        #expect(first && !again)
+        let early = standing.stored(one, sent: now + .seconds(-1), now + .seconds(1))
+        #expect(!early, "it was on its way before the refusal")
+        let late = standing.stored(one, sent: now + .seconds(1), now + .seconds(2))
+        #expect(late)
+        let anew = standing.refused(one, now + .seconds(3))
+        #expect(anew)
+        let byOther = standing.stored(other, sent: now, now + .seconds(4))
+        #expect(byOther)
+    }
+
+    @Test("It is good elsewhere while it stores something once a minute after a refusal")
+    func cleared() {
+        var standing = CredentialStanding()
+        _ = standing.stored(one, sent: now, now)
+        #expect(!standing.isGoodElsewhere(one, now), "what was stored before says nothing")
+        _ = standing.refused(one, now)
+        #expect(!standing.isGoodElsewhere(one, now))
+        _ = standing.stored(one, sent: now + .seconds(1), now + .seconds(1))
+        #expect(standing.isGoodElsewhere(one, now + .seconds(60)))
+        #expect(!standing.isGoodElsewhere(other, now + .seconds(2)))
+        _ = standing.stored(one, sent: now + .seconds(50), now + .seconds(50))
+        #expect(standing.isGoodElsewhere(one, now + .seconds(109)))
+        #expect(!standing.isGoodElsewhere(one, now + .seconds(110)))
+        _ = standing.refused(one, now + .seconds(110))
+        #expect(!standing.isGoodElsewhere(one, now + .seconds(110)))
+    }
+}

@@ -1,0 +1,111 @@
+import Testing
+
+@testable import Delivery
+@testable import Sandbox
+
+@Suite struct DeliveryMemoryTests {
+    /// Sends bodies of such a size for all destinations in turn until none may send one more; tells what each has.
+    private func fill(_ memory: DeliveryMemory, _ count: Int, bodies bytes: Int) -> [Int] {
+        var own = Array(repeating: 0, count: count)
+        var hasSent = true
+        while hasSent {
+            hasSent = false
+            memory.beginTurn(DeliveryAgenda())
+            for index in own.indices where memory.admitsBody(bytes, holding: own[index]) {
+                memory.takeBody(bytes)
+                own[index] += bytes
+                hasSent = true
+            }
+        }
+        return own
+    }
+
+    @Test(
+        "A quarter is kept, and each gets as much of the rest as it leaves free",
+        arguments: [1, 2, 9, 40]
+    )
+    func shares(count: Int) {
+        let memory = DeliveryMemory(max: 1_000_000)
+        let own = fill(memory, count, bodies: 1000)
+        let share = 750_000 / (count + 1)
+        #expect(own.allSatisfy { $0 <= share + 1000 && $0 >= share - 1000 }, "\(own)")
+        let free = memory.max - memory.used
+        #expect(free >= 250_000 + share - 1000 * count)
+        #expect(memory.admitsBody(free, holding: 0), "one that has nothing gets what is free")
+    }
+
+    @Test("Where not every destination can have a body under way, as many have one as fit")
+    func crowd() {
+        let memory = DeliveryMemory(max: 10_000)
+        let own = fill(memory, 50, bodies: 1000)
+        #expect(memory.used <= memory.max)
+        #expect(own.count { $0 == 1000 } == 10)
+    }
+
+    @Test("A large body finds room, however busy others are with small ones")
+    func large() {
+        let memory = DeliveryMemory(max: 10_000)
+        var own = fill(memory, 9, bodies: 100)
+        var rounds = 0
+        // Each round one of their requests ends, and the destination with the large one is asked first.
+        while rounds < 1000 {
+            rounds += 1
+            memory.beginTurn(DeliveryAgenda())
+            if memory.admitsBody(4000, holding: 0) { break }
+            let busiest = own.indices.max { own[$0] < own[$1] } ?? 0
+            memory.freeBody(100)
+            own[busiest] -= 100
+            for index in own.indices where memory.admitsBody(100, holding: own[index]) {
+                memory.takeBody(100)
+                own[index] += 100
+            }
+        }
+        #expect(rounds <= 40)
+    }
+
+    @Test("Content that waits leaves bodies half of the bound")
+    func contents() {
+        let memory = DeliveryMemory(max: 10_000)
+        var own = [0, 0, 0]
+        for _ in 0..<100 {
+            for index in own.indices where memory.takeContent(100, holding: own[index]) {
+                own[index] += 100
+            }
+        }
+        #expect(memory.contents <= 5000 && memory.contents > 3000)
+        #expect(memory.admitsBody(5000, holding: 0))
+        memory.freeContent(memory.contents)
+        #expect(memory.used == 0)
+    }
+
+    @Test(
+        "Whatever comes and goes, the bound holds and all that is given back is free",
+        arguments: 1...20
+    )
+    func anything(seed: Int) {
+        var random = SeededRandom(seed: UInt64(seed))
+        let memory = DeliveryMemory(max: 100_000)
+        var bodies: [[Int]] = Array(repeating: [], count: 7)
+        var contents: [[Int]] = Array(repeating: [], count: 7)
+        for _ in 0..<5000 {
+            let index = Int(random.next() % 7)
+            let bytes = 1 + Int(random.next() % 20_000)
+            switch random.next() % 5 {
+            case 0: memory.beginTurn(DeliveryAgenda())
+            case 1:
+                let own = bodies[index].reduce(0, +)
+                guard memory.admitsBody(bytes, holding: own) else { continue }
+                memory.takeBody(bytes)
+                bodies[index].append(bytes)
+            case 2: if let last = bodies[index].popLast() { memory.freeBody(last) }
+            case 3:
+                let own = contents[index].reduce(0, +)
+                if memory.takeContent(bytes, holding: own) { contents[index].append(bytes) }
+            default: if let last = contents[index].popLast() { memory.freeContent(last) }
+            }
+            #expect(memory.used <= memory.max)
+            #expect(memory.bodies == bodies.joined().reduce(0, +))
+            #expect(memory.contents == contents.joined().reduce(0, +))
+        }
+    }
+}

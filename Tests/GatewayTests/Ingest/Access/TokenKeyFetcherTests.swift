@@ -1,0 +1,284 @@
+import HTTP
+import Net
+import SLS
+import System
+import TestTLS
+import Testing
+import Tokens
+
+@testable import Gateway
+
+/// Keys that an issuer publishes over https, from a server of the test's own.
+@Suite(.timeLimit(.minutes(1))) struct TokenKeyFetcherTests {
+    private static let made = TestCertificates.shared
+    private static let body = Array(#"{"a":1}"#.utf8)
+
+    /// A key pair, in files of the `openssl` command.
+    private struct Issuer: Sendable {
+        let id: String
+        private let modulus: String
+
+        init(_ id: String) {
+            self.id = id
+            let made = TestCertificates.shared
+            made.openssl(["genrsa", "-out", made.key(id), "2048"])
+            let path = "\(made.directory)/\(id).modulus"
+            made.openssl(["rsa", "-in", made.key(id), "-noout", "-modulus", "-out", path])
+            let text = (try? fileContent(path)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            let digits = Array(text.drop { $0 != "=" }.dropFirst().filter { $0 != "\n" })
+            let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+                UInt8(String(digits[$0...$0 + 1]), radix: 16)
+            }
+            modulus = Self.encoded(bytes)
+        }
+
+        var published: String {
+            #"{"kty":"RSA","use":"sig","kid":"\#(id)","n":"\#(modulus)","e":"AQAB"}"#
+        }
+
+        func token() throws -> String {
+            let made = TestCertificates.shared
+            let header = #"{"alg":"RS256","kid":"\#(id)"}"#
+            let claims = #"{"exp":\#(WallTime.now.seconds + 600)}"#
+            let text = [header, claims].map { Self.encoded(Array($0.utf8)) }.joined(separator: ".")
+            let content = made.file("\(id).signed", text)
+            let signature = "\(made.directory)/\(id).signature"
+            made.openssl(["dgst", "-sha256", "-sign", made.key(id), "-out", signature, content])
+            return text + "." + Self.encoded(try fileContent(signature))
+        }
+
+        private static func encoded(_ bytes: [UInt8]) -> String {
+            Digest.base64(bytes).replacing("+", with: "-").replacing("/", with: "_")
+                .replacing("=", with: "")
+        }
+    }
+
+    private static let (first, second) = (Issuer("issuer-1"), Issuer("issuer-2"))
+
+    private static func answer(_ issuers: Issuer...) -> Response {
+        let keys = issuers.map(\.published).joined(separator: ",")
+        return Response(
+            status: 200,
+            contentType: "application/json",
+            text: #"{"keys":[\#(keys)]}"#
+        )
+    }
+
+    private func server(
+        _ answer: @escaping @Sendable () -> Response?
+    ) throws -> WebReceiver {
+        let tls = try TLSContext(TLSSettings(certificates: [Self.made.files("server")]))
+        return try WebReceiver(tls: tls) { _, _ in answer() }
+    }
+
+    private func source(_ server: WebReceiver) -> TokenKeySource {
+        TokenKeySource(
+            name: "login",
+            url: "\(server.url)/jwks.json",
+            authorities: Self.made.certificate("authority")
+        )
+    }
+
+    private var quick: TokenKeyFetcher.Pace {
+        TokenKeyFetcher.Pace(
+            unknownPause: .milliseconds(50),
+            firstRetry: .milliseconds(20),
+            retryMax: .milliseconds(50)
+        )
+    }
+
+    @Test("Until the issuer's keys are here its tokens are 503, and then what they are")
+    func away() throws {
+        let isAway = Locked(true)
+        let server = try server {
+            isAway.withLock { $0 } ? Response(status: 500) : Self.answer(Self.first)
+        }
+        defer { server.stop() }
+        let source = source(server)
+        let trial = try TryOut {
+            $0.devices.tokens = DeviceTokens(
+                rules: TokenRules(algorithm: .rs256, keys: []),
+                sources: [source],
+                senders: [SenderRules(rate: Allowance(2, per: .hour))]
+            )
+        }
+        let token = try Self.first.token()
+        func post(_ token: String) throws -> Client.Answer {
+            try trial.devices.post("/logs/app", Self.body, ["authorization": "Bearer \(token)"])
+        }
+        let early = try post(token)
+        #expect(early.status == 503, "\(early.text)")
+        #expect(early["retry-after"] == "5")
+        #expect(eventually { trial.gateway.report.tokenKeys.first?.keys.problem != nil })
+        let status = try trial.admin("/admin/status").text
+        #expect(status.contains(#""problem":"it answers 500""#), "\(status)")
+        isAway.withLock { $0 = false }
+        #expect(eventually { trial.gateway.report.tokenKeys.first?.keys.keys == 1 })
+        #expect(try post(token).status == 200)
+        // The budget is that of the entry, for all keys that it gives.
+        #expect(try post(token).status == 200)
+        #expect(try post(token).status == 429)
+        // Of a key that has not come, nobody can tell yet.
+        #expect(try post(try Self.second.token()).status == 503)
+        #expect(try post(token + "A").status == 401)
+        let page = try trial.admin("/metrics").text
+        for line in [
+            #"sluice_device_key_requests_total{key="jwt:login"} 2"#,
+            #"sluice_device_token_keys{source="login"} 1"#,
+            #"sluice_device_token_keys_fetches_total{source="login",outcome="fetched"} 1"#,
+            #"sluice_device_strangers_total{reason="token_keys_awaited"} 2"#,
+        ] {
+            #expect(page.contains(line + "\n"), "\(line)")
+        }
+        #expect(page.contains(#"sluice_device_token_keys_age_seconds{source="login"} "#))
+        // A reload keeps what is here: nobody waits for the issuer again.
+        isAway.withLock { $0 = true }
+        var changed = trial.gateway.configuration.withLock { $0 }
+        changed.devices.tokens?.senders = [SenderRules()]
+        trial.gateway.reload(changed)
+        #expect(try post(token).status == 200)
+        #expect(server.requests.allSatisfy { $0.path == "/jwks.json" && $0.method == "GET" })
+    }
+
+    @Test("A key that nobody knows is asked for, and old ones stay while the issuer is away")
+    func rotation() throws {
+        let response = Locked<Response?>(Self.answer(Self.first))
+        let server = try server { response.withLock { $0 } ?? Response(status: 503) }
+        defer { server.stop() }
+        let fetcher = try TokenKeyFetcher(source(server), .rs256, pace: quick)
+        try fetcher.start(.silent)
+        defer { fetcher.stop() }
+        let memory = TokenMemory(TokenRules(algorithm: .rs256, keys: []), fetched: [fetcher.keys])
+        func problem(_ token: String) -> TokenProblem? {
+            do throws(TokenProblem) {
+                _ = try memory.verify(Array(token.utf8)[...], at: .now)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let (old, new) = (try Self.first.token(), try Self.second.token())
+        #expect(eventually { problem(old) == nil })
+        let before = server.requests.count
+        response.withLock { $0 = Self.answer(Self.first, Self.second) }
+        #expect(problem(new) == .keysAwaited)
+        #expect(eventually { problem(new) == nil })
+        #expect(server.requests.count == before + 1)
+        // The issuer takes the first back and is gone: a token of it counts until then, and no longer.
+        response.withLock { $0 = Self.answer(Self.second) }
+        let stranger = try Issuer("issuer-3").token()
+        #expect(problem(stranger) == .keysAwaited)
+        #expect(eventually { problem(stranger) == .untrusted })
+        #expect(problem(old) != nil)
+        response.withLock { $0 = nil }
+        let another = try Issuer("issuer-4").token()
+        #expect(problem(another) == .keysAwaited)
+        #expect(eventually { fetcher.keys.status.failures > 0 })
+        #expect(problem(new) == nil)
+        #expect(problem(another) == .keysAwaited)
+    }
+
+    @Test("What cannot be trusted or used is a failure with a reason")
+    func failures() throws {
+        let response = Locked(Response(status: 200, contentType: "application/json", text: "[]"))
+        let server = try server { response.withLock { $0 } }
+        defer { server.stop() }
+        var untrusting = source(server)
+        untrusting.authorities = Self.made.certificate("stranger")
+        for (source, body, reason) in [
+            (untrusting, "", "certificate"), (source(server), "[]", "is no JSON Web Key Set"),
+            (source(server), #"{"keys":[]}"#, "has no key for RS256"),
+            (source(server), String(repeating: " ", count: 70_000), "larger than 64 KiB"),
+        ] {
+            response.withLock {
+                $0 = Response(status: 200, contentType: "application/json", text: body)
+            }
+            let fetcher = try TokenKeyFetcher(source, .rs256, pace: quick)
+            try fetcher.start(.silent)
+            #expect(
+                eventually { fetcher.keys.status.problem?.contains(reason) == true },
+                "\(reason)"
+            )
+            fetcher.stop()
+        }
+    }
+
+    @Test("A stop does not wait for an issuer that says nothing")
+    func stop() throws {
+        let server = try server { nil }
+        defer { server.stop() }
+        let fetcher = try TokenKeyFetcher(source(server), .rs256, pace: TokenKeyFetcher.Pace())
+        try fetcher.start(.silent)
+        #expect(eventually { !server.requests.isEmpty })
+        let start = Moment.now
+        fetcher.stop()
+        #expect(Moment.now - start < .seconds(5))
+        #expect(fetcher.keys.status.failures == 0)
+    }
+
+    private func jwt(_ text: String) throws -> DeviceTokens? {
+        try read(
+            minimal + "devices: { jwt: { \(text) } }\n",
+            ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+        ).devices.tokens
+    }
+
+    @Test("An entry with keys_url stands beside others, and is called after its host")
+    func settings() throws {
+        let read = try #require(
+            try jwt(
+                """
+                algorithm: RS256, keys: [
+                { keys_url: "https://login.example.com/jwks?v=1", refresh: 5m, destinations: [app] },
+                { keys_url: "https://login.example.com:8443/jwks", name: other, rate: 5/s }]
+                """
+            )
+        )
+        #expect(read.names == ["jwt:login.example.com", "jwt:other"])
+        #expect(read.sources.map(\.refresh) == [.seconds(300), .seconds(600)])
+        #expect(read.sources[0].place == "https://login.example.com/jwks")
+        #expect(read.senders.map(\.destinations) == [["app"], nil])
+    }
+
+    @Test(
+        "Mistakes are told with key and remedy",
+        arguments: [
+            (
+                "algorithm: RS256, keys: [{keys_url: \"http://a/b\"}]",
+                "keys[0].keys_url: is not an https"
+            ),
+            (
+                "algorithm: RS256, keys: [{keys_url: \"https://u@a/b\"}]",
+                "keys[0].keys_url: is not an"
+            ),
+            (
+                "algorithm: HS256, keys: [{keys_url: \"https://a/b\"}]",
+                "keys[0].keys_url: is of no use"
+            ),
+            (
+                "algorithm: RS256, keys: [{keys_url: \"https://a/\", kid: a}]",
+                "keys[0].kid: is of no"
+            ),
+            (
+                "algorithm: RS256, keys: [{keys_url: \"https://[::1]/\"}]",
+                "keys[0].name: is missing"
+            ),
+            (
+                "algorithm: RS256, keys: [{keys_url: \"https://a/\"}, {keys_url: \"https://a/b\"}]",
+                "keys[1].name: a is in the list already"
+            ),
+            (
+                "algorithm: RS256, keys: [{keys_url: \"https://a/\", ca_file: /none}]",
+                "keys[0].ca_file: /none cannot be read"
+            ),
+            (
+                "algorithm: RS256, keys: [{keys_url: \"https://a/\", refresh: 1s}]",
+                "refresh: 1s is not"
+            ),
+        ]
+    )
+    func mistakes(text: String, problem: String) {
+        let error = #expect(throws: ConfigurationProblems.self) { _ = try jwt(text) }
+        #expect(error?.description.contains(problem) == true, "\(String(describing: error))")
+    }
+}

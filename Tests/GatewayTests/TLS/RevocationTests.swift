@@ -1,0 +1,196 @@
+import Glibc
+import HTTP
+import Net
+import System
+import TestTLS
+import Testing
+
+@testable import Gateway
+
+/// Clients whose certificates were revoked or denied, over real handshakes.
+@Suite(.timeLimit(.minutes(1)), .serialized) struct RevocationTests {
+    private static let made = TestCertificates.shared
+    private static let log = Array(#"{"a":1}"#.utf8)
+    private let directory = TemporaryDirectory()
+
+    private var list: String { directory.path + "/clients.crl" }
+
+    /// Has the authority issue a list over the one that is there.
+    private func issue(
+        revoking clients: [String],
+        by authority: String = "authority",
+        ending: [String] = ["-crldays", "1"]
+    ) {
+        let base = directory.path
+        let index = clients.enumerated().map { number, client in
+            "R\t300101000000Z\t260101000000Z\t\(serial(of: client))\tunknown\t/CN=\(number)\n"
+        }
+        _ = directory.file("index", index.joined())
+        _ = directory.file("index.attr", "unique_subject = no\n")
+        let settings = directory.file(
+            "ca.cnf",
+            "[ca]\ndefault_ca = a\n[a]\ndatabase = \(base)/index\ndefault_md = sha256\n"
+        )
+        Self.made.openssl(
+            [
+                "ca", "-config", settings, "-gencrl", "-cert", Self.made.certificate(authority),
+                "-keyfile", Self.made.key(authority), "-out", base + "/next.crl",
+            ] + ending
+        )
+        rename(base + "/next.crl", list)
+    }
+
+    private func serial(of client: String) -> String {
+        let path = directory.path + "/serial"
+        Self.made.openssl([
+            "x509", "-in", Self.made.certificate(client), "-noout", "-serial", "-out", path,
+        ])
+        let text = (try? fileContent(path)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return String(text.drop { $0 != "=" }.dropFirst().filter { $0 != "\n" })
+    }
+
+    private func trial(
+        _ change: @escaping @Sendable (inout TLSSettings) -> Void
+    ) throws -> TryOut {
+        let authority = Self.made.certificate("authority")
+        return try TryOut {
+            var tls = DeviceTLS.tried(.required(authorities: authority))
+            change(&tls.settings)
+            $0.tls = tls
+        }
+    }
+
+    private func isLetIn(_ client: String, _ trial: TryOut) throws -> Bool {
+        do {
+            return try trial.secure(client).post("/logs/app", Self.log).status == 200
+        } catch {
+            return false
+        }
+    }
+
+    @Test("Who is on the list is refused, and connections that are open are looked at again")
+    func revoked() throws {
+        issue(revoking: ["plain-client"])
+        let list = list
+        let trial = try trial { $0.revocationFiles = [list] }
+        #expect(try isLetIn("client", trial))
+        #expect(try !isLetIn("plain-client", trial))
+        let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
+        let open = try trial.secure("client").opened(saying: get)
+        #expect(open.hears("ok\n"))
+        let watch = try #require(trial.gateway.steering.certificates.first)
+        // Renewed and the same: nobody has to come again.
+        issue(revoking: ["plain-client"], ending: ["-crldays", "2"])
+        watch.look()
+        open.say(Array(get.replacing("/healthz", with: "/nope").utf8))
+        #expect(open.hears(" 404 "))
+        issue(revoking: ["plain-client", "client"])
+        watch.look()
+        open.say(Array(get.utf8))
+        #expect(open.hears("connect again"))
+        #expect(try !isLetIn("client", trial))
+        let page = try trial.admin("/metrics").text
+        #expect(page.contains("sluice_tls_crl_expiry_timestamp_seconds{listener=\"devices-tls\","))
+        let status = try trial.admin("/admin/status").text
+        #expect(status.contains(#""revoked":2,"#), "\(status)")
+    }
+
+    @Test("A list whose time is over, or of another authority, lets nobody in, and that is told")
+    func closed() throws {
+        let past = ["-crl_lastupdate", "20250101000000Z", "-crl_nextupdate", "20250102000000Z"]
+        issue(revoking: [], ending: past)
+        let list = list
+        let trial = try trial { $0.revocationFiles = [list] }
+        #expect(try !isLetIn("client", trial))
+        let watch = try #require(trial.gateway.steering.certificates.first)
+        #expect(watch.status.revocationLists.map { $0.isExpired(at: .now) } == [true])
+        #expect(watch.context.warnings(at: .now).contains { $0.contains("expired at 2025-01-02") })
+        issue(revoking: [], by: "stranger")
+        watch.look()
+        #expect(try !isLetIn("client", trial))
+        issue(revoking: [])
+        watch.look()
+        #expect(try isLetIn("client", trial))
+        // A broken one changes nothing.
+        _ = directory.file("clients.crl", "nothing\n")
+        watch.look()
+        #expect(watch.status.problem?.contains("holds no revocation list in PEM form") == true)
+        #expect(try isLetIn("client", trial))
+    }
+
+    @Test("A denied name is refused though its certificate is good, from the reload on")
+    func denied() throws {
+        let trial = try trial { _ in }
+        #expect(try isLetIn("client", trial))
+        let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
+        let open = try trial.secure("client").opened(saying: get)
+        #expect(open.hears("ok\n"))
+        var changed = trial.gateway.configuration.withLock { $0 }
+        changed.tls?.settings.denied = [try #require(CertificatePattern("dns:phone-*.example.com"))]
+        trial.gateway.reload(changed)
+        open.say(Array(get.utf8))
+        #expect(open.hears("connect again"))
+        #expect(try !isLetIn("client", trial))
+        #expect(try isLetIn("plain-client", trial))
+        changed.tls?.settings.denied = [try #require(CertificatePattern("cn:phone 8"))]
+        trial.gateway.reload(changed)
+        #expect(try isLetIn("client", trial))
+        #expect(try !isLetIn("plain-client", trial))
+    }
+
+    @Test("A session that is resumed is asked, too")
+    func resumed() throws {
+        let trial = try trial { _ in }
+        let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
+        let first = try trial.secure("client").opened(saying: get)
+        #expect(first.hears("ok\n"))
+        var changed = trial.gateway.configuration.withLock { $0 }
+        changed.tls?.settings.denied = [try #require(CertificatePattern("dns:other"))]
+        trial.gateway.reload(changed)
+        var again = try trial.secure("client")
+        again.tls?.session = first.tls?.session
+        let answer = try? again.get("/healthz")
+        #expect(answer == nil)
+    }
+
+    @Test(
+        "Mistakes are told with key and remedy",
+        arguments: [
+            ("client_crl: /none.crl", "tls.client_crl: /none.crl cannot be read"),
+            ("client_crl: CERTIFICATE", "holds no revocation list in PEM form"),
+            ("deny: [\"phone\"]", "tls.deny: \"phone\" is not a kind"),
+            ("deny: [\"dns:a*b*\"]", "tls.deny: \"dns:a*b*\" is not a kind"),
+            ("client_ca: none", "tls.client_ca: none cannot be read"),
+        ]
+    )
+    func mistakes(text: String, problem: String) {
+        let made = Self.made
+        let text = text.replacing("CERTIFICATE", with: made.certificate("server"))
+        let authority =
+            text.hasPrefix("client_ca") ? "" : ", client_ca: \(made.certificate("authority"))"
+        let error = #expect(throws: ConfigurationProblems.self) {
+            _ = try read(
+                minimal
+                    + "tls: { certificate: \(made.certificate("server")), key: \(made.key("server")), \(text)\(authority) }\n",
+                ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+            )
+        }
+        #expect(error?.description.contains(problem) == true, "\(String(describing: error))")
+    }
+
+    @Test("Without an authority there is nobody to revoke or deny")
+    func noAuthority() {
+        let made = Self.made
+        let error = #expect(throws: ConfigurationProblems.self) {
+            _ = try read(
+                minimal
+                    + "tls: { certificate: \(made.certificate("server")), key: \(made.key("server")), deny: \"dns:a\", client_crl: /none.crl }\n",
+                ["ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"]
+            )
+        }
+        let text = error?.description ?? ""
+        #expect(text.contains("tls.deny: wants client_ca"))
+        #expect(text.contains("tls.client_crl: wants client_ca"))
+        #expect(text.contains("tls.client_crl: /none.crl cannot be read"))
+    }
+}

@@ -1,0 +1,264 @@
+import Glibc
+import Net
+import System
+import Testing
+
+@testable import HTTP
+
+/// What clients make the server hold besides bodies has bounds, too; see `InFlightTests` for those.
+@Suite(.timeLimit(.minutes(1)))
+struct HeldBytesTests {
+    private static let get = "GET /big HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    private func neighbourhood(_ host: String) throws -> Neighbourhood {
+        try #require(SocketAddress(host: host, port: 1)).neighbourhood
+    }
+
+    private func reluctant(_ server: TestServer) throws -> TestClient {
+        try TestClient(port: server.server.address.port, receiveBuffer: 4096)
+    }
+
+    // MARK: - Heads
+
+    private static let halfHead =
+        "POST /echo HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 5000))"
+
+    @Test("Heads that are not complete are charged, and one without room is told to come again")
+    func heads() throws {
+        let server = try TestServer { $0.heldHeadBytes = 64 << 10 }
+        var clients: [TestClient] = []
+        // Blocks of 8 KiB, and half of the bound for one address.
+        for number in 1...4 {
+            let client = try server.client()
+            client.send(Self.halfHead)
+            #expect(server.eventually { $0.heldHeadBytes == number * 8 << 10 })
+            clients.append(client)
+        }
+        let late = try server.client()
+        late.send(Self.halfHead)
+        let answer = try #require(late.answer())
+        #expect(answer.status == 503)
+        #expect(answer.fields["connection"] == "close")
+        #expect(server.server.counters.refusedHeads == 1)
+        clients[0].send("\r\nContent-Length: 3\r\n\r\nabc")
+        #expect(clients[0].answer()?.text == "abc")
+        #expect(server.eventually { $0.heldHeadBytes == 24 << 10 })
+        clients.removeAll()
+        #expect(server.eventually { $0.heldHeadBytes == 0 })
+    }
+
+    @Test("A head is charged while its body comes, and not while its handler works")
+    func headOfBody() throws {
+        let server = try TestServer()
+        let client = try server.client()
+        client.send(Self.halfHead + "\r\nContent-Length: 6\r\n\r\nabc")
+        #expect(server.eventually { $0.heldHeadBytes > 5000 })
+        client.send("def")
+        #expect(client.answer()?.text == "abcdef")
+        #expect(server.eventually { $0.heldHeadBytes == 0 })
+        client.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+        let request = server.held.next()
+        #expect(server.server.counters.heldHeadBytes == 0)
+        request.responder.send(Response(status: 200))
+        #expect(client.answer()?.status == 200)
+    }
+
+    @Test("Small requests that wait behind another are charged, and dropped without room")
+    func waiting() throws {
+        let server = try TestServer { $0.heldHeadBytes = 32 << 10 }
+        let later = "GET /later HTTP/1.1\r\nHost: a\r\n\r\n"
+        let small = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+        let first = try server.client()
+        first.send(later + String(repeating: small, count: 500))
+        let second = try server.client()
+        let held = server.held.next()
+        #expect(server.eventually { $0.heldHeadBytes == 16 << 10 })
+        second.send(later + String(repeating: small, count: 500))
+        #expect(server.eventually { $0.refusedHeads == 1 })
+        server.held.next().responder.send(Response(status: 200))
+        #expect(second.answer()?.fields["connection"] == "close")
+        held.responder.send(Response(status: 200))
+        for _ in 0...500 { #expect(first.answer()?.status == 200) }
+        #expect(server.eventually { $0.heldHeadBytes == 0 })
+    }
+
+    // MARK: - Answers
+
+    @Test("What a client has not taken is charged, and the next large answer without room is 503")
+    func answers() throws {
+        let server = try TestServer { $0.unsentAnswerBytes = 9 << 19 }
+        let slow = try reluctant(server)
+        slow.send(Self.get)
+        // The kernel takes a part.
+        #expect(server.eventually { $0.unsentAnswerBytes > 1 << 20 })
+        let other = try server.client()
+        other.send(Self.get)
+        #expect(other.answer()?.status == 503)
+        #expect(server.server.counters.refusedAnswers == 1)
+        other.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(other.answer()?.text == "/a 0")
+        #expect(slow.answer()?.body.count == 4 << 20)
+        #expect(server.eventually { $0.unsentAnswerBytes == 0 })
+        other.send(Self.get)
+        #expect(other.answer()?.body.count == 4 << 20)
+    }
+
+    @Test("Small answers that pile up without room end their connection")
+    func smallAnswers() throws {
+        // Of the last answer the kernel may leave any number of bytes.
+        let server = try TestServer { $0.unsentAnswerBytes = 0 }
+        let client = try reluctant(server)
+        // The answer tells the path.
+        let path = String(repeating: "a", count: 4000)
+        let requests = Array(
+            String(repeating: "GET /\(path) HTTP/1.1\r\nHost: a\r\n\r\n", count: 10).utf8
+        )
+        #expect(server.eventually { $0.connectionsOpen == 1 })
+        let sending = try Worker("send") { [client = SendableClient(client)] in
+            for _ in 0..<1000 where server.server.counters.connectionsOpen > 0 {
+                client.client.send(requests)
+            }
+        }
+        #expect(
+            server.eventually { $0.refusedAnswers == 1 && $0.connectionsOpen == 0 },
+            "\(server.server.counters)"
+        )
+        sending.join()
+        #expect(server.server.counters.unsentAnswerBytes == 0)
+    }
+
+    @Test("An answer larger than the limit is not given")
+    func tooLarge() throws {
+        let server = try TestServer { $0.answerBytes = 4 << 20 - 1 }
+        let client = try server.client()
+        client.send(Self.get)
+        let answer = try #require(client.answer())
+        #expect(answer.status == 500)
+        #expect(answer.text.contains("4194303"))
+        client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.answer()?.text == "/a 0")
+    }
+
+    @Test("Room that was reserved is the answer's, whatever others took since")
+    func reserved() throws {
+        let server = try TestServer { $0.unsentAnswerBytes = 9 << 20 }
+        let client = try reluctant(server)
+        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let responder = server.held.next().responder
+        #expect(responder.reserve(answerBytes: 6 << 20, largest: 6 << 20))
+        #expect(server.server.counters.unsentAnswerBytes == 6 << 20)
+        #expect(!responder.reserve(answerBytes: 6 << 20, largest: 6 << 20))
+        let greedy = try reluctant(server)
+        greedy.send(Self.get)
+        #expect(greedy.answer()?.status == 503)
+        responder.send(Response(status: 200, body: Array(repeating: 1, count: 6 << 20 - 1000)))
+        #expect(client.answer()?.body.count == 6 << 20 - 1000)
+        #expect(server.eventually { $0.unsentAnswerBytes == 0 })
+    }
+
+    @Test("Reserved room of a client that has gone is free again")
+    func reservedByGone() throws {
+        let server = try TestServer()
+        do {
+            let client = try server.client()
+            client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+            let responder = server.held.next().responder
+            #expect(responder.reserve(answerBytes: 1 << 20, largest: 1 << 20))
+            #expect(responder.hold(1 << 20))
+            client.reset()
+            #expect(server.eventually { $0.connectionsOpen == 0 })
+            #expect(server.server.counters.inFlightBodyBytes == 1 << 20)
+            responder.send(Response(status: 200))
+        }
+        #expect(server.eventually { $0.unsentAnswerBytes == 0 && $0.inFlightBodyBytes == 0 })
+    }
+
+    @Test("What is made of a body counts until the answer, and a request that is alone has room")
+    func held() throws {
+        let server = try TestServer { $0.inFlightBodyBytes = 1 << 20 }
+        let first = try server.client()
+        first.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+        let one = server.held.next().responder
+        #expect(one.hold(16 << 20))
+        #expect(server.server.counters.inFlightBodyBytes == 1 << 20)
+        one.send(Response(status: 200))
+        #expect(first.answer()?.status == 200)
+        first.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let two = server.held.next().responder
+        #expect(two.hold(400 << 10))
+        let second = try server.client()
+        second.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let three = server.held.next().responder
+        #expect(!three.hold(200 << 10))
+        #expect(server.server.counters.refusedInFlight == 1)
+        two.send(Response(status: 200))
+        #expect(three.hold(200 << 10))
+        three.send(Response(status: 200))
+        #expect(second.answer()?.status == 200)
+        #expect(server.server.counters.inFlightBodyBytes == 0)
+    }
+
+    @Test("What a stream's reader has not taken is charged, and without room it is not written")
+    func streams() throws {
+        let server = try TestServer { $0.unsentAnswerBytes = 128 << 10 }
+        let slow = try reluctant(server)
+        let (client, stream) = try StreamTests().begin(server, client: slow)
+        let piece = Array(repeating: UInt8(ascii: "x"), count: 10_000)
+        var refusals = 0
+        // The kernel takes some megabytes first.
+        while refusals < 100 {
+            if stream.write(piece) {
+                refusals = 0
+            } else {
+                refusals += 1
+                usleep(1_000)
+            }
+        }
+        let held = server.server.counters.unsentAnswerBytes
+        #expect(held > 32 << 10 && held <= 64 << 10, "half of the bound, and not the stream's own")
+        stream.finish()
+        while let chunk = client.chunk(), !chunk.isEmpty {}
+        #expect(server.eventually { $0.unsentAnswerBytes == 0 })
+    }
+
+    // MARK: - The pace of readers
+
+    @Test("A client that takes a little of its answer again and again is ended")
+    func dripping() throws {
+        let server = try TestServer {
+            $0.writeTime = .milliseconds(300)
+            $0.answerRateMin = 1 << 20
+        }
+        let client = try reluctant(server)
+        client.send(Self.get)
+        let reading = try Worker("read") { [client = SendableClient(client)] in
+            var bytes = [UInt8](repeating: 0, count: 2048)
+            for _ in 0..<500 where server.server.counters.writeTimeouts == 0 {
+                _ = recv(client.client.descriptor, &bytes, bytes.count, 0)
+                usleep(20_000)
+            }
+        }
+        #expect(server.eventually { $0.writeTimeouts == 1 && $0.connectionsOpen == 0 })
+        reading.join()
+        #expect(server.server.counters.unsentAnswerBytes == 0)
+    }
+
+    @Test("A client that keeps the pace gets its answer, however long that takes")
+    func steady() throws {
+        let server = try TestServer {
+            $0.writeTime = .milliseconds(300)
+            $0.answerRateMin = 100 << 10
+        }
+        let client = try reluctant(server)
+        client.send(Self.get)
+        var bytes = [UInt8](repeating: 0, count: 32 << 10)
+        var count = 0
+        while count < 4 << 20 {
+            let read = recv(client.descriptor, &bytes, bytes.count, 0)
+            try #require(read > 0, "ended after \(count) bytes")
+            count += read
+            usleep(5_000)
+        }
+        #expect(server.server.counters.writeTimeouts == 0)
+    }
+}

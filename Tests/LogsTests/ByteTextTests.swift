@@ -1,0 +1,74 @@
+import Testing
+
+@testable import Logs
+
+/// Texts that a client chooses are compared, hashed and repaired as bytes.
+@Suite struct ByteTextTests {
+    @Test("Texts of different bytes are different, whatever Swift takes them for")
+    func different() {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        #expect(composed == decomposed)
+        #expect(!composed.hasSameBytes(as: decomposed) && composed.hasSameBytes(as: "\u{E9}"))
+        #expect(Set([composed, decomposed, composed].map { ByteText($0) }).count == 2)
+    }
+
+    @Test("Tags are told apart by their bytes, few or many", arguments: [2, 16, 17, 100, 1024])
+    func tags(count: Int) {
+        var tags = GatheredTags()
+        let names = (0..<count).map { "\($0)" }
+        for name in names { tags.add(name, "first", LogLimits()) }
+        for name in names { tags.add(name, name, LogLimits()) }
+        #expect(tags.tags.map(\.key) == names && tags.tags.map(\.value) == names)
+        var alike = GatheredTags()
+        for name in ["\u{E9}", "e\u{301}"] { alike.add(name, "x", LogLimits()) }
+        #expect(alike.tags.count == 2)
+        // The memory is used again, and nothing is left in it.
+        tags.removeAll()
+        #expect(tags.tags.isEmpty)
+        tags.add("1", "again", LogLimits())
+        #expect(tags.tags.map(\.value) == ["again"])
+    }
+
+    @Test("The encoded tags are those of a trailer that is made of texts")
+    func trailer() {
+        var limits = LogLimits()
+        (limits.tagsGathered, limits.valueBytes) = (4, 10)
+        var tags = GatheredTags()
+        for (name, value) in [
+            ("b", "1"), ("a", "a value that is cut"), ("__truncated__", "own"), ("é", ""),
+            ("z", "out"),
+        ] {
+            tags.add(name, value, limits)
+        }
+        let sorted = tags.tags.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        tags.sort()
+        #expect(tags.trailer == GroupTrailer(tags: sorted))
+        #expect(tags.tags.map(\.key) == ["__truncated__", "a", "b", "é"])
+        #expect(tags.tags[0].value == "z,a")
+    }
+
+    @Test("Repaired text is what Swift makes of it", arguments: 0..<20)
+    func repaired(seed: Int) {
+        var random = SeededRandom(UInt64(seed))
+        let pieces: [[UInt8]] = [
+            [0x41], [0xC3, 0xA9], [0xE2, 0x82, 0xAC], [0xF0, 0x9F, 0x98, 0x80], [0xFF], [0xC3],
+            [0xE2, 0x82], [0xF0, 0x9F], [0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80],
+        ]
+        for count in [1, 2, 5, 100, 10_000] {
+            let text = (0..<count).flatMap { _ in pieces.randomElement(using: &random) ?? [] }
+            let expected = Array(String(decoding: text, as: UTF8.self).utf8)
+            let repaired = text.withUnsafeBufferPointer { text in
+                [UInt8](unsafeUninitializedCapacity: 3 * text.count) { place, filled in
+                    filled = place.baseAddress.map { UTF8Sequence.repair(text, to: $0) } ?? 0
+                }
+            }
+            #expect(repaired == expected)
+            // In steps, as texts of OTLP are.
+            var texts = TextMemory()
+            texts.start(atMost: 1 << 20)
+            text.withUnsafeBufferPointer { texts.append($0) }
+            let range = texts.repair(0..<text.count)
+            #expect(Array(texts.text(range ?? 0..<text.count)) == expected)
+        }
+    }
+}

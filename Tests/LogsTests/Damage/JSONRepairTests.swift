@@ -1,0 +1,126 @@
+import Testing
+
+@testable import Logs
+
+@Suite struct JSONRepairTests {
+    private func repaired(_ text: [UInt8], adding: Int = 1 << 20) throws -> [UInt8]? {
+        var repair = JSONRepair()
+        return try text.withUnsafeBufferPointer { text in
+            guard try repair.run(text, adding: adding) else { return nil }
+            return Array(UnsafeBufferPointer(start: repair.start, count: repair.count))
+        }
+    }
+
+    private func repaired(_ text: String) throws -> String? {
+        try repaired(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test("What is as it should be is not touched", arguments: JSONGrammar.valid.indices)
+    func sound(index: Int) throws {
+        #expect(try repaired(JSONGrammar.valid[index].bytes) == nil)
+    }
+
+    @Test("Bytes that are not UTF-8 become what the standard library makes of them")
+    func utf8() throws {
+        var random = SeededRandom(11)
+        let bytes: [UInt8] = [
+            0x41, 0x42, 0x80, 0x9F, 0xA0, 0xBF, 0xC1, 0xC3, 0xE0, 0xE4, 0xED, 0xEF, 0xF0, 0xF4,
+            0xF5, 0xFF,
+        ]
+        for _ in 0..<20_000 {
+            let text = (0..<Int.random(in: 1...9, using: &random))
+                .map { _ in bytes.randomElement(using: &random)! }
+            let whole = [UInt8(ascii: "\"")] + text + [UInt8(ascii: "\"")]
+            let expected = String(decoding: whole, as: UTF8.self)
+            let copy = try repaired(whole)
+            #expect(copy ?? whole == Array(expected.utf8), "\(text)")
+            #expect((copy == nil) == (Array(expected.utf8) == whole))
+        }
+    }
+
+    @Test(
+        "Control characters are escaped in strings and blank elsewhere",
+        arguments: [
+            ("{\"a\":\"b\nc\td\re\u{8}f\u{c}\"}", #"{"a":"b\nc\td\re\bf\f"}"#),
+            ("{\"a\u{0}\":\"\u{1b}[31m\u{1f}\"}", #"{"a\u0000":"\u001b[31m\u001f"}"#),
+            ("{\"a\":\u{0}1}\u{0}\u{0}", "{\"a\": 1}  "),
+            ("{\"a\":\"c:\\\nd\"}", #"{"a":"c:\\\nd"}"#),
+            ("{\"a\":\"\\\"\n\"}", #"{"a":"\"\n"}"#),
+        ]
+    )
+    func control(text: String, copy: String) throws {
+        #expect(try repaired(text) == copy)
+    }
+
+    @Test(
+        "A backslash in front of a damaged byte is text: it is the second byte of a character of GBK"
+    )
+    func backslash() throws {
+        let gbk: [UInt8] = [0x22, 0x95, 0x5C, 0x95, 0x5C, 0x22]
+        // The last one is in front of the quote, and no program can tell.
+        #expect(try repaired(gbk) == Array("\"\u{FFFD}\\\\\u{FFFD}\\\"".utf8))
+    }
+
+    @Test(
+        "Numbers that JSON cannot write become their text",
+        arguments: [
+            (#"{"a":NaN}"#, #"{"a":"NaN"}"#),
+            (#"[nan,-inf, Infinity]"#, #"["nan","-inf", "Infinity"]"#),
+            (#"{"a":-Infinity ,"b":+INF}"#, #"{"a":"-Infinity" ,"b":"+INF"}"#), ("NaN", "\"NaN\""),
+            (#"{"a":-nan}"#, #"{"a":"-nan"}"#),
+        ]
+    )
+    func numbers(text: String, copy: String) throws {
+        #expect(try repaired(text) == copy)
+    }
+
+    @Test(
+        "What only looks like them stays",
+        arguments: [
+            #"{"NaN":"NaN"}"#, "nano", "xNaN", "NaN1", "-", "i", "-1", "null", "infinit",
+            "{\"a\":NaNa}",
+            "\"nan", "1.nan", "NaN.",
+        ]
+    )
+    func words(text: String) throws {
+        #expect(try repaired(text) == nil)
+    }
+
+    @Test("Every place of a copy is traced to where it came from")
+    func source() throws {
+        var random = SeededRandom(5)
+        let pieces: [[UInt8]] = [
+            Array("ab".utf8), [0xFF], [0xE4, 0xB8], [0x01], Array("\\n".utf8), [0x5C, 0x0A],
+            Array("世".utf8),
+        ]
+        for _ in 0..<300 {
+            // A letter that stands once marks a place.
+            let before = (0..<5).flatMap { _ in pieces.randomElement(using: &random)! }
+            let after = (0..<5).flatMap { _ in pieces.randomElement(using: &random)! }
+            let text = Array("[NaN,\"".utf8) + before + Array("X".utf8) + after + Array("\"]".utf8)
+            var repair = JSONRepair()
+            try text.withUnsafeBufferPointer { text in
+                #expect(try repair.run(text, adding: 1000))
+                let copy = Array(UnsafeBufferPointer(start: repair.start, count: repair.count))
+                let place = try #require(copy.firstIndex(of: UInt8(ascii: "X")))
+                #expect(
+                    repair.source(of: place, in: text) == text.firstIndex(of: UInt8(ascii: "X"))
+                )
+                #expect(repair.source(of: copy.count, in: text) == text.count)
+                for place in copy.indices {
+                    #expect(0...text.count ~= repair.source(of: place, in: text))
+                }
+            }
+        }
+    }
+
+    @Test("A copy grows by no more than it may")
+    func bound() throws {
+        let text = [UInt8(ascii: "\"")] + [UInt8](repeating: 1, count: 1000)
+        #expect(throws: JSONFault.self) { try repaired(text, adding: 4999) }
+        #expect(try repaired(text, adding: 5000)?.count == 6001)
+        let bad = [UInt8](repeating: 0xFF, count: 1000)
+        #expect(throws: JSONFault.self) { try repaired(bad, adding: 1999) }
+        #expect(try repaired(bad, adding: 2000)?.count == 3000)
+    }
+}

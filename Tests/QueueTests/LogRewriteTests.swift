@@ -1,0 +1,51 @@
+import Glibc
+import System
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct LogRewriteTests {
+    let directory = TemporaryDirectory()
+
+    private func frameBytes(_ log: [UInt8]) -> Int {
+        24 + log[8..<12].reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// When its content was last written.
+    private func written(_ path: String) -> timespec {
+        var about = stat()
+        stat(path, &about)
+        return about.st_mtim
+    }
+
+    @Test("Every frame is written once more, and none changes")
+    func wholeLog() throws {
+        let copy = try directory.fillLog()
+        let path = copy.path + "/queue.db-wal"
+        let log = readFile(path)
+        let times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        #expect(try LogRewrite.run(path) == (log.count - 32) / frameBytes(log))
+        #expect(readFile(path) == log)
+        #expect(written(path).tv_sec > 1)
+    }
+
+    @Test("It stops at the first frame that is not what was written, and leaves what is behind it")
+    func damagedFrame() throws {
+        let copy = try directory.fillLog()
+        let path = copy.path + "/queue.db-wal"
+        var log = readFile(path)
+        log[32 + 5 * frameBytes(log) + 500] ^= 1
+        writeFile(path, log)
+        #expect(try LogRewrite.run(path) == 5)
+        #expect(readFile(path) == log)
+    }
+
+    @Test("A log that is empty has no frames, and one that is not there is an error")
+    func noLog() throws {
+        let path = directory.path + "/queue.db-wal"
+        #expect(throws: SystemError(call: "open", code: ENOENT)) { try LogRewrite.run(path) }
+        writeFile(path, [])
+        #expect(try LogRewrite.run(path) == 0)
+    }
+}

@@ -1,0 +1,124 @@
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+/// Requests that are remembered, of several senders.
+@Suite(.timeLimit(.minutes(1))) struct RepeatShareTests {
+    let directory = TemporaryDirectory()
+
+    private func open(repeatsMax: Int = 100) throws -> LogStore {
+        var configuration = QueueConfiguration.small(directory.path)
+        configuration.repeatsMax = repeatsMax
+        return try LogStore(configuration, journal: .silent)
+    }
+
+    private func send(
+        _ number: Int,
+        by sender: String?,
+        to destination: String = "app",
+        _ store: LogStore
+    ) -> AppendOutcome {
+        let answer = Awaited<AppendOutcome>()
+        let batch = Batch(stream: .named("a", destination: destination), logs: logs(0..<10))
+        store.append([batch], identity: .of(number * 1000), sender: sender) { answer.put($0) }
+        return answer.take(1)[0]
+    }
+
+    @Test(
+        "A key that sends many requests displaces its own, and others' are recognised, also after a restart"
+    )
+    func keys() throws {
+        var store = try open()
+        for number in 0..<20 { #expect(send(number, by: "phone", store) == .stored) }
+        for number in 1000..<1300 { #expect(send(number, by: "greedy", store) == .stored) }
+        #expect(store.status.repeats.known <= 100)
+        for restarts in [false, true] {
+            if restarts {
+                store.close()
+                store = try open()
+                for number in 2000..<2300 { #expect(send(number, by: "greedy", store) == .stored) }
+            }
+            for number in 0..<20 {
+                #expect(
+                    send(number, by: "phone", store) == BatchIdentity.of(number * 1000).repeated
+                )
+            }
+        }
+        #expect(send(2299, by: "greedy", store) == BatchIdentity.of(2_299_000).repeated)
+        #expect(send(1000, by: "greedy", store) == .stored)
+        store.close()
+    }
+
+    @Test("Without keys a destination displaces its own")
+    func destinations() throws {
+        let store = try open()
+        defer { store.close() }
+        for number in 0..<20 { #expect(send(number, by: nil, store) == .stored) }
+        for number in 1000..<1300 { #expect(send(number, by: nil, to: "other", store) == .stored) }
+        for number in 0..<20 {
+            #expect(send(number, by: nil, store) == BatchIdentity.of(number * 1000).repeated)
+        }
+    }
+
+    @Test("A key does not get a larger part by sending to several destinations")
+    func severalDestinations() throws {
+        let store = try open()
+        defer { store.close() }
+        for number in 0..<40 { #expect(send(number, by: "phone", store) == .stored) }
+        for number in 1000..<1300 {
+            let destination = number % 2 == 0 ? "app" : "other"
+            #expect(send(number, by: "greedy", to: destination, store) == .stored)
+        }
+        for number in 0..<40 {
+            #expect(send(number, by: "phone", store) == BatchIdentity.of(number * 1000).repeated)
+        }
+    }
+
+    @Test("Greedy keys have equal parts, and the bound holds")
+    func equal() throws {
+        let store = try open()
+        defer { store.close() }
+        for round in 0..<3 {
+            for (place, sender) in ["a", "b", "c", "d"].enumerated() {
+                for number in 0..<50 {
+                    let request = place * 10_000 + round * 1000 + number
+                    #expect(send(request, by: sender, store) == .stored)
+                }
+            }
+        }
+        #expect(store.status.repeats.known <= 100)
+        for place in 0..<4 {
+            let last = place * 10_000 + 2000 + 49
+            let sender = ["a", "b", "c", "d"][place]
+            for number in (last - 20)...last {
+                #expect(send(number, by: sender, store) == BatchIdentity.of(number * 1000).repeated)
+            }
+        }
+    }
+
+    @Test("The same request by another key is the same request")
+    func rotated() throws {
+        let store = try open()
+        defer { store.close() }
+        #expect(send(1, by: "old", store) == .stored)
+        #expect(send(1, by: "new", store) == BatchIdentity.of(1000).repeated)
+        #expect(send(1, by: nil, store) == BatchIdentity.of(1000).repeated)
+    }
+
+    @Test("What an earlier version remembered leaves with its age, and is recognised until then")
+    func earlierVersion() throws {
+        let store = try open()
+        #expect(send(1, by: nil, store) == .stored)
+        store.close()
+        let connection = try Connection(directory.path + "/queue.db", .readWrite)
+        let change = try connection.prepare("UPDATE repeats SET digest = ?")
+        change.bind(1, BatchIdentity.of(1000).digest)
+        try change.run()
+        try connection.finish()
+        let again = try open()
+        defer { again.close() }
+        #expect(send(1, by: "phone", again) == BatchIdentity.of(1000).repeated)
+    }
+}

@@ -1,0 +1,259 @@
+import Glibc
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+/// A salvage that the disk has no room for.
+@Suite(.timeLimit(.minutes(2))) struct SalvageRoomTests {
+    let directory = TemporaryDirectory()
+
+    private var database: String { directory.path + "/queue.db" }
+
+    /// Small enough that a salvage has many steps; the disk has `room` more than there is.
+    private func configuration(_ path: String, room: Int? = nil) -> QueueConfiguration {
+        let limits = PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
+        var configuration = QueueConfiguration.small(path, packets: limits)
+        configuration.tuning.checkpointBytes = 256 << 10
+        configuration.tuning.transactionBytes = 128 << 10
+        configuration.tuning.rowBytes = 16 << 10
+        if let room { configuration.tuning.diskBytes = taken(path) + room }
+        return configuration
+    }
+
+    private func taken(_ path: String) -> Int {
+        TemporaryDirectory.names(in: path).reduce(0) { sum, name in
+            var about = stat()
+            return stat("\(path)/\(name)", &about) == 0 ? sum + Int(about.st_blocks) * 512 : sum
+        }
+    }
+
+    /// Logs that do not compress.
+    private func noise(_ numbers: Range<Int>) -> EncodedLogs {
+        var generator = SeededGenerator(seed: UInt64(numbers.lowerBound))
+        var bytes: [UInt8] = []
+        for number in numbers {
+            var body = Array("\(number);".utf8)
+            while body.count < 1000 { body.append(UInt8.random(in: 48...122, using: &generator)) }
+            bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
+        }
+        return EncodedLogs(bytes: bytes, count: numbers.count)
+    }
+
+    /// 3,000 logs of a thousand bytes in two streams, three packets of a hundred that delivery holds, and ten dead
+    /// letters; closed in good order. The ledger is damaged, so that all can be read and must be copied.
+    private func fill(damaged: Bool = true) throws -> (packets: [SealedPacket], ledger: Ledger) {
+        let store = try LogStore(configuration(directory.path), journal: .silent)
+        for row in 0..<300 {
+            let batch = Batch(
+                stream: .named(row % 2 == 0 ? "even" : "odd"),
+                logs: noise(row * 10..<row * 10 + 10)
+            )
+            #expect(store.store(batch) == .stored)
+        }
+        let reason = DeathReason(code: "A", message: "m")
+        let now = UInt32(WallTime.now.seconds)
+        let dead = Batch.Dead(logs: timed(9000..<9010, at: now, filling: 900), reason: reason)
+        let empty = EncodedLogs(bytes: [], count: 0)
+        #expect(store.store(Batch(stream: .named("even"), logs: empty, dead: [dead])) == .stored)
+        let packets = Consumer(store).packets(3)
+        let ledger = store.status.ledger
+        store.close()
+        if damaged { try damage() }
+        return (packets, ledger)
+    }
+
+    private func damage() throws {
+        let connection = try Connection(database, .readWrite)
+        try connection.execute("UPDATE ledger SET delivered = -1")
+        try connection.finish()
+    }
+
+    /// Takes and acknowledges until nothing is queued, or so many packets were taken.
+    private func drain(
+        _ store: LogStore,
+        atMost most: Int = .max
+    ) throws -> (numbers: [Int], packs: [String]) {
+        let consumer = Consumer(store)
+        var (numbers, packs): ([Int], [String]) = ([], [])
+        while store.status.ledger.queued > 0, packs.count < most {
+            store.request(4, for: "app")
+            store.flush("app")
+            guard consumer.waiting > 0, let packet = consumer.next().first else {
+                usleep(500)
+                continue
+            }
+            // Closed while more is copied.
+            while true {
+                do {
+                    numbers += try store.contents(of: packet)
+                    break
+                } catch {
+                    usleep(500)
+                }
+            }
+            packs.append(packet.packID)
+            store.acknowledge(packet)
+        }
+        return (numbers, packs)
+    }
+
+    private var copies: [String] {
+        directory.names.filter { $0.hasPrefix("queue.corrupt-") && $0.hasSuffix(".db") }
+    }
+
+    private var marks: [String] { directory.names.filter { $0.hasSuffix("-unsaved") } }
+
+    @Test("What fits is delivered, the rest follows as logs leave, and nothing is lost or repeated")
+    func followsAsLogsLeave() throws {
+        let (sealed, before) = try fill()
+        let store = try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent)
+        defer { store.close() }
+        let status = store.status
+        #expect(status.salvages == 1 && status.asideLogs > 1000 && status.damagedCopies == 1)
+        #expect(status.ledger == before)
+        #expect(status.destinations["app"]?.imbalance == 0)
+        #expect(marks.count == 1)
+
+        let (numbers, packs) = try drain(store)
+        #expect(numbers.count == 3000 && Set(numbers) == Set(0..<3000))
+        #expect(Set(packs).isSuperset(of: sealed.map(\.packID)))
+        for parity in 0...1 {
+            // Within a stream in order.
+            let own = numbers.filter { $0 / 10 % 2 == parity }
+            #expect(own == own.sorted())
+        }
+        store.wait { $0.asideLogs == 0 }
+        #expect(store.status.salvagedLogs == 3010 && store.status.lostLogs == 0)
+        #expect(try store.deadNumbers() == Array(9000..<9010))
+        #expect(store.status.ledger.isClosed && store.status.ledger.discarded == 0)
+        #expect(marks.isEmpty)
+    }
+
+    @Test("A kill in the middle of it loses and repeats nothing")
+    func killed() throws {
+        _ = try fill()
+        var configuration = configuration(directory.path, room: 1_500_000)
+        let bytes = configuration.tuning.diskBytes
+        let first = try LogStore(configuration, journal: .silent)
+        let before = try drain(first, atMost: 1)
+        first.wait { $0.ledger.delivered == 100 }
+        let copy = directory.copy()
+        first.close()
+
+        configuration = self.configuration(copy.path)
+        configuration.tuning.diskBytes = bytes
+        let again = try LogStore(configuration, journal: .silent)
+        defer { again.close() }
+        #expect(again.status.salvages == 0 && again.status.repairedLogs == 0)
+        #expect(again.status.ledger.queued == 2900)
+        let after = try drain(again)
+        #expect((before.numbers + after.numbers).sorted() == Array(0..<3000))
+        #expect(again.status.ledger.isClosed && again.status.ledger.discarded == 0)
+    }
+
+    @Test("A queue that is damaged again before all is copied keeps what is still to come")
+    func damagedAgain() throws {
+        _ = try fill()
+        let configuration = configuration(directory.path, room: 1_500_000)
+        let first = try LogStore(configuration, journal: .silent)
+        let before = try drain(first, atMost: 1)
+        first.wait { $0.ledger.delivered == 100 }
+        #expect(first.status.asideLogs > 0)
+        first.close()
+        try damage()
+        let second = try LogStore(self.configuration(directory.path), journal: .silent)
+        defer { second.close() }
+        #expect(second.status.salvages == 1)
+        second.wait { $0.asideLogs == 0 }
+        let after = try drain(second)
+        #expect((before.numbers + after.numbers).sorted() == Array(0..<3000))
+        #expect(second.status.ledger.isClosed && second.status.ledger.discarded == 0)
+        #expect(second.status.ledger.accepted == 3010)
+        #expect(marks.isEmpty)
+    }
+
+    @Test("What was in a file that is gone is counted as discarded")
+    func fileIsGone() throws {
+        let (_, ledger) = try fill()
+        let first = try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent)
+        let here = 3010 - first.status.asideLogs
+        first.close()
+        for name in copies { unlink("\(directory.path)/\(name)") }
+        let again = try LogStore(configuration(directory.path), journal: .silent)
+        defer { again.close() }
+        again.wait { $0.asideLogs == 0 }
+        #expect(again.status.ledger.accepted == ledger.accepted && again.status.ledger.isClosed)
+        #expect(again.status.ledger.discarded == 3010 - Int64(here))
+        #expect(again.status.lostLogs == 3010 - here)
+        #expect(try drain(again).numbers.count == again.status.ledger.delivered)
+    }
+
+    @Test("In steps the same is saved of a damaged file as at once", arguments: 0..<8)
+    func sameInSteps(round: Int) throws {
+        _ = try fill(damaged: false)
+        var bytes = readFile(database)
+        var generator = SeededGenerator(seed: UInt64(round))
+        for _ in 0...(2 * round) {
+            let place = Int.random(in: 8192..<bytes.count, using: &generator)
+            let length = Int.random(in: 1...4000, using: &generator)
+            for index in place..<min(bytes.count, place + length) {
+                bytes[index] = UInt8.random(in: 0...255, using: &generator)
+            }
+        }
+        writeFile(database, bytes)
+        try? damage()
+        let atOnce = directory.copy()
+        func saved(_ path: String, room: Int?) throws -> (numbers: [Int], ledger: Ledger) {
+            let store = try LogStore(configuration(path, room: room), journal: .silent)
+            defer { store.close() }
+            #expect(store.status.ledger.isClosed)
+            #expect((store.status.asideLogs > 0) == (room != nil))
+            let numbers = try drain(store).numbers
+            store.wait { $0.asideLogs == 0 }
+            return (numbers.sorted(), store.status.ledger)
+        }
+        let all = try saved(atOnce.path, room: nil)
+        let steps = try saved(directory.path, room: 1_500_000)
+        #expect(steps.numbers == all.numbers)
+        #expect(steps.ledger == all.ledger)
+        #expect(Set(steps.numbers).count == steps.numbers.count)
+    }
+
+    @Test("Few damaged files are kept, and none is deleted that has the only copy of logs")
+    func copiesAreBounded() throws {
+        _ = try fill()
+        for round in 0..<6 {
+            let store = try LogStore(configuration(directory.path), journal: .silent)
+            #expect(store.status.salvages == 1)
+            #expect(copies.count == min(round + 1, DataDirectory.damagedCopiesMax))
+            #expect(store.status.damagedCopies == copies.count)
+            #expect(store.status.damagedCopiesRemoved == (round < 3 ? 0 : 1))
+            store.close()
+            try damage()
+        }
+        let names = copies
+        // This one does not fit.
+        let store = try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent)
+        defer { store.close() }
+        #expect(store.status.asideLogs > 0)
+        let kept = try #require(marks.first).dropLast("-unsaved".count)
+        #expect(!names.contains(String(kept)) && copies.contains(String(kept)))
+    }
+
+    @Test("On a disk that refuses logs damaged files that were copied go")
+    func copiesMakeRoom() throws {
+        _ = try fill()
+        do {
+            let store = try LogStore(configuration(directory.path), journal: .silent)
+            defer { store.close() }
+            #expect(copies.count == 1 && marks.isEmpty)
+        }
+        let store = try LogStore(configuration(directory.path, room: 8192), journal: .silent)
+        defer { store.close() }
+        store.wait { $0.admission == .open }
+        #expect(copies.isEmpty && store.status.damagedCopiesRemoved == 1)
+        #expect(store.store(Batch(stream: .named("even"), logs: noise(5000..<5010))) == .stored)
+    }
+}

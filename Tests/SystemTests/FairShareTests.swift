@@ -1,0 +1,79 @@
+import Testing
+
+@testable import System
+
+@Suite struct FairShareTests {
+    @Test("A holder that is alone may have all places")
+    func alone() {
+        var shares = FairShares<Int>(FairShare(max: 7, holders: 1))
+        #expect(Self.fill(&shares, 1) == 7)
+        #expect(!shares.hasPlace(1))
+        shares.giveBack(1)
+        #expect(shares.hasPlace(1) && shares.own(1) == 6)
+    }
+
+    @Test("Greedy holders leave half of what is open to the others, and their reserves")
+    func greedy() {
+        var shares = FairShares<Int>(FairShare(max: 100, holders: 3))
+        #expect((1...3).map { Self.fill(&shares, $0) } == [42, 29, 23])
+        #expect(Self.fill(&shares, 1) == 0)
+        #expect(shares.all == 94 && shares.lent == 46)
+    }
+
+    @Test(
+        "Whoever takes what it can, another one finds its reserve, and all together have no more than there is",
+        arguments: 1...6
+    )
+    func reserves(holders: Int) {
+        for places in 0..<80 {
+            let share = FairShare(max: places, holders: holders)
+            var shares = FairShares<Int>(share)
+            for holder in 0..<holders {
+                #expect(shares.own(holder) == 0)
+                #expect(Self.fill(&shares, holder) >= share.reserve)
+                #expect(shares.all <= places)
+            }
+            // What one gives back the next round shares out, and the reserves are still there.
+            for _ in 0..<shares.own(0) { shares.giveBack(0) }
+            for holder in 0..<holders where holder > 0 { _ = Self.fill(&shares, holder) }
+            #expect(Self.fill(&shares, 0) >= share.reserve)
+            #expect(shares.all <= places)
+        }
+    }
+
+    @Test("The room of a holder is how many places it can take", arguments: 1...4)
+    func room(holders: Int) {
+        for places in 0..<60 {
+            for others in 0..<places {
+                var shares = FairShares<Int>(FairShare(max: places, holders: holders))
+                for number in 0..<others where shares.hasPlace(number % 2) {
+                    shares.take(number % 2)
+                }
+                let room = shares.room(0)
+                #expect(Self.fill(&shares, 0) == room, "\(places) \(others)")
+            }
+        }
+    }
+
+    @Test("With other bounds what is taken stays, and counts by the new reserves")
+    func change() {
+        var shares = FairShares<Int>(FairShare(max: 100, holders: 1))
+        for _ in 0..<90 { shares.take(1) }
+        shares.change(to: FairShare(max: 100, holders: 2))
+        #expect(shares.lent == 65 && shares.all == 90)
+        #expect(!shares.hasPlace(1) && shares.hasPlace(2))
+        for _ in 0..<80 { shares.giveBack(1) }
+        #expect(shares.lent == 0 && shares.own(1) == 10)
+        shares.giveBack(3)
+        #expect(shares.all == 10)
+    }
+
+    private static func fill(_ shares: inout FairShares<Int>, _ holder: Int) -> Int {
+        var count = 0
+        while shares.hasPlace(holder), count < 1000 {
+            shares.take(holder)
+            count += 1
+        }
+        return count
+    }
+}
