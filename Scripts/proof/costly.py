@@ -10,7 +10,9 @@ import zlib
 from bombs import varint
 from floods import JSON, PROTOBUF, field
 
-SIZE = 10 << 20  # limits.body and limits.inflated_body
+# Of the content: limits.body and limits.inflated_body, and the most that a loop handles itself.
+LARGE, SHORT = 10 << 20, 1 << 20
+SIZE = LARGE  # of the request that is being made
 COMBINING = [chr(code).encode() for code in range(0x300, 0x370)]
 
 # What names are made of: one text, a form for numbers, or a list of texts. All of one kind are of one length.
@@ -39,14 +41,15 @@ def width(kind):
     return len(form[0] if isinstance(form, list) else form % 0 if b"%" in form else form)
 
 
-def many(kind, wrap, count=1 << 30, between=b"", limit=SIZE, first=0):
+def many(kind, wrap, count=1 << 30, between=b"", limit=None, first=0):
     """As many pieces as are wanted, and fit. `wrap` makes one of a name; all are of one length."""
+    limit = SIZE if limit is None else limit
     form, hole = NAMES[kind], (HOLE * 80)[: width(kind)]
     piece = wrap(hole)
     size = len(piece) + len(between)
     count = min(count, (limit + len(between)) // size)
-    if not hole or isinstance(form, bytes) and b"%" not in form:
-        return repeated(piece.replace(hole, form) if hole else piece, between, count * size - len(between)) if count else b""
+    if not hole or hole not in piece or isinstance(form, bytes) and b"%" not in form:
+        return repeated(piece.replace(hole, form) if hole and hole in piece else piece, between, count * size - len(between)) if count else b""
     if isinstance(form, list):
         form = form[first % len(form) :] + form[: first % len(form)]
         block = between.join(piece.replace(hole, name) for name in form[:count]) + between
@@ -80,6 +83,7 @@ VALUES = {
     "oversize": b'"' + b"x" * ((1 << 20) + 1) + b'"',
     "oversize marks": b'"' + b"\xcc\x80" * (1 << 19) + b'"',
     "blanks": b'   "x"   ',
+    "letters": b'"xxxxxxxxxx"',
 }
 TEXTS = {
     "empty": b"",
@@ -100,13 +104,14 @@ COUNTS = [1, 2, 4, 16, 63, 64, 65, 130, 1024, 1025, 8192, 70_000, 1 << 30]
 CODINGS = [None, None, "gzip", "deflate", "zstd", "lz4"]
 
 
-def repeated(piece, between=b"", limit=SIZE):
+def repeated(piece, between=b"", limit=None):
     """One piece as often as it fits."""
+    limit = SIZE if limit is None else limit
     unit = piece + between
     return (unit * max(1, (limit + len(between)) // len(unit)))[: -len(between) or None]
 
 
-def members(genes, count, limit=SIZE):
+def members(genes, count, limit=None):
     """Up to `count` members of an object of JSON."""
     return many(genes["name"], lambda each: b'"' + each + b'":' + VALUES[genes["value"]], count, b",", limit)
 
@@ -195,7 +200,7 @@ def otlp(genes):
 
     if where == "resource":
         shared = attributes(1, SIZE - 1000)
-        content = field(1, field(1, shared)[: SIZE] + field(2, b"\x12\x00" * min(genes["records"], max(1, (SIZE - len(shared) - 64) // 2))))
+        content = field(1, field(1, shared)[:SIZE] + field(2, b"\x12\x00" * min(genes["records"], max(1, (SIZE - len(shared) - 64) // 2))))
     elif where == "resources":
         content = repeated(field(1, field(1, attributes(1, SIZE // 2)) + field(2, b"\x12\x00" * min(genes["records"], 1 << 20))))
     elif where == "scopes":
@@ -361,6 +366,22 @@ DIALECTS = {
 }
 
 
+# What phones and bad networks do to JSON.
+DAMAGES = {
+    None: lambda text: text,
+    "letters": lambda text: text.replace(b"x", b"\xff").replace(b"v", b"\xff"),
+    "names": lambda text: text.replace(b"a", b"\xff"),
+    "controls": lambda text: text.replace(b"a", b"\x01").replace(b"x", b"\n"),
+    "colons": lambda text: text.replace(b'":', b'" '),
+    "commas": lambda text: text.replace(b",", b" "),
+    "end": lambda text: text[:-1],
+    "numbers": lambda text: text.replace(b":0", b":-"),
+}
+# Of every dialect.
+COMMON = {"size": [LARGE, LARGE, SHORT], "damage": [None, None, None, *filter(None, DAMAGES)]}
+DIALECTS = {dialect: (build, choices | COMMON) for dialect, (build, choices) in DIALECTS.items()}
+
+
 def known(dialect, **genes):
     """The genes that are named, and the first choice of all others."""
     return dialect, {name: genes.get(name, choices[0]) for name, choices in DIALECTS[dialect][1].items()}
@@ -414,6 +435,16 @@ KNOWN = {
     "Splunk, hosts": known("splunk", origin="host", name="many marks", event="letter"),
     "Splunk, sources": known("splunk", origin="source", name="marks", event="letter"),
     "Splunk, long sources": known("splunk", origin="long", name="few", event="letter"),
+    "objects with a byte that is no text": known("logs", name="few", value="letters", count=1, between=b"\n", damage="letters"),
+    "an array of objects with a byte that is no text": known("logs", name="few", value="letters", count=1, between=b",", damage="letters"),
+    "objects without colons": known("logs", name="few", value="letters", count=1, between=b"\n", damage="colons"),
+    "numbers that are none": known("logs", name="few", count=1, between=b",", damage="numbers"),
+    "tracked logs that are no text": known("track", name="few", value="letters", count=1, logs=True, damage="letters"),
+    "Splunk, events that are no text": known("splunk", name="few", event="letter", damage="letters"),
+    "Bulk, documents without colons": known("bulk", action="bare", document="small", damage="colons"),
+    "OTLP JSON, texts that are no text": known("otlp json", name="few", value="text", count=16, damage="letters"),
+    "Loki, labels that are no text": known("loki", name="hex", count=15, length=8, sets="values", damage="letters"),
+    "PutLogs, tags that are no text": known("putlogs", name="hex", text="broken", count=1, tags=100_000),
     "Loki, the same labels of two marks": known("loki", name="marks", count=1024, length=1),
     "Loki, labels in all orders": known("loki", name="marks", count=1024, length=1, sets="orders"),
     "Loki, sets of labels": known("loki", name="hex", count=15, length=8, sets="values"),
@@ -440,9 +471,13 @@ def mutated(dialect, genes, random):
 
 def request(dialect, genes):
     """Path, body and fields; the body is None for a GET. None where the genes make more than a body may be."""
+    global SIZE
+    SIZE = genes["size"]
     path, content, fields = DIALECTS[dialect][0](genes)
+    if JSON in fields or dialect == "bulk":
+        content = DAMAGES[genes["damage"]](content)
     made = (path, *packed(content, fields, genes["coding"]))
-    return made if len(made[1] or b"") <= SIZE else None
+    return made if len(made[1] or b"") <= LARGE else None
 
 
 def packed(content, fields, coding):

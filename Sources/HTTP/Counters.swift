@@ -44,6 +44,9 @@ extension HTTPServer {
         package var bytesOut = 0
         package var heldHeadBytes = 0
         package var inFlightBodyBytes = 0
+        /// Requests that were handled on a thread beside the loops, and those that wait for one.
+        package var largeRequests = 0
+        package var largeRequestsWaiting = 0
         package var unsentAnswerBytes = 0
 
         /// Requests that were answered, whatever the answer.
@@ -51,7 +54,7 @@ extension HTTPServer {
     }
 }
 
-/// One loop's counts. Its loop thread alone writes them, any thread reads.
+/// One loop's counts. Any thread reads them, and its loop alone writes them, but for the shared ones.
 final class LoopTally: Sendable {
     let accepted = Tally()
     let refusedFull = Tally()
@@ -68,9 +71,9 @@ final class LoopTally: Sendable {
     let answers5xx = Tally()
     let malformed = Tally()
     let tooLarge = Tally()
-    let refusedInFlight = Tally()
+    let refusedInFlight = SharedTally()
     let refusedHeads = Tally()
-    let refusedAnswers = Tally()
+    let refusedAnswers = SharedTally()
     let tlsHandshakes = Tally()
     let tlsResumptions = Tally()
     let tlsFailures = Tally()
@@ -120,6 +123,15 @@ final class LoopTally: Sendable {
         counters.bytesIn += bytesIn.now
         counters.bytesOut += bytesOut.now
     }
+}
+
+/// A count with several writers.
+struct SharedTally: ~Copyable, Sendable {
+    private let value = Atomic<Int>(0)
+
+    var now: Int { value.load(ordering: .relaxed) }
+
+    func add() { value.wrappingAdd(1, ordering: .relaxed) }
 }
 
 /// A count with one writer: adding needs no locked instruction.

@@ -203,6 +203,13 @@ extension EventLoop {
         )
         connection.holdings.body = 0
         connection.head = nil
+        if let largeRequests, !connection.input.isSecret,
+            handler.isLarge(head, bodyBytes: connection.input.body.count),
+            let body = connection.input.detachBody(from: &pool)
+        {
+            largeRequests.add(.init(head: head, body: body, responder: Responder(pending)))
+            return
+        }
         handler.handle(
             head,
             body: connection.input.body,

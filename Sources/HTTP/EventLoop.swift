@@ -20,6 +20,7 @@ final class EventLoop {
     let journal: Journal
     let notices: RefusalNotices
     let handler: any RequestHandler
+    let largeRequests: LargeRequests?
     var tally: LoopTally { port.tally }
 
     /// Nil once the server stops.
@@ -53,7 +54,8 @@ final class EventLoop {
         proxies: ProxyTrust? = nil,
         journal: Journal,
         notices: RefusalNotices,
-        handler: any RequestHandler
+        handler: any RequestHandler,
+        largeRequests: LargeRequests? = nil
     ) {
         self.port = port
         self.listener = listener
@@ -63,6 +65,7 @@ final class EventLoop {
         self.journal = journal
         self.notices = notices
         self.handler = handler
+        self.largeRequests = largeRequests
         now = .now
         wheel = TimerWheel(now: now)
         connections = Array(repeating: nil, count: Slot.firstConnection)

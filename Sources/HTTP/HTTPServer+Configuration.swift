@@ -8,6 +8,8 @@ extension HTTPServer {
         /// Names the loop threads: "http-0", "http-1".
         package var name: String
         package var loops: Int
+        /// Threads beside the loops for what their handlers call large ("http-large-0"); without them loops handle all.
+        package var largeRequestThreads = 0
         package var limits: Limits
         /// Nil serves plain HTTP.
         package var tls: TLSContext?

@@ -12,12 +12,19 @@ package final class HTTPServer: Sendable {
     private let ports: [LoopPort]
     private let budgets: Budgets
     private let census: Census
-    private let workers: Locked<[Worker]>
+    private let largeRequests: LargeRequests?
+    private let threads: Locked<Threads>
 
-    /// Binds the address and starts serving. `makeHandler` is called once for each loop, on its thread.
+    private struct Threads {
+        var ofLoops: [Worker] = []
+        var ofLargeRequests: [Worker] = []
+    }
+
+    /// Binds the address and starts serving. `makeHandler` is called once for each loop and each thread for large
+    /// requests, on that thread.
     package init(
         _ configuration: Configuration,
-        makeHandler: @escaping @Sendable (_ loop: Int) -> any RequestHandler
+        makeHandler: @escaping @Sendable () -> any RequestHandler
     ) throws(ListenError) {
         var limits = configuration.limits
         let common = configuration.common
@@ -40,8 +47,11 @@ package final class HTTPServer: Sendable {
         while listeners.count < configuration.loops {
             listeners.append(try Listener(joining: first))
         }
-        workers = Locked([])
+        threads = Locked(Threads())
         do throws(SystemError) {
+            let count = configuration.largeRequestThreads
+            let largeRequests = count > 0 ? try LargeRequests(threads: count) : nil
+            self.largeRequests = largeRequests
             var ports: [LoopPort] = []
             for _ in listeners { ports.append(try LoopPort(budgets: budgets, census: census)) }
             self.ports = ports
@@ -53,6 +63,14 @@ package final class HTTPServer: Sendable {
                 journal.warning("\(warning)", ["server": name])
             }
             let notices = RefusalNotices(server: name, limits: limits, journal: journal)
+            // The kernel keeps 15 bytes of a name.
+            let kind = name.split(separator: "-").last ?? ""
+            for index in 0..<count {
+                let worker = try Worker("\(kind)-large-\(index)") {
+                    largeRequests?.run(index, makeHandler())
+                }
+                threads.withLock { $0.ofLargeRequests.append(worker) }
+            }
             for (index, listener) in listeners.enumerated() {
                 let port = ports[index]
                 let limits = limits
@@ -65,7 +83,8 @@ package final class HTTPServer: Sendable {
                         proxies: proxies,
                         journal: journal,
                         notices: notices,
-                        handler: makeHandler(index)
+                        handler: makeHandler(),
+                        largeRequests: largeRequests
                     )
                     do throws(SystemError) {
                         try loop.run()
@@ -73,7 +92,7 @@ package final class HTTPServer: Sendable {
                         journal.error("an HTTP loop ended", ["loop": index, "reason": "\(error)"])
                     }
                 }
-                workers.withLock { $0.append(worker) }
+                threads.withLock { $0.ofLoops.append(worker) }
             }
         } catch {
             throw .system(configuration.listen, error)
@@ -83,25 +102,29 @@ package final class HTTPServer: Sendable {
     deinit { stop(within: .zero) }
 
     /// Stops accepting, lets requests that have begun finish, closes each connection after its answer, and
-    /// cuts off what is left when the time is over. Returns when the loops have ended.
+    /// cuts off what is left when the time is over. Returns when all threads have ended; one that has a large request
+    /// ends with it.
     package func stop(within time: Duration) {
-        for worker in beginStop(by: .now + time) { worker.join() }
+        Self.stop([self], within: time)
     }
 
     /// As above, of several in the same time.
     package static func stop(_ servers: [HTTPServer], within time: Duration) {
         let deadline = Moment.now + time
-        for worker in servers.flatMap({ $0.beginStop(by: deadline) }) { worker.join() }
+        let threads = servers.map { $0.beginStop(by: deadline) }
+        for worker in threads.flatMap(\.ofLoops) { worker.join() }
+        for server in servers { server.largeRequests?.end() }
+        for worker in threads.flatMap(\.ofLargeRequests) { worker.join() }
     }
 
-    private func beginStop(by deadline: Moment) -> [Worker] {
+    private func beginStop(by deadline: Moment) -> Threads {
         precondition(!ports.contains(where: \.isOnLoop), "a loop cannot wait for its own end")
-        let workers = workers.withLock { workers in
-            defer { workers = [] }
-            return workers
+        let threads = threads.withLock { threads in
+            defer { threads = Threads() }
+            return threads
         }
         for port in ports { port.mailbox.post(.stop(by: deadline)) }
-        return workers
+        return threads
     }
 
     package var counters: Counters {
@@ -110,6 +133,8 @@ package final class HTTPServer: Sendable {
         counters.heldHeadBytes = budgets.heads.inUse
         counters.inFlightBodyBytes = budgets.bodies.inUse
         counters.unsentAnswerBytes = budgets.answers.inUse
+        counters.largeRequests = largeRequests?.takenCount ?? 0
+        counters.largeRequestsWaiting = largeRequests?.waitingCount ?? 0
         for port in ports { port.tally.add(to: &counters) }
         return counters
     }

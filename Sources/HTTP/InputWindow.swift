@@ -72,6 +72,28 @@ struct InputWindow {
         if start == end { (start, end) = (0, 0) }
     }
 
+    /// The body, with memory that nobody else has: the block itself, or a copy of what is in one that is only lent.
+    /// What is unread stays here.
+    mutating func detachBody(from pool: inout BufferPool) -> DetachedBody? {
+        guard let block else { return nil }
+        let bodyRange = bodyStart..<bodyEnd
+        guard !isLent else {
+            let copy = BufferPool.allocate(bodyRange.count)
+            copy.memory.copyMemory(from: block.memory + bodyStart, byteCount: bodyRange.count)
+            endBody()
+            return DetachedBody(copy, 0..<bodyRange.count)
+        }
+        let rest = unread
+        self = InputWindow()
+        if !rest.isEmpty {
+            let own = pool.take(atLeast: rest.count)
+            own.memory.copyMemory(from: rest.baseAddress!, byteCount: rest.count)
+            self.block = own
+            end = rest.count
+        }
+        return DetachedBody(block, bodyRange)
+    }
+
     mutating func dropUnread() {
         start = end
     }

@@ -14,7 +14,7 @@ final class PendingAnswer: Sendable {
     private let wantsBody: Bool
     private let minorVersion: Int
     private let isAnswered = Atomic<Bool>(false)
-    /// What was taken of the budget of bodies besides the body, and of that of answers. Changed on the loop's thread
+    /// What was taken of the budget of bodies besides the body, and of that of answers. Changed on the handler's thread
     /// before anybody else has the request.
     private let heldBytes = Atomic<Int>(0)
     private let reservedBytes = Atomic<Int>(0)

@@ -1,5 +1,5 @@
-/// What a server does with requests. Each loop thread has a handler of its own, made by the factory
-/// that `HTTPServer` is given, so a handler needs no locks and may keep scratch memory.
+/// What a server does with requests. Each loop, and each thread for large requests, has a handler of its own, made by
+/// the factory that `HTTPServer` is given, so a handler needs no locks and may keep scratch memory.
 package protocol RequestHandler: AnyObject {
     /// Asked when a head is complete and before a byte of its body is read.
     ///
@@ -7,7 +7,11 @@ package protocol RequestHandler: AnyObject {
     /// unless the body is small enough to be read and dropped.
     func admit(_ head: RequestHead) -> Admission
 
-    /// Called on the loop thread when the whole body is there. The body is valid during the call
+    /// Whether a request takes so long that others of its loop must not wait for it: then another handler of the same
+    /// kind gets it, on a thread beside the loops, where the server has such threads (`largeRequestThreads`).
+    func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool
+
+    /// Called on the handler's thread when the whole body is there. The body is valid during the call
     /// only; 64 bytes after its end may be read (their content means nothing), which is what
     /// simdjson wants. The responder answers now or later, from any thread, exactly once.
     func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder)
@@ -19,6 +23,10 @@ package protocol RequestHandler: AnyObject {
     /// Adds fields that every answer carries (a request id, the time), each as "name: value\r\n". The
     /// response tells which of them it brings itself.
     func stamp(_ fields: inout [UInt8], of response: Response)
+}
+
+extension RequestHandler {
+    package func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool { false }
 }
 
 package enum Admission: Sendable {

@@ -25,7 +25,7 @@ package final class SandboxServer: Sendable {
         settings.limits.inFlightBodyBytes = 256 << 20
         settings.limits.answerBytes = .max
         settings.limits.unsentAnswerBytes = .max
-        server = try HTTPServer(settings) { _ in SandboxHandler(sandbox) }
+        server = try HTTPServer(settings) { SandboxHandler(sandbox) }
         do {
             clerk = try Worker("sandbox-late") { sandbox.late.run(for: sandbox) }
         } catch {

@@ -11,7 +11,7 @@ final class RoleServer {
     init(members: String) throws {
         server = try HTTPServer(
             .init(listen: ListenAddress(host: "127.0.0.1", port: 0), loops: 1, journal: .silent)
-        ) { _ in Handler(members: members) }
+        ) { Handler(members: members) }
     }
 
     var port: UInt16 { server.address.port }

@@ -49,7 +49,7 @@ struct FairnessTests {
                 loops: 1,
                 journal: .silent
             )
-        ) { _ in order }
+        ) { order }
         let clients = try (0..<3).map { _ in try TestClient(port: server.address.port) }
         for client in clients {
             client.send(Self.get("/first"))

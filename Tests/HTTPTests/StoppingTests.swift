@@ -58,10 +58,10 @@ struct StoppingTests {
         let configuration = HTTPServer.Configuration(listen: address, journal: .silent)
         let held = server.held
         #expect(throws: ListenError.taken(address)) {
-            _ = try HTTPServer(configuration) { _ in TestHandler(held: held) }
+            _ = try HTTPServer(configuration) { TestHandler(held: held) }
         }
         server.server.stop(within: .seconds(5))
-        let next = try HTTPServer(configuration) { _ in TestHandler(held: held) }
+        let next = try HTTPServer(configuration) { TestHandler(held: held) }
         #expect(next.address == address)
     }
 }

@@ -135,7 +135,7 @@ struct TestServer {
             journal: journal
         )
         configuration.proxies = proxies
-        server = try HTTPServer(configuration) { _ in TestHandler(held: held) }
+        server = try HTTPServer(configuration) { TestHandler(held: held) }
     }
 
     /// Waits until what other threads do has come to this.

@@ -44,7 +44,7 @@ final class SecureListener {
                 tls: context,
                 journal: .silent
             )
-        ) { _ in Handler() }
+        ) { Handler() }
     }
 
     deinit { server.stop(within: .zero) }

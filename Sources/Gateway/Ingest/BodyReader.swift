@@ -45,6 +45,22 @@ struct BodyReader {
         }
     }
 
+    /// The most content that a body of so many bytes may have, as far as its head tells.
+    func contentBytesMax(
+        of bodyBytes: Int,
+        _ head: RequestHead,
+        _ own: ContentCoding?
+    ) -> Int {
+        // Packages are compressed one by one.
+        guard head.field("x-log-mode") != "batch_group" else {
+            return limit.allowance(for: bodyBytes)
+        }
+        // It is not compressed, or it is refused at no cost.
+        guard (try? coding(head, own)) != nil else { return bodyBytes }
+        // Content of another size is refused before it is read.
+        return (try? rawBytes(head)) ?? limit.allowance(for: bodyBytes)
+    }
+
     /// Of all bodies so far, packages in them and what failed included.
     var inflatedBytes: Int { inflater.producedBytes + putLogs.inflatedBytes }
 

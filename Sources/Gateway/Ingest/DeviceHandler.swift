@@ -104,6 +104,17 @@ package final class DeviceHandler: RequestHandler {
         return shared.queue.admission(forDestination: target.destination)
     }
 
+    /// A mebibyte of the dearest content takes a loop some 55 ms; see `Scripts/prove cost`.
+    private static let shortContentBytes = 1 << 20
+
+    package func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool {
+        guard bodyBytes <= Self.shortContentBytes else { return true }
+        guard reader.limit.allowance(for: bodyBytes) > Self.shortContentBytes else { return false }
+        guard case .logs(let dialect) = DeviceRoute(head, keys.value.accepted) else { return false }
+        return reader.contentBytesMax(of: bodyBytes, head, dialect.coding(head))
+            > Self.shortContentBytes
+    }
+
     package func handle(
         _ head: RequestHead,
         body: UnsafeRawBufferPointer,

@@ -17,16 +17,17 @@ extension Gateway {
             limits: limits,
             journal: journal
         )
+        settings.largeRequestThreads = settings.loops
         settings.proxies = shared.door.proxies
         guard let tls = configuration.tls, let certificates else {
-            return (try HTTPServer(settings) { _ in DeviceHandler(shared) }, nil)
+            return (try HTTPServer(settings) { DeviceHandler(shared) }, nil)
         }
         settings.common = HTTPServer.CommonLimits(limits, journal)
-        let plain = try HTTPServer(settings) { _ in DeviceHandler(shared) }
+        let plain = try HTTPServer(settings) { DeviceHandler(shared) }
         settings.listen = tls.listen
         settings.name = DeviceTLS.listener
         settings.tls = certificates.context
-        return (plain, try HTTPServer(settings) { _ in DeviceHandler(shared) })
+        return (plain, try HTTPServer(settings) { DeviceHandler(shared) })
     }
 
     static func certificates(

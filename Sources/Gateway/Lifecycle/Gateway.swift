@@ -144,7 +144,7 @@ package final class Gateway: Sendable {
             // A page of metrics or dead letters is for those alone who have a token.
             settings.limits.answerBytes = 64 << 20
             settings.limits.unsentAnswerBytes = 128 << 20
-            return try HTTPServer(settings) { _ in
+            return try HTTPServer(settings) {
                 AdminHandler(.init(steering: steering))
             }
         }

@@ -90,6 +90,20 @@ extension MetricsPage {
         family("sluice_http_in_flight_body_bytes", .gauge, "Bodies without an answer yet.") {
             $0.add(listeners, \.inFlightBodyBytes)
         }
+        family(
+            "sluice_http_large_requests_total",
+            .counter,
+            "Requests that were handled beside the loops, for their size."
+        ) {
+            $0.add(listeners, \.largeRequests)
+        }
+        family(
+            "sluice_http_large_requests_waiting",
+            .gauge,
+            "Large requests for which no thread is free."
+        ) {
+            $0.add(listeners, \.largeRequestsWaiting)
+        }
         family("sluice_http_held_head_bytes", .gauge, "Heads of requests that are not complete.") {
             $0.add(listeners, \.heldHeadBytes)
         }

@@ -16,7 +16,7 @@ package struct InflateLimit: Sendable, Equatable {
     }
 
     /// The most that a body of this size may become.
-    func allowance(for compressed: Int) -> Int {
+    package func allowance(for compressed: Int) -> Int {
         min(bytes, max(freeBytes, compressed.multipliedReportingOverflow(by: ratio).partialValue))
     }
 

@@ -33,14 +33,14 @@ final class DeviceEnd: Sendable {
         if let clock { shared.clock = { clock.now } }
         let given = shared
         self.shared = given
-        server = try HTTPServer(
-            .init(
-                listen: ListenAddress(host: "127.0.0.1", port: 0),
-                loops: 1,
-                limits: settings.http,
-                journal: .silent
-            )
-        ) { _ in DeviceHandler(given) }
+        var server = HTTPServer.Configuration(
+            listen: ListenAddress(host: "127.0.0.1", port: 0),
+            loops: 1,
+            limits: settings.http,
+            journal: .silent
+        )
+        server.largeRequestThreads = 1
+        self.server = try HTTPServer(server) { DeviceHandler(given) }
     }
 
     deinit { server.stop(within: .zero) }

@@ -34,7 +34,7 @@ final class WebReceiver: Sendable {
                 tls: tls,
                 journal: .silent
             )
-        ) { _ in
+        ) {
             Handler { request, responder in
                 let number = state.withLock { state in
                     state.requests.append(request)

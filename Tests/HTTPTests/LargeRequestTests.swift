@@ -1,0 +1,179 @@
+import Glibc
+import Net
+import System
+import Testing
+
+@testable import HTTP
+
+/// What takes long is handled beside the loops.
+@Suite(.timeLimit(.minutes(1)))
+struct LargeRequestTests {
+    /// Calls bodies of a hundred bytes and more large. Answers with the first 99 bytes and the length of what it got; one
+    /// that begins with "wait" is answered when the test lets it go.
+    private final class Handler: RequestHandler {
+        struct Gate: Sendable {
+            let arrived: WakeUp
+            let mayGoOn: WakeUp
+        }
+
+        let gate: Gate
+
+        init(_ gate: Gate) { self.gate = gate }
+
+        func admit(_ head: RequestHead) -> Admission {
+            .accept(bodyBytesMax: 8 << 20, isSecret: head.pathText == "/secret")
+        }
+
+        func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool { bodyBytes >= 100 }
+
+        func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+            if body.starts(with: "wait".utf8) {
+                gate.arrived.signal()
+                gate.mayGoOn.wait(timeout: .seconds(20))
+            }
+            let thread = nameOfThisThread()
+            let text = "\(String(decoding: body.prefix(99), as: UTF8.self)) \(body.count)"
+            responder.send(
+                Response(status: 200, fields: [("x-thread", thread)], body: Array(text.utf8))
+            )
+        }
+
+        private func nameOfThisThread() -> String {
+            let file = open("/proc/thread-self/comm", O_RDONLY)
+            defer { close(file) }
+            var name = [UInt8](repeating: 0, count: 32)
+            let count = read(file, &name, name.count)
+            return String(decoding: name.prefix(max(0, count - 1)), as: UTF8.self)
+        }
+
+        func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+            Response(status: problem.status)
+        }
+
+        func stamp(_ fields: inout [UInt8], of response: Response) {}
+    }
+
+    private let gate: Handler.Gate
+    private let server: HTTPServer
+
+    init() throws {
+        let gate = Handler.Gate(arrived: try WakeUp(), mayGoOn: try WakeUp())
+        var configuration = HTTPServer.Configuration(
+            listen: ListenAddress(host: "127.0.0.1", port: 0),
+            loops: 1,
+            journal: .silent
+        )
+        configuration.largeRequestThreads = 1
+        server = try HTTPServer(configuration) { Handler(gate) }
+        self.gate = gate
+    }
+
+    private func client() throws -> TestClient { try TestClient(port: server.address.port) }
+
+    private func post(_ body: String, to path: String = "/a") -> String {
+        "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    private func text(_ letter: String, _ count: Int) -> String {
+        String(repeating: letter, count: count)
+    }
+
+    @Test("A large request keeps no other of its loop waiting")
+    func others() throws {
+        let (large, other) = (try client(), try client())
+        large.send(post("wait" + text("x", 3 << 20)))
+        gate.arrived.wait(timeout: .seconds(20))
+        other.send(post("small"))
+        let answer = try #require(other.answer())
+        #expect(answer.text == "small 5")
+        #expect(answer.fields["x-thread"] == "http-0")
+        gate.mayGoOn.signal()
+        let last = try #require(large.answer())
+        #expect(last.text == "wait\(text("x", 95)) \(3 << 20 + 4)")
+        #expect(last.fields["x-thread"] == "http-large-0")
+        #expect(server.counters.inFlightBodyBytes == 0)
+        #expect(server.counters.largeRequests == 1)
+    }
+
+    @Test("Large and small requests of one connection are answered in their order, and whole")
+    func pipelined() throws {
+        let client = try client()
+        let sizes = [5, 100, 7, 70_000, 0, 99, 1 << 20, 300]
+        let letters = ["a", "b", "c", "d", "e", "f", "g", "h"]
+        client.send(zip(letters, sizes).map { post(text($0, $1)) }.joined())
+        for (letter, size) in zip(letters, sizes) {
+            let answer = try #require(client.answer())
+            #expect(answer.text == "\(text(letter, min(size, 99))) \(size)")
+            let thread = size < 100 ? "http-0" : "http-large-0"
+            #expect(answer.fields["x-thread"] == thread)
+        }
+    }
+
+    @Test("A chunked body that is large is handed over as one piece")
+    func chunked() throws {
+        let client = try client()
+        client.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in 0..<40 { client.send("1000\r\n\(text("y", 4096))\r\n") }
+        client.send("0\r\n\r\n" + post("next"))
+        #expect(client.answer()?.text == "\(text("y", 99)) \(40 * 4096)")
+        #expect(client.answer()?.text == "next 4")
+    }
+
+    @Test("Requests that wait for a thread are counted, and hold their share of the budget")
+    func waiting() throws {
+        let clients = try (0..<3).map { _ in try client() }
+        clients[0].send(post("wait" + text("x", 1000)))
+        gate.arrived.wait(timeout: .seconds(20))
+        for each in clients.dropFirst() { each.send(post(text("z", 1000))) }
+        #expect(eventually { $0.largeRequestsWaiting == 2 })
+        #expect(server.counters.inFlightBodyBytes == 3004)
+        // Who hangs up meanwhile leaves a request behind that is handled all the same.
+        clients[1].reset()
+        gate.mayGoOn.signal()
+        #expect(clients[2].answer()?.text == "\(text("z", 99)) 1000")
+        #expect(clients[0].answer()?.status == 200)
+        #expect(eventually { $0.inFlightBodyBytes == 0 && $0.largeRequests == 3 })
+    }
+
+    @Test("A body that may hold a secret stays with its loop, which wipes it")
+    func secret() throws {
+        let client = try client()
+        client.send(post(text("s", 200), to: "/secret"))
+        #expect(client.answer()?.fields["x-thread"] == "http-0")
+    }
+
+    @Test("A stop waits for the large request that is handled, and answers it")
+    func stop() throws {
+        let client = try client()
+        client.send(post("wait" + text("x", 1000)))
+        gate.arrived.wait(timeout: .seconds(20))
+        let (server, gate) = (server, gate)
+        let stopped = try Worker("stop") { server.stop(within: .seconds(20)) }
+        gate.mayGoOn.signal()
+        #expect(client.answer()?.status == 200)
+        stopped.join()
+    }
+
+    @Test("A stop whose time is over drops the large requests that wait")
+    func cutOff() throws {
+        let clients = try (0..<2).map { _ in try client() }
+        clients[0].send(post("wait" + text("x", 1000)))
+        gate.arrived.wait(timeout: .seconds(20))
+        clients[1].send(post(text("x", 1000)))
+        #expect(eventually { $0.largeRequestsWaiting == 1 })
+        let (server, gate) = (server, gate)
+        let stopped = try Worker("stop") { server.stop(within: .zero) }
+        #expect(clients[1].isEnded())
+        gate.mayGoOn.signal()
+        stopped.join()
+        #expect(server.counters.largeRequests == 1)
+    }
+
+    private func eventually(_ condition: (HTTPServer.Counters) -> Bool) -> Bool {
+        for _ in 0..<2000 {
+            if condition(server.counters) { return true }
+            usleep(5000)
+        }
+        return false
+    }
+}
