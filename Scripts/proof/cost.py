@@ -1,5 +1,4 @@
-"""No request within the default limits holds a loop for longer than a quarter of a second, or another thread for longer
-than a second, however dear it was made."""
+"""No request within the default limits holds a loop for more than 250 ms, or a worker thread for more than a second."""
 
 import socket
 import threading
@@ -10,7 +9,7 @@ import costly
 from device import request
 from figures import busy, of_each_thread, strain
 
-# Seconds of a processor that one request may take of its loop, and of the thread that handles large ones.
+# Processor seconds that one request may take: of a loop, and of a worker thread.
 LOOP_BAR, BAR = 0.25, 1.0
 # How often a request is measured again that seems to be dearer: others on the machine take caches and halves of cores.
 TRIES = 8
@@ -23,14 +22,14 @@ SETTINGS = "queue: { max_bytes: 128MiB, overflow: drop_oldest }"
 
 
 def computed(pid):
-    """Seconds of a processor that each thread for devices computed so far, by its name."""
+    """Processor seconds of each device thread so far, by thread name."""
     names = of_each_thread(pid, "comm", lambda file: file.read().strip())
     spent = of_each_thread(pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
     return {name: spent[thread] for thread, name in names.items() if name.startswith("http-") and thread in spent}
 
 
 class Cost(typing.NamedTuple):
-    """Seconds of a processor that a request took of the thread that handled it, and of a loop."""
+    """Processor seconds of one request: of the thread that handled it, and of its loop."""
 
     thread: float
     loop: float

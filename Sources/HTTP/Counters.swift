@@ -44,7 +44,7 @@ extension HTTPServer {
         package var bytesOut = 0
         package var heldHeadBytes = 0
         package var inFlightBodyBytes = 0
-        /// Requests that were handled on a thread beside the loops, and those that wait for one.
+        /// Requests that worker threads have started, and those that wait for a free one.
         package var largeRequests = 0
         package var largeRequestsWaiting = 0
         package var unsentAnswerBytes = 0
@@ -125,7 +125,7 @@ final class LoopTally: Sendable {
     }
 }
 
-/// A count with several writers.
+/// A count that several threads write.
 struct SharedTally: ~Copyable, Sendable {
     private let value = Atomic<Int>(0)
 

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A body with memory of its own, for a handler on another thread.
+/// A request body that owns its memory, so that a handler may read it on another thread.
 final class DetachedBody: Sendable {
-    /// Nobody writes there any more, and it is freed when the last owner lets go.
+    /// Read-only from here on; freed with the last reference.
     private nonisolated(unsafe) let block: UnsafeMutableRawPointer
     private let range: Range<Int>
 
-    /// Takes the block.
+    /// Takes ownership of the block.
     init(_ block: BufferPool.Block, _ range: Range<Int>) {
         self.block = block.memory
         self.range = range
@@ -14,7 +14,7 @@ final class DetachedBody: Sendable {
 
     deinit { free(block) }
 
-    /// As `RequestHandler.handle` wants it: 64 bytes after its end may be read. Valid as long as this is held.
+    /// 64 bytes after its end may be read, as `RequestHandler.handle` promises. Valid while this object lives.
     var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: block + range.lowerBound, count: range.count)
     }

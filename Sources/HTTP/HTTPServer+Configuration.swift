@@ -8,7 +8,7 @@ extension HTTPServer {
         /// Names the loop threads: "http-0", "http-1".
         package var name: String
         package var loops: Int
-        /// Threads beside the loops for what their handlers call large ("http-large-0"); without them loops handle all.
+        /// Worker threads ("http-large-0") for requests that `RequestHandler.isLarge` names. Zero: loops run them all.
         package var largeRequestThreads = 0
         package var limits: Limits
         /// Nil serves plain HTTP.

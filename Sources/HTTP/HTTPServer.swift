@@ -102,8 +102,8 @@ package final class HTTPServer: Sendable {
     deinit { stop(within: .zero) }
 
     /// Stops accepting, lets requests that have begun finish, closes each connection after its answer, and
-    /// cuts off what is left when the time is over. Returns when all threads have ended; one that has a large request
-    /// ends with it.
+    /// cuts off what is left when the time is over. Returns when all threads have ended; a worker finishes the large
+    /// request that it is running.
     package func stop(within time: Duration) {
         Self.stop([self], within: time)
     }

@@ -72,8 +72,7 @@ struct InputWindow {
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// The body, with memory that nobody else has: the block itself, or a copy of what is in one that is only lent.
-    /// What is unread stays here.
+    /// Moves the body out, with its block if this window owns that, else as a copy. Unread bytes stay here.
     mutating func detachBody(from pool: inout BufferPool) -> DetachedBody? {
         guard let block else { return nil }
         let bodyRange = bodyStart..<bodyEnd

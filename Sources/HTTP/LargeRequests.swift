@@ -1,10 +1,9 @@
 import System
 
-/// Requests that take long, and the threads beside the loops that handle them, so that a loop goes on with its other
-/// connections meanwhile.
+/// Runs large requests on worker threads, so that an event loop keeps serving its other connections.
 ///
-/// Requests are handled in the order in which they came, each by the next thread that is free. How many wait has no
-/// bound of its own: each holds its share of the budget of bodies until it is answered.
+/// First in, first out. The list needs no bound of its own: every request in it holds its share of the body budget
+/// until it is answered.
 final class LargeRequests: Sendable {
     struct Request: Sendable {
         let head: RequestHead
@@ -14,10 +13,10 @@ final class LargeRequests: Sendable {
 
     private struct State {
         var waiting: [Request] = []
-        /// Those before it were taken.
+        /// Index of the next request to run; the ones before it have been taken.
         var next = 0
         var taken = 0
-        /// Threads that sleep, by their number.
+        /// Numbers of the sleeping threads.
         var idle: [Int] = []
         var isOver = false
 
@@ -26,7 +25,7 @@ final class LargeRequests: Sendable {
             let request = waiting[next]
             next += 1
             taken += 1
-            // What was taken is let go, at a cost that each request bears once.
+            // Halving keeps removal at amortized constant cost.
             if next * 2 >= waiting.count {
                 waiting.removeFirst(next)
                 next = 0
@@ -44,10 +43,10 @@ final class LargeRequests: Sendable {
         self.wakeUps = wakeUps
     }
 
-    /// Those that no thread has begun yet.
+    /// Requests that no thread has started.
     var waitingCount: Int { state.withLock { $0.waiting.count - $0.next } }
 
-    /// Those that a thread has begun.
+    /// Requests that a thread has started, since the beginning.
     var takenCount: Int { state.withLock { $0.taken } }
 
     func add(_ request: Request) {
@@ -58,15 +57,15 @@ final class LargeRequests: Sendable {
         if let sleeper { wakeUps[sleeper].signal() }
     }
 
-    /// The job of one thread: handles requests until `end`.
+    /// The body of a worker thread: handles requests until `end`.
     func run(_ thread: Int, _ handler: any RequestHandler) {
         while let request = next(for: thread) {
             handler.handle(request.head, body: request.body.bytes, responder: request.responder)
         }
     }
 
-    /// Each thread ends after the request that it has. Those that wait are dropped; for when the loops have ended, and
-    /// nobody is left who could be answered.
+    /// Ends each thread after its current request and drops the waiting ones. Call it when the event loops have ended:
+    /// then no connection is left to answer.
     func end() {
         let dropped = state.withLock { state in
             state.isOver = true

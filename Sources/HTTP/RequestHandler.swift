@@ -7,8 +7,8 @@ package protocol RequestHandler: AnyObject {
     /// unless the body is small enough to be read and dropped.
     func admit(_ head: RequestHead) -> Admission
 
-    /// Whether a request takes so long that others of its loop must not wait for it: then another handler of the same
-    /// kind gets it, on a thread beside the loops, where the server has such threads (`largeRequestThreads`).
+    /// True for a request that would hold its event loop for too long. A worker thread with a handler of its own runs
+    /// it then, if the server has worker threads (`largeRequestThreads`).
     func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool
 
     /// Called on the handler's thread when the whole body is there. The body is valid during the call

@@ -5,11 +5,11 @@ import Testing
 
 @testable import HTTP
 
-/// What takes long is handled beside the loops.
+/// Worker threads run large requests.
 @Suite(.timeLimit(.minutes(1)))
 struct LargeRequestTests {
-    /// Calls bodies of a hundred bytes and more large. Answers with the first 99 bytes and the length of what it got; one
-    /// that begins with "wait" is answered when the test lets it go.
+    /// Treats bodies of 100 bytes and more as large. Answers with the body's first 99 bytes and its length; a body that
+    /// begins with "wait" is answered when the test opens the gate.
     private final class Handler: RequestHandler {
         struct Gate: Sendable {
             let arrived: WakeUp

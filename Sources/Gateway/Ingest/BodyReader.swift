@@ -45,19 +45,19 @@ struct BodyReader {
         }
     }
 
-    /// The most content that a body of so many bytes may have, as far as its head tells.
+    /// Upper bound of the content's size, from the body's size and the head alone.
     func contentBytesMax(
         of bodyBytes: Int,
         _ head: RequestHead,
         _ own: ContentCoding?
     ) -> Int {
-        // Packages are compressed one by one.
+        // Each package is compressed by itself.
         guard head.field("x-log-mode") != "batch_group" else {
             return limit.allowance(for: bodyBytes)
         }
-        // It is not compressed, or it is refused at no cost.
+        // Not compressed, or refused before any work.
         guard (try? coding(head, own)) != nil else { return bodyBytes }
-        // Content of another size is refused before it is read.
+        // The inflater rejects content of any other size.
         return (try? rawBytes(head)) ?? limit.allowance(for: bodyBytes)
     }
 

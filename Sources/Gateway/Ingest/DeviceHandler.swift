@@ -104,7 +104,7 @@ package final class DeviceHandler: RequestHandler {
         return shared.queue.admission(forDestination: target.destination)
     }
 
-    /// A mebibyte of the dearest content takes a loop some 55 ms; see `Scripts/prove cost`.
+    /// Decoding a mebibyte of the most expensive content takes about 55 ms; see `Scripts/prove cost`.
     private static let shortContentBytes = 1 << 20
 
     package func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool {

@@ -93,14 +93,14 @@ extension MetricsPage {
         family(
             "sluice_http_large_requests_total",
             .counter,
-            "Requests that were handled beside the loops, for their size."
+            "Requests that worker threads have started, because of their size."
         ) {
             $0.add(listeners, \.largeRequests)
         }
         family(
             "sluice_http_large_requests_waiting",
             .gauge,
-            "Large requests for which no thread is free."
+            "Large requests that wait for a worker thread."
         ) {
             $0.add(listeners, \.largeRequestsWaiting)
         }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// What is handled beside the loops: whatever may have more than a mebibyte of content, as far as its head tells.
+/// `DeviceHandler.isLarge`: requests whose content may exceed a mebibyte go to a worker thread.
 @Suite(.timeLimit(.minutes(1))) struct LargeBodyTests {
     struct Body: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -71,7 +71,7 @@ import Testing
         ),
     ]
 
-    @Test("The head tells what is handled beside the loops", arguments: bodies)
+    @Test("The head decides which requests are large", arguments: bodies)
     func rule(body: Body) throws {
         let end = try DeviceEnd()
         let fields = body.fields.map { "\($0): \($1)\r\n" }.joined()
