@@ -69,7 +69,7 @@ def readers(trial, gateway):
             client = Silent(gateway.devices, f"127.0.10.{address + 1}")
             client.send(asked[(number + address) % len(asked)][1])
             clients.append(client)
-    waiting = settled(gateway, "sluice_http_unsent_answer_bytes", "2xx")
+    waiting = settled(gateway, "sluice_http_unsent_answer_bytes", "sluice_http_refused_answers_total")
     # A body that says much waits for nobody; what is made of it is gone when it is answered.
     grown = peak(gateway) - since
     trial.expect(waiting <= ANSWERS * MIB, f"readers: {waiting / MIB:.0f} MiB of answers wait, {ANSWERS} may")
@@ -112,7 +112,7 @@ def heads(trial, gateway):
             client = Silent(gateway.devices, f"127.0.11.{address + 1}")
             client.send(kinds[number % len(kinds)])
             clients.append(client)
-    held = settled(gateway, "sluice_http_held_head_bytes", "5xx")
+    held = settled(gateway, "sluice_http_held_head_bytes", "sluice_http_refused_heads_total")
     refused = figure(gateway, "sluice_http_refused_heads_total")
     grown = peak(gateway) - since
     trial.expect(refused > 0, f"heads: all of {len(clients)} found room in {held / MIB:.0f} MiB")
@@ -146,11 +146,11 @@ def timeouts(gateway):
     return gateway.figure('sluice_http_timeouts_total{listener="devices",kind="write"}')
 
 
-def settled(gateway, name, answers):
-    """The most that was seen until nothing has changed for a while: all is answered that will be."""
-    most, same, last, ends = 0, 0, -1, time.monotonic() + 120
+def settled(gateway, held, refused):
+    """The largest value of `held` until it and `refused` stay the same for two seconds."""
+    most, same, last, ends = 0, 0, None, time.monotonic() + 120
     while (same < 8 or most == 0) and time.monotonic() < ends:
-        now = (figure(gateway, name), gateway.figure('sluice_http_responses_total{listener="devices",class="%s"}' % answers))
+        now = figure(gateway, held), figure(gateway, refused)
         most, same, last = max(most, now[0]), same + 1 if now == last else 0, now
         time.sleep(0.25)
     return most
