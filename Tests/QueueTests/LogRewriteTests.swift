@@ -41,6 +41,42 @@ import Testing
         #expect(readFile(path) == log)
     }
 
+    @Test("Nothing goes from a log into the database before all of it is proved")
+    func provedBeforeMoved() throws {
+        let copy = try directory.fillLog()
+        let path = copy.path + "/queue.db"
+        // It keeps the index of the log, which then says more than the file can prove.
+        let reader = try Connection(path, .readWrite)
+        #expect(try reader.integer("SELECT count(*) FROM rows") > 0)
+        var log = readFile(path + "-wal")
+        log[32 + 5 * frameBytes(log) + 500] ^= 1
+        writeFile(path + "-wal", log)
+        let before = readFile(path)
+        let error = #expect(throws: SQLiteError.self) {
+            try OpenStore.open(path, .small(copy.path), now: { .now }, handed: [])
+        }
+        #expect(error?.kind == .corrupt)
+        #expect(readFile(path) == before)
+        #expect(try reader.integer("PRAGMA user_version") > 0)
+    }
+
+    @Test("Beside a reader with a snapshot the log is certain as well, and stays as it was")
+    func besideReader() throws {
+        let copy = try directory.fillLog()
+        let path = copy.path + "/queue.db"
+        let reader = try Connection(path, .readOnly)
+        try reader.execute("BEGIN; SELECT count(*) FROM rows")
+        let log = readFile(path + "-wal")
+        let (store, _) = try OpenStore.open(
+            path,
+            .small(copy.path),
+            now: { .now },
+            handed: []
+        )
+        #expect(store.isLogCertain && store.destination("app").ledger.queued == 300)
+        #expect(readFile(path + "-wal").starts(with: log))
+    }
+
     @Test("A log that is empty has no frames, and one that is not there is an error")
     func noLog() throws {
         let path = directory.path + "/queue.db-wal"

@@ -136,6 +136,23 @@ final class Connection {
     }
 }
 
+// MARK: - The log
+
+extension Connection {
+    /// How many frames of the log count, as its index says that all connections share. Within a transaction only: there is
+    /// no index before the first one.
+    func committedFrames() -> Int {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
+            let map = file?.pointee.pMethods?.pointee.xShmMap
+        else { return 0 }
+        var index: UnsafeMutableRawPointer?
+        // The first part of the index, which is mapped already. Its format is in https://sqlite.org/walformat.html.
+        guard map(file, 0, 1 << 15, 0, &index) == SQLITE_OK, let index else { return 0 }
+        return Int(index.load(fromByteOffset: 16, as: UInt32.self))
+    }
+}
+
 // MARK: - Checkpoints
 
 extension Connection {

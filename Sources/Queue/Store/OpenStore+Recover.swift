@@ -53,19 +53,19 @@ extension OpenStore {
     /// Makes certain that the log that was found at opening is on the disk. Until it is nothing may be accepted: a sync
     /// may have failed in an earlier life, and commits behind frames that never reached the disk would be lost with them.
     ///
-    /// Moving the log into the database does that, and so the next commit begins the log anew. A reader, such as
-    /// `sluice backup`, keeps the log where it is for as long as it reads; then the log is written once more where it lies,
-    /// which waits for nobody. On a full disk it stays uncertain, and delivering what is there matters more; housekeeping
-    /// tries again. Between transactions only.
+    /// `LogRewrite` does that, and comes first: it proves each frame, and a checkpoint proves none. Instead of a frame that
+    /// never reached the disk a checkpoint would move into the database what the file has in its place.
+    ///
+    /// The checkpoint behind it makes the next commit begin the log from its start. A reader, such as `sluice backup`, keeps
+    /// the log where it is for as long as it reads, and nobody waits for that. Where the disk has no room to write the log
+    /// once more, it stays uncertain: delivering the logs that are there matters more, and housekeeping tries again. Between
+    /// transactions only.
     func makeLogCertain() throws(SQLiteError) {
         guard !isLogCertain else { return }
         do throws(SQLiteError) {
-            switch try database.connection.checkpoint(.restart) {
-            case .nothing: try checkSize()
-            case .pages(let pages): try rewriteLog(pages)
-            case .unknown: return
-            }
+            if fileSize(database.path + "-wal") ?? 0 > 0 { try rewriteLog() }
             isLogCertain = true
+            if try database.connection.checkpoint(.restart) == .nothing { try checkSize() }
         } catch {
             guard error.kind == .full else { throw error }
         }
@@ -81,9 +81,10 @@ extension OpenStore {
         }
     }
 
-    private func rewriteLog(_ pages: Int) throws(SQLiteError) {
+    private func rewriteLog() throws(SQLiteError) {
         // No other connection may write to the log meanwhile.
         try database.write()
+        let frames = database.connection.committedFrames()
         let log = database.path + "-wal"
         let written: Int
         do throws(SystemError) {
@@ -93,9 +94,9 @@ extension OpenStore {
             throw .system(error, log)
         }
         try database.commit()
-        // What SQLite has in memory of the log must be in its file.
-        guard written >= pages else {
-            throw .damage("only \(written) of \(pages) pages in its log can be proved")
+        // While a reader is there, SQLite believes the shared index of the log and not the file.
+        guard written >= frames else {
+            throw .damage("only \(written) of \(frames) pages in its log can be proved")
         }
     }
 

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import Queue
+
+@Suite(.timeLimit(.minutes(1))) struct CheckpointTests {
+    let directory = TemporaryDirectory()
+
+    @Test("While no log was opened a checkpoint leaves nothing of one", arguments: [false, true])
+    func noLog(isWAL: Bool) throws {
+        let connection = try Connection(directory.path + "/queue.db", .readWrite)
+        if isWAL { try connection.execute("PRAGMA journal_mode = WAL") }
+        for kind in [Connection.Checkpoint.passive, .restart, .truncate] {
+            #expect(try connection.checkpoint(kind) == .nothing)
+        }
+        #expect(connection.walPages == 0)
+    }
+
+    @Test("A checkpoint says what a reader keeps in the log")
+    func reader() throws {
+        let path = directory.path + "/queue.db"
+        let writer = try Connection(path, .readWrite)
+        try writer.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (i)")
+        try writer.execute("INSERT INTO t VALUES (1)")
+        let reader = try Connection(path, .readOnly)
+        try reader.execute("BEGIN; SELECT * FROM t")
+        writer.watchLog()
+        try writer.execute("INSERT INTO t VALUES (2)")
+        let pages = writer.walPages
+        #expect(pages > 1)
+        #expect(try writer.checkpoint(.passive) == .pages(pages))
+        #expect(try writer.checkpoint(.restart) == .pages(pages))
+        try reader.execute("COMMIT")
+        #expect(try writer.checkpoint(.restart) == .nothing)
+    }
+
+    @Test("The index of the log says how many of its frames count")
+    func committedFrames() throws {
+        let path = directory.path + "/queue.db"
+        let writer = try Connection(path, .readWrite)
+        try writer.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (i)")
+        writer.watchLog()
+        for number in 0..<5 {
+            try writer.execute("INSERT INTO t VALUES (\(number))")
+            let other = try Connection(path, .readWrite)
+            try other.execute("BEGIN IMMEDIATE")
+            #expect(other.committedFrames() == writer.walPages)
+            try other.execute("COMMIT")
+        }
+        #expect(writer.walPages >= 5)
+    }
+}
