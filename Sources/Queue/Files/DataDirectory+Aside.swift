@@ -41,7 +41,7 @@ extension DataDirectory {
         remove(aside)
     }
 
-    private func remove(_ aside: String) {
+    func remove(_ aside: String) {
         for suffix in Self.companions + ["-shm"] { unlink(aside + suffix) }
         unlink(Self.damagedLog(of: aside))
         unlink(Self.mark(of: aside))
@@ -61,16 +61,6 @@ extension DataDirectory {
         try sync()
     }
 
-    /// Looks for what a crash during a salvage left behind.
-    func settleSalvage() throws(QueueError) {
-        guard access(salvage, F_OK) == 0 else { return }
-        if access(database, F_OK) == 0 {
-            removeSalvage()
-        } else {
-            try replaceDamaged()
-        }
-    }
-
     /// The index of a log is built anew by whoever opens it.
     func removeIndex(of database: String) {
         unlink(database + "-shm")
@@ -87,7 +77,7 @@ extension DataDirectory {
     /// So many are kept that the queue has copied all of.
     static let damagedCopiesMax = 3
 
-    private static func mark(of aside: String) -> String { aside + "-unsaved" }
+    static func mark(of aside: String) -> String { aside + "-unsaved" }
 
     private func mark(_ aside: String) throws(QueueError) {
         let descriptor = open(Self.mark(of: aside), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
@@ -98,6 +88,8 @@ extension DataDirectory {
     /// The queue has all that can be read of it.
     func unmark(_ aside: String) {
         unlink(Self.mark(of: aside))
+        // A mark that comes back with a power cut costs space and no logs.
+        try? sync()
     }
 
     /// The paths of those that are kept, the oldest first.

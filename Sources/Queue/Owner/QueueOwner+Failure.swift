@@ -114,6 +114,8 @@ extension QueueOwner {
             return try open()
         }
         areIndexesMended = false
+        // A kill may have come between a salvage and this.
+        trimDamagedCopies(to: DataDirectory.damagedCopiesMax)
         do throws(QueueError) {
             try directory.sync()
         } catch {
