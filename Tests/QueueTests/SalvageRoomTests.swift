@@ -242,6 +242,39 @@ import Testing
         #expect(!names.contains(String(kept)) && copies.contains(String(kept)))
     }
 
+    @Test("A copy that cannot be opened is left alone for a minute, and its logs wait")
+    func cannotBeOpened() throws {
+        _ = try fill()
+        try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent).close()
+        let copy = "\(directory.path)/\(try #require(copies.first))"
+        rename(copy, copy + ".away")
+        mkdir(copy, 0o700)
+        let lines = Awaited<[UInt8]>()
+        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
+        let configuration = configuration(directory.path)
+        let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), journal)
+        let before = try #require(owner.store).remainders
+        #expect(before.count == 1 && before[0].logs > 0)
+        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.keepHouse(isQuiet: true)
+        #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains("cannot be opened"))
+        #expect(owner.nextSaving > .now + .seconds(50))
+        #expect(owner.store?.remainders == before)
+        for _ in 0..<3 {
+            owner.nextHousekeeping = Moment(nanoseconds: 0)
+            owner.keepHouse(isQuiet: true)
+        }
+        #expect(lines.count == 0)
+
+        rmdir(copy)
+        rename(copy + ".away", copy)
+        owner.nextSaving = .now
+        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.keepHouse(isQuiet: true)
+        #expect(owner.store?.remainders.isEmpty == true)
+        #expect(owner.store?.destination("app").ledger.queued == 3000)
+    }
+
     @Test("On a disk that refuses logs damaged files that were copied go")
     func copiesMakeRoom() throws {
         _ = try fill()

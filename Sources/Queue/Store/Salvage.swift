@@ -27,7 +27,10 @@ struct Salvage {
     var committed: Remainder
     var losses = Losses()
     var ids: IdentifierSupply
+    /// Those of the new database, and forgotten ones.
     var streams: [Int64: SavedStream] = [:]
+    /// Streams of the damaged database that the new one has forgotten.
+    var forgotten: [Int64: StreamRecord] = [:]
     var ledgers: [String: Ledger] = [:]
     /// All packets that the damaged database names.
     var packets: [PacketRecord] = []
@@ -112,21 +115,11 @@ extension Salvage {
     private mutating func saveLedgers() throws(SQLiteError) {
         readLedgers()
         for (name, old) in ledgers {
-            var ledger = old
-            // Where it does not add up, what came and went is believed and not what is there.
-            let here = max(0, old.accepted - old.delivered - old.expired - old.discarded)
-            if !old.isClosed {
-                let dead = min(old.dead, here)
-                ledger.close(queued: here - dead, dead: dead)
-            }
-            try saved.save(ledger, of: name)
-            remainder.queued[name] = ledger.queued
-            remainder.dead[name] = ledger.dead
+            try saved.save(remainder.begin(name, with: old), of: name)
         }
         for earlier in (try? QueueDatabase.remainders(damaged)) ?? [] {
             try saved.save(earlier)
-            for (name, logs) in earlier.queued { remainder.queued[name, default: 0] -= logs }
-            for (name, logs) in earlier.dead { remainder.dead[name, default: 0] -= logs }
+            remainder.leaveOut(earlier)
         }
         for number in (try? QueueDatabase.acknowledgedAside(damaged)) ?? [] {
             try saved.saveAcknowledgedAside(number)

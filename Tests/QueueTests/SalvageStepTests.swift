@@ -1,0 +1,133 @@
+import Glibc
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+/// Steps of a salvage, with a room that the test says.
+@Suite(.timeLimit(.minutes(1))) struct SalvageStepTests {
+    let directory = TemporaryDirectory()
+
+    private var configuration: QueueConfiguration {
+        .small(
+            directory.path,
+            packets: PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
+        )
+    }
+
+    /// What a row of ten of these logs may take.
+    private let rowRoom = 30_000
+
+    /// Logs that do not compress: ten are a row of more than 10,000 bytes.
+    private func noise(_ row: Int) -> EncodedLogs {
+        var bytes: [UInt8] = []
+        for number in row * 10..<row * 10 + 10 {
+            let body = Array("\(number);".utf8) + randomBytes(1000)
+            bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
+        }
+        return EncodedLogs(bytes: bytes, count: 10)
+    }
+
+    /// Packets of a hundred logs in ten rows, and with `waiting` ten rows behind them.
+    private func fill(packets: Int, waiting: Bool = false) throws -> [SealedPacket] {
+        let store = try LogStore(configuration, journal: .silent)
+        defer { store.close() }
+        for row in 0..<packets * 10 {
+            #expect(store.store(Batch(stream: .named("a"), logs: noise(row))) == .stored)
+        }
+        let sealed = Consumer(store).packets(packets)
+        for row in packets * 10..<packets * 10 + (waiting ? 10 : 0) {
+            #expect(store.store(Batch(stream: .named("a"), logs: noise(row))) == .stored)
+        }
+        return sealed
+    }
+
+    /// A salvage into a new database, begun.
+    private func begin() throws -> Salvage {
+        let data = DataDirectory(path: directory.path)
+        let aside = try data.linkAside(.now)
+        let (connection, _) = try OpenStore.connect(data.salvage, configuration)
+        let saved = try QueueDatabase(connection, path: data.salvage)
+        var salvage = try self.salvage(aside, into: saved, Remainder(of: "aside", upTo: 1 << 40))
+        try salvage.begin(acknowledged: [])
+        return salvage
+    }
+
+    private func salvage(
+        _ aside: String,
+        into saved: QueueDatabase,
+        _ remainder: Remainder
+    ) throws -> Salvage {
+        try Salvage(
+            from: Connection(aside, .readWrite),
+            in: DamagedFile(aside),
+            into: saved,
+            configuration,
+            remainder
+        )
+    }
+
+    private func rows(_ salvage: Salvage) throws -> Int64 {
+        try salvage.saved.connection.integer("SELECT count(*) FROM rows")
+    }
+
+    @Test("Forgotten streams come back with their first log, and only where there is room")
+    func forgottenStreams() throws {
+        _ = try fill(packets: 1, waiting: true)
+        var salvage = try begin()
+        try salvage.saved.connection.execute("DELETE FROM streams")
+        #expect(try salvage.copy({ 0 }, whenAllIsCopied: {}) == .noRoom)
+        #expect(try salvage.saved.streams().isEmpty)
+        #expect(try salvage.copy({ 1 << 20 }, whenAllIsCopied: {}) == .done(lost: 0))
+        #expect(try salvage.saved.streams().count == 1)
+        #expect(try rows(salvage) == 20)
+    }
+
+    @Test("A stream that has nothing left to copy does not come back")
+    func emptyStreams() throws {
+        do {
+            let store = try LogStore(configuration, journal: .silent)
+            defer { store.close() }
+            for name in 0..<50 {
+                let batch = Batch(stream: .named("\(name)"), logs: logs([name]))
+                #expect(store.store(batch) == .stored)
+            }
+        }
+        do {
+            let connection = try Connection(directory.path + "/queue.db", .readWrite)
+            try connection.execute(
+                "DELETE FROM rows WHERE stream > (SELECT min(id) FROM streams)"
+            )
+            try connection.finish()
+        }
+        var salvage = try begin()
+        try salvage.saved.connection.execute("DELETE FROM streams")
+        #expect(try salvage.copy({ 1 << 20 }, whenAllIsCopied: {}) == .done(lost: 49))
+        #expect(try salvage.saved.streams().count == 1)
+    }
+
+    @Test("A packet for which there is no room goes in parts only when a part fits")
+    func brokenUp() throws {
+        let sealed = try fill(packets: 1)
+        var salvage = try begin()
+        #expect(try salvage.copy({ 10_000 }, whenAllIsCopied: {}) == .noRoom)
+        #expect(salvage.remainder.broken.isEmpty && salvage.remainder.phase == .packets)
+        #expect(try rows(salvage) == 0)
+        let room = rowRoom
+        #expect(try salvage.copy({ room }, whenAllIsCopied: {}) == .done(lost: 0))
+        #expect(salvage.remainder.broken == sealed.map(\.number))
+        #expect(try rows(salvage) == 10 && salvage.saved.packets().isEmpty)
+    }
+
+    @Test("While logs can leave that make room, no packet is broken up")
+    func notBrokenUp() throws {
+        let sealed = try fill(packets: 2)
+        var salvage = try begin()
+        var rooms = [300_000]
+        let room = rowRoom
+        #expect(try salvage.copy({ rooms.popLast() ?? room }, whenAllIsCopied: {}) == .noRoom)
+        #expect(salvage.remainder.broken.isEmpty)
+        #expect(try salvage.saved.packets().map(\.number) == [sealed[0].number])
+    }
+}
