@@ -96,6 +96,8 @@ package struct QueueTuning: Sendable {
     /// First pause after a failed write; doubles up to `retryMax`.
     package var retryMin: Duration = .milliseconds(250)
     package var retryMax: Duration = .seconds(5)
+    /// How long a damaged database is left alone that cannot be opened or read.
+    package var asideRetry: Duration = .seconds(60)
     /// What the directory's files may take, as if the disk had no more; nil is as much as there is.
     package var diskBytes: Int?
 

@@ -37,17 +37,25 @@ enum DiskFault: Int {
         }
     }()
 
-    /// Of one file, whatever its name: 512 bytes that cannot be read.
+    /// Of one file, whatever its name: 512 bytes that cannot be read, for ever or so many times.
     struct BadSector {
         let inode: UInt
         let offset: Int64
+        /// A part of the name under which the file is opened.
+        let name: String
+        fileprivate(set) var times: Int
         fileprivate(set) var files: Set<UInt> = []
 
-        init(in path: String, at offset: Int64) {
+        init(in path: String, at offset: Int64, openedAs name: String = "", times: Int = .max) {
             inode = DiskFault.inode(path)
             self.offset = offset
+            self.name = name
+            self.times = times
         }
     }
+
+    /// How often the bad sector will still fail; 0 without one.
+    static var failuresLeft: Int { badSector.withLock { $0?.times ?? 0 } }
 
     static func spoil(_ sector: BadSector?) {
         badSector.withLock { $0 = sector }
@@ -62,9 +70,9 @@ enum DiskFault: Int {
 
     private static func mark(_ file: UnsafeMutablePointer<sqlite3_file>, _ path: String) {
         badSector.withLock { sector in
-            guard let inode = sector?.inode else { return }
+            guard let inode = sector?.inode, let name = sector?.name else { return }
             let address = UInt(bitPattern: file)
-            if DiskFault.inode(path) == inode {
+            if DiskFault.inode(path) == inode, name.isEmpty || path.contains(name) {
                 sector?.files.insert(address)
             } else {
                 sector?.files.remove(address)
@@ -77,8 +85,11 @@ enum DiskFault: Int {
         _ range: Range<Int64>
     ) -> Bool {
         badSector.withLock { sector in
-            guard let sector, sector.files.contains(UInt(bitPattern: file)) else { return false }
-            return range.overlaps(sector.offset..<sector.offset + 512)
+            guard let bad = sector, bad.files.contains(UInt(bitPattern: file)), bad.times > 0,
+                range.overlaps(bad.offset..<bad.offset + 512)
+            else { return false }
+            sector?.times -= 1
+            return true
         }
     }
 

@@ -38,29 +38,58 @@ extension QueueOwner {
         String(aside.dropFirst(directory.path.count + 1))
     }
 
+    /// A read error may pass, so it tries again after a pause. The last attempt goes on without what cannot be read: a bad
+    /// sector must not keep the queue from opening.
     private func beginSalvage(from aside: String) throws(SQLiteError) {
+        var pause = configuration.tuning.retryMin
+        for _ in 1..<Self.readAttempts {
+            do throws(SQLiteError) {
+                return try beginSalvage(from: aside, isLast: false)
+            } catch  where error.isUnreadable {
+                usleep(useconds_t(pause / .microseconds(1)))
+                pause = min(pause * 2, configuration.tuning.retryMax)
+            }
+        }
+        try beginSalvage(from: aside, isLast: true)
+    }
+
+    private static let readAttempts = 5
+
+    private func beginSalvage(from aside: String, isLast: Bool) throws(SQLiteError) {
         directory.removeSalvage()
         let (connection, _) = try OpenStore.connect(directory.salvage, configuration)
         let saved = try QueueDatabase(connection, path: directory.salvage)
-        // Damage can be such that the file does not even open; then there is nothing to save.
-        if let damaged = try? Connection(aside, .readWrite),
-            var salvage = try? Salvage(
-                from: damaged,
-                in: DamagedFile(aside),
-                into: saved,
-                configuration,
-                Remainder(of: name(of: aside), upTo: Salvage.highest(damaged))
-            )
-        {
+        if var salvage = try openDamaged(aside, into: saved, isLast: isLast) {
             try salvage.begin(acknowledged: Set(acknowledged))
             report(salvage.losses)
-            try go(on: &salvage, from: aside, atMost: Self.savedAtOnce)
+            // After the last attempt packets and rows have attempts of their own, from the queue that is open then.
+            if !isLast { try go(on: &salvage, from: aside, atMost: Self.savedAtOnce) }
         } else {
-            // It stays marked: what cannot be opened now may be read by somebody who knows how.
-            report(Salvage.Losses())
+            report(Salvage.Losses(ledger: true, repeats: true, decisions: true))
         }
         try connection.finish()
         directory.removeIndex(of: aside)
+    }
+
+    /// Nil where nothing can be read. The file stays marked then: somebody may know how to read it.
+    private func openDamaged(
+        _ aside: String,
+        into saved: QueueDatabase,
+        isLast: Bool
+    ) throws(SQLiteError) -> Salvage? {
+        let file = DamagedFile(aside, skippingUnreadable: isLast)
+        do throws(SQLiteError) {
+            let damaged = try Connection(aside, .readWrite)
+            let highest = try Salvage.highest(damaged, in: file)
+            let remainder = Remainder(of: name(of: aside), upTo: highest)
+            return try Salvage(from: damaged, in: file, into: saved, configuration, remainder)
+        } catch  where error.isDamage {
+            return nil
+        } catch  where isLast && error.isUnreadable {
+            // Not even its first page can be read. The queue begins empty, and tries to copy each minute.
+            try saved.beginWithout(Remainder(of: name(of: aside), upTo: Salvage.unknownHighest))
+            return nil
+        }
     }
 
     /// A queue that copies takes and delivers nothing. More than this is copied in several goes.
@@ -83,7 +112,13 @@ extension QueueOwner {
         }
         let remainder = salvage.remainder
         counts.salvagedLogs += Int(remainder.savedLogs - before)
-        report(outcome, remainder, from: aside)
+        readFailures = outcome == .unreadable ? readFailures + 1 : 0
+        if let error = salvage.file.readError, outcome == .unreadable {
+            nextSaving = .now + configuration.tuning.asideRetry
+            reportUnreadable(error, remainder, from: aside)
+        } else {
+            report(outcome, remainder, from: aside)
+        }
     }
 
     /// Bytes that may be copied at a time. They go into the log and from there into the database, and what is free in either
@@ -171,7 +206,7 @@ extension QueueOwner {
         guard let damaged = try? Connection(aside, .readWrite),
             var salvage = try? Salvage(
                 from: damaged,
-                in: DamagedFile(aside),
+                in: DamagedFile(aside, skippingUnreadable: readFailures >= Self.readAttempts),
                 into: saved,
                 configuration,
                 remainder
@@ -184,7 +219,7 @@ extension QueueOwner {
                     "remedy": "let the gateway read and write it; it tries again each minute",
                 ]
             )
-            nextSaving = .now + .seconds(60)
+            nextSaving = .now + configuration.tuning.asideRetry
             return remainder
         }
         try go(on: &salvage, from: aside, atMost: most)
@@ -236,6 +271,15 @@ extension QueueOwner {
                 "queue database was rebuilt from what could be read",
                 ["saved_logs": remainder.savedLogs, "lost_logs": lost, "kept": aside]
             )
+            guard remainder.hasUnreadable else { return }
+            journal.error(
+                "parts of a damaged queue could not be read again and again, and count as lost",
+                [
+                    "kept": aside,
+                    "remedy": "look at the disk; the file is kept until you delete it",
+                ]
+            )
+        case .unreadable: break
         case .noRoom:
             // Once, and not for each step.
             guard nextRemainderWarning <= .now else { return }
@@ -249,6 +293,21 @@ extension QueueOwner {
                 ]
             )
         }
+    }
+
+    private func reportUnreadable(
+        _ error: SQLiteError,
+        _ remainder: Remainder,
+        from aside: String
+    ) {
+        journal.warning(
+            "a damaged queue that is kept aside cannot be read; its logs wait",
+            [
+                "reason": error, "waiting_logs": remainder.logs, "kept": aside,
+                "remedy": "look at the disk; after \(Self.readAttempts) attempts, a minute apart, "
+                    + "what still cannot be read counts as lost",
+            ]
+        )
     }
 
     private func report(_ losses: Salvage.Losses) {

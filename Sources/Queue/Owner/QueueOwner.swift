@@ -36,6 +36,8 @@ final class QueueOwner {
     /// When what did not fit is tried again, and when the journal may say again that it waits.
     var nextSaving = Moment(nanoseconds: 0)
     var nextRemainderWarning = Moment(nanoseconds: 0)
+    /// So often in a row a read error ended the copying from a damaged database.
+    var readFailures = 0
     /// Damaged databases that are kept aside.
     var damagedCopies = 0
     var counts = QueueCounts()

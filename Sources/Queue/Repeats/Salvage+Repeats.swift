@@ -3,7 +3,7 @@ extension Salvage {
     /// lost of it costs a log twice where a device sends a request once more.
     mutating func saveRepeats() throws(SQLiteError) {
         losses.repeats = true
-        guard var table = damagedTable("*", of: "repeats", key: "number") else { return }
+        guard var table = try damagedTable("*", of: "repeats", key: "number") else { return }
         do throws(SQLiteError) {
             try saved.write()
             var isWhole = true

@@ -21,6 +21,11 @@ struct SQLiteError: Error, CustomStringConvertible {
     let isUnreadable: Bool
     /// What we know and what is stored disagree: either may be wrong.
     let isOurs: Bool
+    /// The database lacks a table or column that the statement names.
+    let lacksTable: Bool
+
+    /// What is stored cannot be used, and no later attempt finds it otherwise. Any other error may pass.
+    var isDamage: Bool { kind == .corrupt || lacksTable }
 
     /// From SQLite's extended result code.
     init(code: CInt, message: String, sql: String) {
@@ -34,6 +39,7 @@ struct SQLiteError: Error, CustomStringConvertible {
             default: .io
             }
         isOurs = code & 0xff == SQLITE_CONSTRAINT
+        lacksTable = code & 0xff == SQLITE_ERROR
         // SQLITE_IOERR_READ, _SHORT_READ, _DATA, _CORRUPTFS and _IN_PAGE are macros that do not import.
         isUnreadable = code & 0xff == SQLITE_IOERR && [1, 2, 32, 33, 34].contains(code >> 8)
         description = "\(message) (SQLite \(code)) in: \(sql)"
@@ -43,6 +49,7 @@ struct SQLiteError: Error, CustomStringConvertible {
         self.kind = kind
         self.isOurs = isOurs
         isUnreadable = false
+        lacksTable = false
         self.description = description
     }
 

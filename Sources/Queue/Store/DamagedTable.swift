@@ -45,8 +45,9 @@ struct DamagedTable {
         }
     }
 
-    /// Visits the readable rows in the order of their keys, each once. Fails only when `visit` does. `start` is the key that
-    /// is searched first, below any border that a damaged page may show unless it is known where the keys begin.
+    /// Visits the readable rows in the order of their keys, each once. Fails when `visit` does, and on a read error that
+    /// the file does not skip. `start` is the key that is searched first, below any border that a damaged page may show
+    /// unless it is known where the keys begin.
     mutating func read(
         _ keys: ClosedRange<Int64>,
         from start: Int64 = .min,
@@ -95,6 +96,7 @@ struct DamagedTable {
         defer { scan.reset() }
         var next = keys.lowerBound
         while true {
+            // Whatever failed, the rest of the leaf is read again, and that decides.
             guard let isRow = try? scan.step() else { return .failure(next) }
             guard isRow else { return .end }
             let key = scan.integer(0)
@@ -105,7 +107,7 @@ struct DamagedTable {
             // A row that lies where others belong may have been taken out where it belongs itself. Where nothing is found by
             // keys a border is wrong, and not the row.
             if try readMissed(&leaves, before: key, visit),
-                first(in: key...leaves.current.upperBound) != nil
+                try first(in: key...leaves.current.upperBound) != nil
             {
                 return .elsewhere
             }
@@ -139,31 +141,45 @@ struct DamagedTable {
     ) throws(SQLiteError) {
         hasGaps = true
         var rest = leaf
-        while let failed = try scan(rest, visit) {
-            guard let key = first(in: failed...rest.upperBound) else { return }
-            if key > rest.lowerBound {
+        while let failure = try scan(rest, visit) {
+            let key = try first(in: failure.key...rest.upperBound)
+            // It is read again from there.
+            if let key, key > rest.lowerBound {
                 rest = key...rest.upperBound
-            } else {
-                // That is where it failed.
-                guard key < rest.upperBound else { return }
-                rest = key + 1...rest.upperBound
+                continue
             }
+            if let error = failure.error { try file.skip(error) }
+            guard let key, key < rest.upperBound else { return }
+            rest = key + 1...rest.upperBound
         }
     }
 
-    /// Returns the first key that could not be passed, nil when the range was read to its end.
+    /// Where a scan could not go on, and why: nil when the keys are out of order.
+    private struct Failure {
+        let key: Int64
+        let error: SQLiteError?
+    }
+
+    /// Returns nil when the range was read to its end.
     private func scan(
         _ range: ClosedRange<Int64>,
         _ visit: (Statement) throws(SQLiteError) -> Void
-    ) throws(SQLiteError) -> Int64? {
+    ) throws(SQLiteError) -> Failure? {
         bind(leafScan, range)
         defer { leafScan.reset() }
         var next = range.lowerBound
         while true {
-            guard let isRow = try? leafScan.step() else { return next }
+            let isRow: Bool
+            do throws(SQLiteError) {
+                isRow = try leafScan.step()
+            } catch {
+                return Failure(key: next, error: error)
+            }
             guard isRow else { return nil }
             let key = leafScan.integer(0)
-            guard key >= next, key <= range.upperBound else { return next }
+            guard key >= next, key <= range.upperBound else {
+                return Failure(key: next, error: nil)
+            }
             try visit(leafScan)
             guard key < range.upperBound else { return nil }
             next = key + 1
@@ -171,10 +187,11 @@ struct DamagedTable {
     }
 
     /// Of the keys alone, nil where not even they can be read.
-    private func first(in range: ClosedRange<Int64>) -> Int64? {
+    private func first(in range: ClosedRange<Int64>) throws(SQLiteError) -> Int64? {
         bind(firstKey, range)
         defer { firstKey.reset() }
-        guard (try? firstKey.step()) == true else { return nil }
+        let isFound = try file.readable { () throws(SQLiteError) in try firstKey.step() }
+        guard isFound == true else { return nil }
         let key = firstKey.integer(0)
         return range.contains(key) ? key : nil
     }

@@ -17,8 +17,8 @@ extension OpenStore {
         do throws(SQLiteError) {
             database = try QueueDatabase(connection, path: path)
         } catch {
-            // Our own statements do not fit its tables.
-            throw error.kind == .full || found == 0 ? error : .damage("\(error)")
+            // A table of ours is missing. Any other error may pass.
+            throw error.lacksTable && found > 0 ? .damage("\(error)") : error
         }
         let store = OpenStore(database, configuration, now: now)
         var recovery = try store.recover(handed: handed, ages: ages)

@@ -23,6 +23,8 @@ struct Remainder: Equatable {
     var dead: [String: Int64] = [:]
     /// Logs and dead letters that were copied.
     var savedLogs: Int64 = 0
+    /// Read errors hid a part of the file, which was skipped. The file is kept: it may have the only copy of logs.
+    var hasUnreadable = false
 
     init(of file: String, upTo highest: Int64) {
         self.file = file
@@ -47,6 +49,7 @@ extension Remainder {
                 writer.add(count)
             }
         }
+        writer.add(hasUnreadable ? 1 : 0)
         return writer.proved
     }
 
@@ -67,6 +70,8 @@ extension Remainder {
         guard let queued = reader.logs(), let dead = reader.logs() else { return nil }
         self.queued = queued
         self.dead = dead
+        // The first version did not write it.
+        hasUnreadable = reader.number() == 1
     }
 
     private struct Writer {
@@ -176,6 +181,14 @@ extension QueueDatabase {
 
     func saveAcknowledgedAside(_ number: Int64) throws(SQLiteError) {
         try save(0, as: "\(Self.acknowledgedSettings)\(number)")
+    }
+
+    /// Makes a new database take the place of one of which nothing can be read yet.
+    func beginWithout(_ remainder: Remainder) throws(SQLiteError) {
+        try write()
+        try save(remainder.highest, as: IdentifierSupply.setting)
+        try save(remainder)
+        try commit()
     }
 
     /// Nothing of it is left to copy.

@@ -7,13 +7,16 @@ extension Salvage {
         case done(lost: Int64)
         /// The next piece does not fit.
         case noRoom
+        /// A read error ended it, which may pass: see `DamagedFile.readError`.
+        case unreadable
     }
 
     /// Says how many bytes the next transaction may write.
     typealias Room = () throws(SQLiteError) -> Int
 
     /// Goes on copying for as long as there is room. Fails only when the new database cannot be used; the transactions
-    /// before that stay. `whenAllIsCopied` is called before the new database says so.
+    /// before that stay. `whenAllIsCopied` is called before the new database says so, unless the damaged file may still
+    /// have the only copy of logs.
     mutating func copy(
         _ room: Room,
         whenAllIsCopied: () -> Void
@@ -27,12 +30,12 @@ extension Salvage {
             try copyLetters(room)
         } catch  where step.isOver {
             return .noRoom
-        } catch  where error.kind == .full {
+        } catch  where file.readError != nil || error.kind == .full {
             saved.rollBack()
             remainder = committed
-            return .noRoom
+            return file.readError == nil ? .noRoom : .unreadable
         }
-        whenAllIsCopied()
+        if !remainder.hasUnreadable { whenAllIsCopied() }
         return .done(lost: try Self.finish(remainder, in: saved))
     }
 
@@ -82,6 +85,7 @@ extension Salvage {
     /// Commits the current transaction.
     mutating func end(through: Int64) throws(SQLiteError) {
         remainder.through = max(remainder.through, through)
+        if file.hasSkipped { remainder.hasUnreadable = true }
         let touched = step.streams
         step = Step()
         try saved.write()

@@ -4,7 +4,7 @@ import System
 extension Salvage {
     mutating func readPackets() throws(SQLiteError) {
         packets = []
-        guard var table = damagedTable("*", of: "packets", key: "number") else { return }
+        guard var table = try damagedTable("*", of: "packets", key: "number") else { return }
         try table.read(0...remainder.highest) { row throws(SQLiteError) in
             guard let packet = try? PacketRecord(mending: row), streams[packet.stream] != nil else {
                 return
@@ -15,7 +15,7 @@ extension Salvage {
 
     mutating func copyPackets(_ room: Room) throws(SQLiteError) {
         guard remainder.phase == .packets else { return }
-        var table = damagedTable(StoredRow.columns, of: "rows", key: "id")
+        var table = try damagedTable(StoredRow.columns, of: "rows", key: "id")
         for packet in packets where packet.number > remainder.through {
             let before = packet.number - 1
             if acknowledged.contains(packet.number) {
@@ -85,6 +85,7 @@ extension Salvage {
                 }
             }
         } catch {
+            guard file.readError == nil else { throw error }
             return nil
         }
         return rows.isEmpty || logs != packet.logs || raw != packet.raw ? nil : rows

@@ -5,7 +5,7 @@ import System
 extension Salvage {
     mutating func copyRows(_ room: Room) throws(SQLiteError) {
         guard remainder.phase == .rows else { return }
-        if var table = damagedTable(StoredRow.columns, of: "rows", key: "id") {
+        if var table = try damagedTable(StoredRow.columns, of: "rows", key: "id") {
             let places = placesOfPackets()
             var last = remainder.through
             let highest = remainder.highest
@@ -52,7 +52,9 @@ extension Salvage {
 
     mutating func copyLetters(_ room: Room) throws(SQLiteError) {
         guard remainder.phase == .letters else { return }
-        guard var table = damagedTable(DeadRecord.columns, of: "dead", key: "id") else { return }
+        guard var table = try damagedTable(DeadRecord.columns, of: "dead", key: "id") else {
+            return
+        }
         var last = remainder.through
         try table.read(behind: last, upTo: remainder.highest) { statement throws(SQLiteError) in
             let letter = StoredLetter(statement)
@@ -79,7 +81,7 @@ extension Salvage {
     /// The queue forgets a stream when all its logs are delivered, also when more of them are to be copied.
     mutating func readForgottenStreams() throws(SQLiteError) {
         forgotten = [:]
-        guard var table = damagedTable("*", of: "streams", key: "id") else { return }
+        guard var table = try damagedTable("*", of: "streams", key: "id") else { return }
         try table.read(0...remainder.highest) { row throws(SQLiteError) in
             guard let stream = try? StreamRecord(mending: row), streams[stream.id] == nil else {
                 return

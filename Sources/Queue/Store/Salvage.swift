@@ -7,6 +7,8 @@ import System
 /// they were, and with a `Remainder` that says what is not copied yet. That one is the queue from then on. `copy`
 /// brings packets, rows and dead letters into it, as much at a time as there is room for. Each of its transactions
 /// leaves a queue that is whole, so that it may end after any of them and go on in another life.
+///
+/// What is damaged is lost. A read error that may pass ends the salvage, which then goes on later: see `DamagedFile`.
 struct Salvage {
     /// What else was lost.
     struct Losses {
@@ -34,9 +36,9 @@ struct Salvage {
     var ledgers: [String: Ledger] = [:]
     /// All packets that the damaged database names.
     var packets: [PacketRecord] = []
-    /// Those that their destination has stored: they are done, whatever is left of them.
+    /// Packets that their destination has stored: they are not copied.
     var acknowledged: Set<Int64> = []
-    /// Of the transaction at hand.
+    /// The current transaction.
     var step = Step()
 
     struct SavedStream {
@@ -75,21 +77,30 @@ struct Salvage {
     }
 
     /// No number in the damaged database is higher.
-    static func highest(_ damaged: Connection) -> Int64 {
-        // Where not even that can be read, any number may exist.
-        (try? IdentifierSupply.highest(damaged)) ?? 1 << 40
+    static func highest(_ damaged: Connection, in file: DamagedFile) throws(SQLiteError) -> Int64 {
+        try file.readable { () throws(SQLiteError) in try IdentifierSupply.highest(damaged) }
+            ?? unknownHighest
     }
 
-    /// Nil where it is not even known to be there.
-    func damagedTable(_ columns: String, of name: String, key: String) -> DamagedTable? {
-        try? DamagedTable(damaged, in: file, columns, of: name, key: key)
+    /// Where the numbers cannot be read, any number up to this one may exist.
+    static let unknownHighest: Int64 = 1 << 40
+
+    /// Nil where damage hides even where the table begins.
+    func damagedTable(
+        _ columns: String,
+        of name: String,
+        key: String
+    ) throws(SQLiteError) -> DamagedTable? {
+        try file.readable { () throws(SQLiteError) in
+            try DamagedTable(damaged, in: file, columns, of: name, key: key)
+        }
     }
 }
 
 // MARK: - The new database
 
 extension Salvage {
-    /// Fails only when the new database cannot be written.
+    /// Fails when the new database cannot be written, or on a read error that may pass.
     mutating func begin(acknowledged: Set<Int64>) throws(SQLiteError) {
         try saved.write()
         try saved.save(remainder.highest, as: IdentifierSupply.setting)
@@ -100,10 +111,16 @@ extension Salvage {
         committed = remainder
         try saveDecisions()
         try saveRepeats()
+        guard file.hasSkipped else { return }
+        try saved.write()
+        remainder.hasUnreadable = true
+        try saved.save(remainder)
+        try saved.commit()
+        committed = remainder
     }
 
     private func saveStreams() throws(SQLiteError) {
-        guard var table = damagedTable("*", of: "streams", key: "id") else { return }
+        guard var table = try damagedTable("*", of: "streams", key: "id") else { return }
         try table.read(0...remainder.highest) { row throws(SQLiteError) in
             guard let stream = try? StreamRecord(mending: row) else { return }
             try saved.add(stream)
@@ -113,28 +130,33 @@ extension Salvage {
     /// The old ledgers go on. All that they count as queued or dead is yet to be found, here or in what an earlier salvage
     /// has not copied yet.
     private mutating func saveLedgers() throws(SQLiteError) {
-        readLedgers()
+        try readLedgers()
         for (name, old) in ledgers {
             try saved.save(remainder.begin(name, with: old), of: name)
         }
-        for earlier in (try? QueueDatabase.remainders(damaged)) ?? [] {
+        let earlierOnes = try file.readable { () throws(SQLiteError) in
+            try QueueDatabase.remainders(damaged)
+        }
+        for earlier in earlierOnes ?? [] {
             try saved.save(earlier)
             remainder.leaveOut(earlier)
         }
-        for number in (try? QueueDatabase.acknowledgedAside(damaged)) ?? [] {
-            try saved.saveAcknowledgedAside(number)
+        let acknowledged = try file.readable { () throws(SQLiteError) in
+            try QueueDatabase.acknowledgedAside(damaged)
         }
+        for number in acknowledged ?? [] { try saved.saveAcknowledgedAside(number) }
         try saved.save(remainder)
     }
 
     /// As many as can be read.
-    private mutating func readLedgers() {
-        guard let all = try? damaged.prepare("SELECT * FROM ledger") else { return }
+    private mutating func readLedgers() throws(SQLiteError) {
         do throws(SQLiteError) {
+            let all = try damaged.prepare("SELECT * FROM ledger")
             while try all.step() { ledgers[all.text(0)] = Ledger(all).mended }
             losses.ledger = false
         } catch {
             // What could be read of it stands.
+            try file.skip(error)
         }
     }
 }
