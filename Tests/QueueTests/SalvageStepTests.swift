@@ -50,7 +50,7 @@ import Testing
         let (connection, _) = try OpenStore.connect(data.salvage, configuration)
         let saved = try QueueDatabase(connection, path: data.salvage)
         var salvage = try self.salvage(aside, into: saved, Remainder(of: "aside", upTo: 1 << 40))
-        try salvage.begin(acknowledged: [])
+        try salvage.begin(acknowledged: [:])
         return salvage
     }
 
@@ -129,5 +129,53 @@ import Testing
         #expect(try salvage.copy({ rooms.popLast() ?? room }, whenAllIsCopied: {}) == .noRoom)
         #expect(salvage.remainder.broken.isEmpty)
         #expect(try salvage.saved.packets().map(\.number) == [sealed[0].number])
+    }
+
+    @Test(
+        "Of a broken packet that its destination has stored nothing is copied any more",
+        arguments: [0, 4]
+    )
+    func storedMeanwhile(copied: Int) throws {
+        let packet = try fill(packets: 1, waiting: true)[0]
+        let remainder: Remainder
+        do {
+            var salvage = try begin()
+            // To break it up, and a row at a time.
+            var rooms = [rowRoom, rowRoom] + Array(repeating: rowRoom, count: copied)
+            #expect(try salvage.copy({ rooms.popLast() ?? 0 }, whenAllIsCopied: {}) == .noRoom)
+            #expect(salvage.remainder.broken == [packet.number])
+            remainder = salvage.remainder
+            try salvage.saved.connection.finish()
+        }
+        let path = DataDirectory(path: directory.path).salvage
+        let before: Ledger
+        do {
+            let (store, _) = try OpenStore.open(
+                path,
+                configuration,
+                now: { .now },
+                handed: []
+            )
+            before = store.destination("app").ledger
+            #expect(before.queued == 200 && before.isClosed)
+            let place = PacketPlace(stream: packet.streamID, rows: packet.rows)
+            try store.acknowledge(packet.number, at: place)
+            try store.commit()
+            #expect(store.destination("app").ledger.delivered == 10 * Int64(copied))
+            #expect(store.rows == 0)
+            try store.database.connection.finish()
+        }
+        let (connection, _) = try OpenStore.connect(path, configuration)
+        let saved = try QueueDatabase(connection, path: path)
+        let aside = try #require(directory.names.first { $0.hasSuffix(".db-unsaved") })
+        var salvage = try salvage(
+            "\(directory.path)/\(aside.dropLast("-unsaved".count))",
+            into: saved,
+            remainder
+        )
+        #expect(try salvage.copy({ 1 << 20 }, whenAllIsCopied: {}) == .done(lost: 0))
+        let ledger = try #require(try saved.ledgers()["app"])
+        #expect(ledger.delivered == 100 && ledger.queued == 100 && ledger.isClosed)
+        #expect(try rows(salvage) == 10)
     }
 }

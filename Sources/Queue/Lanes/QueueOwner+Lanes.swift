@@ -1,7 +1,6 @@
 extension QueueOwner {
-    /// Told twice, a packet must not be handed over twice.
     func noteRelane(_ number: Int64) {
-        if handed[number] != nil { relanes.insert(number) }
+        if isGivenBack(number) { relanes.insert(number) }
     }
 
     func relane(in store: OpenStore) throws(SQLiteError) {
@@ -10,7 +9,7 @@ extension QueueOwner {
 
     /// Nothing of it is on the disk: a store that is opened anew finds a packet that nobody holds.
     func postpone(_ number: Int64) {
-        guard handed[number] != nil else { return }
+        guard isGivenBack(number) else { return }
         takenBack([number])
         store?.postpone(number)
     }

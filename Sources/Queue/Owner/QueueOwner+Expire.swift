@@ -14,7 +14,7 @@ extension QueueOwner {
                 guard try expire(number, in: store) else { continue }
                 if isolation.needs != nil { outlet?.roomWaiters -= 1 }
                 isolated.insert(number)
-            } else if let outlet = handed[number] {
+            } else if let outlet = handed[number]?.outlet {
                 recall(number, outlet)
             } else {
                 try expire(number, in: store)

@@ -10,10 +10,9 @@ extension QueueOwner {
             case .deliver(let receiver): self.receiver = receiver
             case .acknowledge(let number): acknowledged.append(number)
             case .unreadable(let number):
-                // Told twice, a packet must not be handed over twice.
-                if handed[number] != nil { unreadable.insert(number) }
+                if isGivenBack(number) { unreadable.insert(number) }
             case .recalled(let number):
-                if handed[number] != nil { recalled.insert(number) }
+                if isGivenBack(number) { recalled.insert(number) }
             case .flush(let name): flushes.append(name)
             case .apply(let rules, let bounds): apply(rules, bounds)
             case .announce(let receiver): announceAll(to: receiver)
@@ -21,9 +20,9 @@ extension QueueOwner {
             case .recall(let receiver): recallReceiver = receiver
             case .request(let count, let outlet): request(count, for: outlet)
             case .isolate(let number, let reason):
-                if handed[number] != nil { departures.isolate(number, because: reason) }
+                if isGivenBack(number) { departures.isolate(number, because: reason) }
             case .discard(let number, let reason):
-                if handed[number] != nil { departures.discards.append((number, reason)) }
+                if isGivenBack(number) { departures.discards.append((number, reason)) }
             case .letters(let request): take(request)
             case .decision(let request): take(request)
             case .list(let question): take(question)
@@ -34,5 +33,12 @@ extension QueueOwner {
             }
         }
         return !messages.isEmpty
+    }
+
+    /// Delivery gives a packet back without an acknowledgement. False when it does not hold it: told twice, a packet must
+    /// not be handed over twice.
+    func isGivenBack(_ number: Int64) -> Bool {
+        takenApart[number] = nil
+        return handed[number] != nil
     }
 }

@@ -60,7 +60,9 @@ extension QueueOwner {
         let (connection, _) = try OpenStore.connect(directory.salvage, configuration)
         let saved = try QueueDatabase(connection, path: directory.salvage)
         if var salvage = try openDamaged(aside, into: saved, isLast: isLast) {
-            try salvage.begin(acknowledged: Set(acknowledged))
+            var places: [Int64: PacketPlace] = [:]
+            for number in acknowledged { places[number] = place(of: number) ?? .unknown }
+            try salvage.begin(acknowledged: places)
             report(salvage.losses)
             // After the last attempt packets and rows have attempts of their own, from the queue that is open then.
             if !isLast { try go(on: &salvage, from: aside, atMost: Self.savedAtOnce) }

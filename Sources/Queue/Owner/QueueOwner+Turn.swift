@@ -7,7 +7,7 @@ extension QueueOwner {
         isBehind = false
         var taken: [(append: Append, outcome: AppendOutcome)] = []
         do throws(SQLiteError) {
-            for number in acknowledged { try store.acknowledge(number) }
+            try acknowledgeAll(in: store)
             for number in unreadable { try takeBack(number, in: store) }
             for number in recalled { try handOverAgain(number, in: store) }
             try takeDepartures(in: store)
@@ -38,6 +38,15 @@ extension QueueOwner {
             for (append, _) in taken { answer(append, .refused(door.admission)) }
         }
     }
+
+    private func acknowledgeAll(in store: OpenStore) throws(SQLiteError) {
+        for number in acknowledged {
+            try store.acknowledge(number, at: place(of: number)) { handed[$0] != nil }
+        }
+    }
+
+    /// Where the rows of a packet lie that delivery holds, or held before a salvage took it apart.
+    func place(of number: Int64) -> PacketPlace? { handed[number]?.place ?? takenApart[number] }
 
     /// Stages appends in order, a bounded number of bytes.
     private func take(
@@ -106,7 +115,7 @@ extension QueueOwner {
         settleDepartures()
         settleLosses()
         for packet in sealed {
-            handed[packet.number] = packet.stream.outlet
+            handed[packet.number] = HandedPacket(packet)
             demand.meet(packet.stream.outlet)
             // A packet that was sealed before changes nothing else of its destination.
             store.destinations[packet.stream.destination]?.note()
@@ -115,7 +124,10 @@ extension QueueOwner {
 
     /// Delivery holds them no more.
     func takenBack(_ numbers: some Sequence<Int64>) {
-        for number in numbers { handed[number] = nil }
+        for number in numbers {
+            handed[number] = nil
+            takenApart[number] = nil
+        }
         door.recalls.remove(numbers)
     }
 

@@ -81,8 +81,10 @@ final class QueueOwner {
     var expiredLettersUnsaid = Unsaid<String>()
     /// Of the transaction at hand.
     var losses = Losses()
-    /// Packets that delivery holds, and for which logstore.
-    var handed: [Int64: Outlet] = [:]
+    /// Packets that delivery holds.
+    var handed: [Int64: HandedPacket] = [:]
+    /// Packets that delivery got and that a salvage took apart or lost, until delivery gives them back.
+    var takenApart: [Int64: PacketPlace] = [:]
     /// As of the store that was open last.
     var ages: AgeBasis?
     var lastCommit = Moment(nanoseconds: 0)

@@ -32,14 +32,14 @@ extension QueueOwner {
 
     /// A store was opened: packets that delivery holds may be gone, or go elsewhere.
     func compareHanded(with store: OpenStore) {
-        for (number, outlet) in handed {
-            guard let packet = store.packets[number] else {
-                // What a salvage could not save will not be acknowledged.
+        for (number, packet) in handed {
+            if let stored = store.packets[number] {
+                // Delivery has it under a name that holds no more.
+                if stored.stream.outlet.name != packet.outlet { recall(number, packet.outlet) }
+            } else if !store.remainders.contains(where: { $0.mayHave(packet: number) }) {
                 takenBack([number])
-                continue
+                takenApart[number] = packet.place
             }
-            // Delivery has it under a name that holds no more.
-            if packet.stream.outlet.name != outlet { recall(number, outlet) }
         }
         sayRecalls()
     }

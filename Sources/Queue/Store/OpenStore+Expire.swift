@@ -68,8 +68,24 @@ extension OpenStore {
             )
         }
         if let next { stream.oldest = min(begin(next), now()) }
-        guard let first = gone.first, let last = gone.last else { return 0 }
+        guard !gone.isEmpty else { return 0 }
         left -= gone.count
+        let (logs, raw) = try removeWaiting(gone, of: stream)
+        stream.destination.change { ledger in
+            ledger.expired += Int64(logs)
+            ledger.queued -= Int64(logs)
+        }
+        stream.destination.volumes.expired += raw
+        try rest(stream)
+        return logs
+    }
+
+    /// Removes waiting rows that follow each other. Returns their logs and bytes, which the caller counts.
+    func removeWaiting(
+        _ gone: [RowRecord],
+        of stream: QueuedStream
+    ) throws(SQLiteError) -> (logs: Int, raw: Int) {
+        guard let first = gone.first, let last = gone.last else { return (0, 0) }
         try database.write()
         let removed = try database.removeRows(of: stream.id, first.id...last.id)
         guard removed == gone.count else {
@@ -88,15 +104,9 @@ extension OpenStore {
             bytes: -gone.reduce(0) { $0 + $1.size + Self.rowOverhead },
             rows: -gone.count
         )
-        stream.destination.change { ledger in
-            ledger.expired += Int64(logs)
-            ledger.queued -= Int64(logs)
-        }
-        stream.destination.volumes.expired += raw
-        // What a flush was for is gone.
+        // The rows that a flush was for are gone.
         if stream.waitingRows == 0 { stream.flushThrough = 0 }
         scheduleNext(after: stream, now())
-        try rest(stream)
-        return logs
+        return (logs, raw)
     }
 }

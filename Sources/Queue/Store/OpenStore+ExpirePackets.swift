@@ -17,33 +17,14 @@ extension OpenStore {
         guard let packet = packets[number], knowsTime, isExpired(packet, time) else { return 0 }
         let stream = packet.stream
         let ageMax = ageMax(of: stream.destination)
-        var old: [RowRecord] = []
-        var rest = PacketCut(.unlimited)
-        let rows = packet.record.rows
-        try database.rows(of: stream.id, after: rows.lowerBound - 1) { row in
-            guard row.id <= rows.upperBound else { return false }
-            if begin(row) + ageMax <= time {
-                old.append(row)
-            } else {
-                _ = rest.take(row)
-            }
-            return true
-        }
-        guard old.count + rest.rows.count == packet.rowCount else {
-            throw .damage("packet \(number) lacks rows")
-        }
-        guard !old.isEmpty else { return 0 }
-        try withdraw(packet)
-        for row in old { try database.removeRows(of: stream.id, row.id...row.id) }
-        weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
-        let logs = packet.record.logs - rest.logs
+        let old = try removeRows(of: packet) { begin($0) + ageMax <= time }
+        guard old.logs > 0 else { return 0 }
         stream.destination.change { ledger in
-            ledger.expired += Int64(logs)
-            ledger.queued -= Int64(logs)
+            ledger.expired += Int64(old.logs)
+            ledger.queued -= Int64(old.logs)
         }
-        stream.destination.volumes.expired += old.reduce(0) { $0 + $1.raw }
-        try enterPiece(rest, of: stream)
-        try self.rest(stream)
-        return logs
+        stream.destination.volumes.expired += old.raw
+        try rest(stream)
+        return old.logs
     }
 }

@@ -43,6 +43,36 @@ extension OpenStore {
         return packet.record.logs
     }
 
+    /// Removes those rows of a packet that `leaves` names; the others go out as a new packet. Without any the packet stays
+    /// as it was. Delivery must not hold it. Returns the logs and bytes that left, which the caller counts.
+    func removeRows(
+        of packet: QueuedPacket,
+        where leaves: (RowRecord) -> Bool
+    ) throws(SQLiteError) -> (logs: Int, raw: Int) {
+        let stream = packet.stream
+        let rows = packet.record.rows
+        var gone: [RowRecord] = []
+        var rest = PacketCut(.unlimited)
+        try database.rows(of: stream.id, after: rows.lowerBound - 1) { row in
+            guard row.id <= rows.upperBound else { return false }
+            if leaves(row) {
+                gone.append(row)
+            } else {
+                _ = rest.take(row)
+            }
+            return true
+        }
+        guard gone.count + rest.rows.count == packet.rowCount else {
+            throw .damage("packet \(packet.record.number) lacks rows")
+        }
+        guard !gone.isEmpty else { return (0, 0) }
+        try withdraw(packet)
+        for row in gone { try database.removeRows(of: stream.id, row.id...row.id) }
+        weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
+        try enterPiece(rest, of: stream)
+        return (packet.record.logs - rest.logs, gone.reduce(0) { $0 + $1.raw })
+    }
+
     /// Removes all rows of a packet that leaves, and what they weigh.
     func removeRows(of packet: QueuedPacket) throws(SQLiteError) {
         let record = packet.record

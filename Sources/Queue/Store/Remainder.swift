@@ -32,6 +32,16 @@ struct Remainder: Equatable {
     }
 
     var logs: Int64 { (Array(queued.values) + dead.values).reduce(0, +) }
+
+    /// The packet is yet to be copied.
+    func mayHave(packet number: Int64) -> Bool {
+        phase == .packets && through < number && number <= highest
+    }
+
+    /// Rows of the packet are yet to be copied, as rows that wait.
+    func mayHaveRows(ofBroken number: Int64) -> Bool {
+        phase != .letters && broken.contains(number)
+    }
 }
 
 // MARK: - As bytes
@@ -151,9 +161,16 @@ extension QueueDatabase {
         return remainders
     }
 
-    /// Packets that were acknowledged and were not copied yet.
-    static func acknowledgedAside(_ connection: Connection) throws(SQLiteError) -> Set<Int64> {
-        Set(try settings(connection, acknowledgedSettings).compactMap { Int64($0.name) })
+    /// Packets that were acknowledged and not copied yet, with the places of their rows.
+    static func acknowledgedAside(
+        _ connection: Connection
+    ) throws(SQLiteError) -> [Int64: PacketPlace] {
+        var acknowledged: [Int64: PacketPlace] = [:]
+        for (name, value) in try settings(connection, acknowledgedSettings) {
+            guard let number = Int64(name) else { continue }
+            acknowledged[number] = PacketPlace(value) ?? .unknown
+        }
+        return acknowledged
     }
 
     private static func settings(
@@ -179,8 +196,10 @@ extension QueueDatabase {
         try saveSetting.run()
     }
 
-    func saveAcknowledgedAside(_ number: Int64) throws(SQLiteError) {
-        try save(0, as: "\(Self.acknowledgedSettings)\(number)")
+    func saveAcknowledgedAside(_ number: Int64, _ place: PacketPlace) throws(SQLiteError) {
+        saveSetting.bind(1, "\(Self.acknowledgedSettings)\(number)")
+        saveSetting.bind(2, place.bytes)
+        try saveSetting.run()
     }
 
     /// Makes a new database take the place of one of which nothing can be read yet.
@@ -197,7 +216,7 @@ extension QueueDatabase {
         remove.bind(1, Self.remainderSettings + remainder.file)
         try remove.run()
         guard try Self.remainders(connection).isEmpty else { return }
-        for number in try Self.acknowledgedAside(connection) {
+        for number in try Self.acknowledgedAside(connection).keys {
             remove.bind(1, "\(Self.acknowledgedSettings)\(number)")
             try remove.run()
         }

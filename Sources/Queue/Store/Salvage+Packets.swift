@@ -18,7 +18,7 @@ extension Salvage {
         var table = try damagedTable(StoredRow.columns, of: "rows", key: "id")
         for packet in packets where packet.number > remainder.through {
             let before = packet.number - 1
-            if acknowledged.contains(packet.number) {
+            if acknowledged[packet.number] != nil {
                 try makeRoom(for: 0, room, through: before)
                 settleAcknowledged(packet)
             } else if let rows = try wholeRows(of: packet, &table) {

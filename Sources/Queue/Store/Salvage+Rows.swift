@@ -7,6 +7,7 @@ extension Salvage {
         guard remainder.phase == .rows else { return }
         if var table = try damagedTable(StoredRow.columns, of: "rows", key: "id") {
             let places = placesOfPackets()
+            let stored = placesOfStoredPackets()
             var last = remainder.through
             let highest = remainder.highest
             try table.read(behind: last, upTo: highest) { statement throws(SQLiteError) in
@@ -17,6 +18,10 @@ extension Salvage {
                 guard let destination = streams[row.stream]?.destination,
                     places[row.stream]?.contains(row.record.id) != true
                 else { return }
+                if stored[row.stream]?.contains(row.record.id) == true {
+                    try makeRoom(for: 0, room, through: last)
+                    return delivered(Int64(row.record.logs), of: destination)
+                }
                 let bytes = cost(row.payload.count) + costOfBringingBack(row.stream)
                 try makeRoom(for: bytes, room, through: last)
                 try bringBack(row.stream)
@@ -34,6 +39,17 @@ extension Salvage {
         var places: [Int64: [ClosedRange<Int64>]] = [:]
         for packet in packets where !broken.contains(packet.number) {
             places[packet.stream, default: []].append(packet.rows)
+        }
+        return places.mapValues(MergedRanges.init)
+    }
+
+    /// By stream, the rows of broken packets that were acknowledged since. Delivery said where they lie: the damaged
+    /// database may have a wrong range.
+    private func placesOfStoredPackets() -> [Int64: MergedRanges] {
+        var places: [Int64: [ClosedRange<Int64>]] = [:]
+        for number in remainder.broken {
+            guard let place = acknowledged[number] else { continue }
+            places[place.stream, default: []].append(place.rows)
         }
         return places.mapValues(MergedRanges.init)
     }
@@ -73,6 +89,12 @@ extension Salvage {
     mutating func found(_ logs: Int64, of destination: String, areDead: Bool = false) {
         var ledger = ledgers[destination] ?? Ledger()
         remainder.found(logs, of: destination, areDead: areDead, in: &ledger)
+        ledgers[destination] = ledger
+    }
+
+    private mutating func delivered(_ logs: Int64, of destination: String) {
+        guard var ledger = ledgers[destination] else { return }
+        remainder.delivered(logs, of: destination, in: &ledger)
         ledgers[destination] = ledger
     }
 

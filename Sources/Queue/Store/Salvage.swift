@@ -36,8 +36,8 @@ struct Salvage {
     var ledgers: [String: Ledger] = [:]
     /// All packets that the damaged database names.
     var packets: [PacketRecord] = []
-    /// Packets that their destination has stored: they are not copied.
-    var acknowledged: Set<Int64> = []
+    /// Packets that their destination has stored, and where their rows lie: they are not copied.
+    var acknowledged: [Int64: PacketPlace] = [:]
     /// The current transaction.
     var step = Step()
 
@@ -101,12 +101,12 @@ struct Salvage {
 
 extension Salvage {
     /// Fails when the new database cannot be written, or on a read error that may pass.
-    mutating func begin(acknowledged: Set<Int64>) throws(SQLiteError) {
+    mutating func begin(acknowledged: [Int64: PacketPlace]) throws(SQLiteError) {
         try saved.write()
         try saved.save(remainder.highest, as: IdentifierSupply.setting)
         try saveStreams()
         try saveLedgers()
-        for number in acknowledged { try saved.saveAcknowledgedAside(number) }
+        for (number, place) in acknowledged { try saved.saveAcknowledgedAside(number, place) }
         try saved.commit()
         committed = remainder
         try saveDecisions()
@@ -144,7 +144,9 @@ extension Salvage {
         let acknowledged = try file.readable { () throws(SQLiteError) in
             try QueueDatabase.acknowledgedAside(damaged)
         }
-        for number in acknowledged ?? [] { try saved.saveAcknowledgedAside(number) }
+        for (number, place) in acknowledged ?? [:] {
+            try saved.saveAcknowledgedAside(number, place)
+        }
         try saved.save(remainder)
     }
 

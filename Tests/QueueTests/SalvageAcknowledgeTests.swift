@@ -1,0 +1,164 @@
+import Glibc
+import Logs
+import System
+import Testing
+
+@testable import Queue
+
+/// Delivery holds packets while their queue is rebuilt, and SLS stores them all the same.
+@Suite(.timeLimit(.minutes(1))) struct SalvageAcknowledgeTests {
+    let directory = TemporaryDirectory()
+    private let arrived = Awaited<SealedPacket>()
+
+    private func open() throws -> QueueOwner {
+        let limits = PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
+        var configuration = QueueConfiguration.small(directory.path, packets: limits)
+        configuration.tuning.checkpointBytes = 256 << 10
+        let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), .silent)
+        owner.door.post(.deliver { [arrived] in for packet in $0 { arrived.put(packet) } })
+        return owner
+    }
+
+    private func turn(_ owner: QueueOwner) {
+        _ = owner.takeMessages()
+        owner.turn()
+    }
+
+    /// Stores so many rows of ten logs, and has so many packets of a hundred handed over.
+    private func fill(
+        _ owner: QueueOwner,
+        rows: Int,
+        packets: Int
+    ) -> [SealedPacket] {
+        for row in 0..<rows {
+            var bytes: [UInt8] = []
+            for number in row * 10..<row * 10 + 10 {
+                // They do not compress.
+                let body = Array("\(number);".utf8) + randomBytes(1000)
+                bytes += [0x0A, UInt8(body.count & 0x7F) | 0x80, UInt8(body.count >> 7)] + body
+            }
+            let batch = Batch(stream: .named("a"), logs: EncodedLogs(bytes: bytes, count: 10))
+            owner.door.append([batch], nil, sender: nil) { _ in }
+            turn(owner)
+        }
+        owner.door.post(.request(packets, .named("app-log")))
+        turn(owner)
+        return arrived.take(packets)
+    }
+
+    private func loseFirstRow(of packet: SealedPacket) throws {
+        let connection = try Connection(directory.path + "/queue.db", .readWrite)
+        try connection.execute(
+            "UPDATE rows SET payload = zeroblob(size) WHERE id = \(packet.rows.lowerBound)"
+        )
+    }
+
+    private func salvage(_ owner: QueueOwner) {
+        for _ in 0..<2 {
+            owner.failed(.damage("a test"))
+            let pause = Awaited<Void>()
+            while owner.store == nil {
+                pause.pause()
+                owner.reopen()
+            }
+        }
+        #expect(owner.counts.salvages == 1)
+    }
+
+    private func acknowledge(_ packets: [SealedPacket], _ owner: QueueOwner) {
+        for packet in packets { owner.door.post(.acknowledge(packet.number)) }
+        turn(owner)
+    }
+
+    private func ledger(_ owner: QueueOwner) throws -> Ledger {
+        try #require(owner.store).destination("app").ledger
+    }
+
+    @Test("Rows that wait, of a packet that was taken apart, are delivered when SLS has stored it")
+    func waitingRows() throws {
+        let owner = try open()
+        let packet = fill(owner, rows: 12, packets: 1)[0]
+        try loseFirstRow(of: packet)
+        salvage(owner)
+        #expect(try ledger(owner).discarded == 10 && ledger(owner).queued == 110)
+        acknowledge([packet], owner)
+        let found = try ledger(owner)
+        #expect(found.delivered == 90 && found.queued == 20 && found.isClosed)
+        #expect(owner.store?.rows == 2 && owner.takenApart.isEmpty)
+        // A second word of it changes nothing.
+        acknowledge([packet], owner)
+        #expect(try ledger(owner) == found)
+    }
+
+    @Test("So are rows that were sealed again, and others in their packet go out without them")
+    func sealedRows() throws {
+        let owner = try open()
+        let packets = fill(owner, rows: 30, packets: 3)
+        for packet in packets[..<2] { try loseFirstRow(of: packet) }
+        salvage(owner)
+        // The rows of both lie before the third: ten in one packet, eight in another.
+        #expect(owner.store?.packets.count == 3)
+        acknowledge([packets[0]], owner)
+        let found = try ledger(owner)
+        #expect(found.delivered == 90 && found.queued == 190 && found.discarded == 20)
+        #expect(found.isClosed)
+        let logs = owner.store?.packets.values.map(\.record.logs).sorted()
+        #expect(logs == [10, 80, 100])
+        acknowledge([packets[2], packets[1]], owner)
+        #expect(try ledger(owner).delivered == 280 && ledger(owner).queued == 0)
+        #expect(owner.store?.rows == 0 && owner.store?.bytes == 0)
+    }
+
+    @Test("What delivery holds in a new packet is left to that one")
+    func heldRows() throws {
+        let owner = try open()
+        let packets = fill(owner, rows: 20, packets: 2)
+        try loseFirstRow(of: packets[0])
+        salvage(owner)
+        owner.door.post(.request(1, .named("app-log")))
+        turn(owner)
+        let again = arrived.take(1)[0]
+        #expect(again.logCount == 90)
+        acknowledge([packets[0]], owner)
+        #expect(try ledger(owner).delivered == 0 && ledger(owner).queued == 190)
+        acknowledge([again, packets[1]], owner)
+        #expect(try ledger(owner).delivered == 190 && ledger(owner).queued == 0)
+    }
+
+    @Test("A packet that SLS has refused meanwhile is not taken for stored")
+    func refused() throws {
+        let owner = try open()
+        let packet = fill(owner, rows: 10, packets: 1)[0]
+        try loseFirstRow(of: packet)
+        salvage(owner)
+        owner.door.post(.isolate(packet.number, DeathReason(code: "A", message: "m")))
+        turn(owner)
+        #expect(owner.takenApart.isEmpty)
+        acknowledge([packet], owner)
+        #expect(try ledger(owner).delivered == 0 && ledger(owner).queued == 90)
+    }
+
+    @Test("Packets that delivery holds are not handed over again when they are copied later")
+    func copiedLater() throws {
+        let owner = try open()
+        let packets = fill(owner, rows: 200, packets: 20)
+        let taken = directory.names.reduce(0) { sum, name in
+            var about = stat()
+            guard stat("\(directory.path)/\(name)", &about) == 0 else { return sum }
+            return sum + Int(about.st_blocks) * 512
+        }
+        owner.disk = DiskSpace(directory.path, bytesMax: taken + 1_500_000)
+        salvage(owner)
+        let remainder = try #require(owner.store?.remainders.first)
+        #expect(remainder.phase == .packets && owner.handed.count == 20)
+        owner.disk = DiskSpace(directory.path, bytesMax: nil)
+        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.keepHouse(isQuiet: true)
+        #expect(owner.store?.remainders.isEmpty == true && owner.handed.count == 20)
+        owner.door.post(.request(20, .named("app-log")))
+        turn(owner)
+        #expect(arrived.count == 0)
+        acknowledge(packets, owner)
+        #expect(try ledger(owner).delivered == 2000 && ledger(owner).queued == 0)
+    }
+}
