@@ -8,6 +8,8 @@ final class CredentialRefusals {
         let name: String
         let credential: Credential
         let failure: DeliveryFailure
+        /// The code does not say if the credential or the logstore is refused.
+        let isUndecided: Bool
     }
 
     private var untold: [Refusal] = []
@@ -50,7 +52,8 @@ extension Destination {
                     destination: settings.name,
                     name: settings.credential,
                     credential: credential,
-                    failure: failure
+                    failure: failure,
+                    isUndecided: judgement.isOfUnknownUnauthorized
                 )
             )
         } else if judgement.action == .acknowledge,
@@ -68,7 +71,9 @@ extension Destination {
             surroundings.credentials.credential(settings.credential) == refusal.credential
         else { return }
         agenda.note(self)
-        project.pause(project.bounds.longestWait, now, random: .random(in: 0...1))
+        let bounds = project.bounds
+        let longestWait = refusal.isUndecided ? bounds.longestWaitUndecided : bounds.longestWait
+        project.pause(longestWait, now, random: .random(in: 0...1))
         let cause = Pause(failure: refusal.failure, scope: .project)
         pause = cause
         countPause(cause)
@@ -86,7 +91,7 @@ extension Judgement {
     var isOfCredential: Bool { kind == .unauthorized && action == .pause(.project) }
 
     /// SLS refuses the credential with a code that the table does not have.
-    fileprivate var isOfUnknownUnauthorized: Bool {
+    var isOfUnknownUnauthorized: Bool {
         isOfCredential && code.flatMap(ErrorCode.known) == nil
     }
 }

@@ -13,11 +13,8 @@ extension Destination {
         lease.refused = load.credential
         let wait =
             isConfirmed ? .zero : settings.probeWaits.wait(after: 1, random: .random(in: 0...1))
-        if judgement.scope == .project {
-            project.hastenProbe(to: now + wait)
-        } else {
-            load.outlet.gate.hastenProbe(to: now + wait)
-        }
+        if judgement.scope == .project { project.hastenProbe(to: now + wait) }
+        load.outlet.gate.hastenProbe(to: now + wait)
         if isConfirmed {
             discard(lease, of: load.outlet, DeathReason(judgement))
         } else {

@@ -89,8 +89,10 @@ extension Destination {
         switch change {
         case .closed:
             outlet.pause = cause
+            // The pause of the whole destination is counted and told once, not for each logstore.
+            guard cause?.scope != .project else { return }
             countPause(cause)
-            // The silence of a region is told once, and not for each logstore.
+            // So is the silence of a region.
             guard let cause, cause.scope == .logstore || region.pause == nil else { return }
             if let notice = outlet.notices.failed(cause.failure.kind, now) {
                 tell(cause.failure, "logstore is paused", notice: notice)
@@ -99,7 +101,7 @@ extension Destination {
         case nil:
             // Still probing, and by now for another reason: another remedy, another end.
             guard outlet.gate.probing != nil, let cause, cause.scope == .logstore, isWitness,
-                cause.failure.kind != outlet.pause?.failure.kind
+                cause.failure.kind != outlet.pause?.failure.kind || outlet.pause?.scope == .project
             else { return }
             changed(outlet, .closed, cause, isWitness: true, now)
         }
@@ -119,12 +121,25 @@ extension Destination {
             if let notice = notices.failed(cause.failure.kind, now) {
                 tell(cause.failure, "destination is paused", notice: notice)
             }
-        case .recovered: pause = nil
+        case .recovered:
+            pause = nil
+            retryLogstoresRefusedWithDestination(now)
         case nil:
             guard project.probing != nil, let cause, cause.scope == .project, isWitness,
                 cause.failure.kind != pause?.failure.kind
             else { return }
             changedProject(.closed, cause, isWitness: true, now)
+        }
+    }
+
+    /// The credential is good, so each logstore that was refused together with it tries once more at once. One that is
+    /// refused again waits as long as before.
+    private func retryLogstoresRefusedWithDestination(_ now: Moment) {
+        for outlet in outlets.values
+        where outlet.gate.probing != nil && outlet.pause?.scope == .project {
+            outlet.gate.hastenProbe(to: now)
+            turns.rouse(outlet)
+            touch(outlet)
         }
     }
 

@@ -87,7 +87,8 @@ extension Gate.Bounds {
             most: most,
             firstWait: waits.first,
             longestWait: waits.longest,
-            longestWaitSuspended: waits.longest * 5
+            longestWaitSuspended: waits.longest * 5,
+            longestWaitUndecided: max(waits.first, min(waits.longest, .seconds(1)))
         )
     }
 }

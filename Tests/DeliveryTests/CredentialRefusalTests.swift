@@ -107,6 +107,35 @@ import Testing
         #expect(pair.refused.withLock { $0 }.count == 1)
         #expect(pair.accepted.withLock { $0 } == 1)
     }
+
+    @Test("Ten logstores that are refused so hardly delay a good one")
+    func tenRefused() throws {
+        let source = try MemorySource()
+        let server = try ScriptedServer { request, _ in
+            request.logstore == "good" ? .stored : Self.unknown
+        }
+        let rig = try Rig(source, server) {
+            $0.probeWaits = Backoff(first: .milliseconds(10), longest: .seconds(60))
+        }
+        for number in 1...10 as ClosedRange<Int64> {
+            source.offer(number, logstore: "refused-\(number)")
+        }
+        #expect(server.requests.wait(.seconds(20)) { $0.count >= 16 })
+        source.offer(11, logstore: "good")
+        // Probes of the destination are a second apart at most, and the good logstore's packet is the next one.
+        #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [11] })
+        source.offer(12, logstore: "good")
+        #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [11, 12] })
+        #expect(
+            eventually {
+                rig.status.state == .running
+                    && rig.status.outlets.allSatisfy {
+                        ($0.state == .running) == ($0.logstore == "good")
+                    }
+            }
+        )
+        rig.stop()
+    }
 }
 
 @Suite struct CredentialStandingTests {

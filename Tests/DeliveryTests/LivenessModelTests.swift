@@ -16,6 +16,7 @@ import Testing
         /// What the server answers for a while. Each closes a gate of its own, or none.
         static let moods: [ScriptedServer.Reply] = [
             .stored, .answer(401, code: "SignatureNotMatch"),
+            .answer(401, code: "TokenWithdrawn"),
             .answer(401, code: "Unauthorized", message: "denied by sts or ram"),
             .answer(403, code: "ProjectForbidden"), .answer(404, code: "ProjectNotExist"),
             .answer(404, code: "LogStoreNotExist"), .answer(400, code: "PostBodyInvalid"),

@@ -12,6 +12,8 @@ extension Gate {
         case overQuota(Quota)
         /// It takes nothing until somebody does something.
         case forbidden
+        /// It, or something behind it, takes nothing until somebody does something.
+        case undecided
         /// It takes nothing until somebody pays.
         case suspended
         /// Nothing: the reason lies elsewhere.
@@ -42,6 +44,7 @@ extension Gate {
         case .failed: failed(pass, now, random: random)
         case .overQuota(let quota): exceeded(pass, quota, now, random: random)
         case .forbidden: refused(pass, bounds.longestWait, now, random: random)
+        case .undecided: refused(pass, bounds.longestWaitUndecided, now, random: random)
         case .suspended: refused(pass, bounds.longestWaitSuspended, now, random: random)
         case .none: if isProbe(pass) { probing?.probeEnded(now, random: random) }
         }
@@ -102,7 +105,9 @@ extension Gate {
         random: Double
     ) {
         if probing != nil {
-            if isProbe(pass) { probing?.probeFailed(now, random: random) }
+            guard isProbe(pass) else { return }
+            probing?.longestWait = longestWait
+            probing?.probeFailed(now, random: random)
         } else if pass.epoch == epoch {
             pause(longestWait, now, random: random)
         }

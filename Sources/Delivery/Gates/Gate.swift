@@ -19,6 +19,9 @@ struct Gate {
         var longestWait: Duration = .seconds(60)
         /// Between probes of something that only a paid bill opens.
         var longestWaitSuspended: Duration = .seconds(300)
+        /// Between probes while it is unknown what is refused, this gate's credential or one logstore behind it: the next
+        /// probe may be of another logstore. Each refused logstore waits at its own gate, so the server sees few requests.
+        var longestWaitUndecided: Duration = .seconds(1)
         /// What a server may ask for with Retry-After; beyond, a probe is worth its request.
         var longestHold: Duration = .seconds(600)
     }

@@ -6,7 +6,12 @@ struct Probing: Equatable {
     private(set) var next: Moment
     var isFlying = false
     private(set) var failures = 0
-    private(set) var waits: Backoff
+    private var waits: Backoff
+    /// Another refusal than the one before may want longer or shorter waits.
+    var longestWait: Duration {
+        get { waits.longest }
+        set { waits.longest = newValue }
+    }
     /// A server asked to be left alone until then, and nothing that it says later ends that.
     private var heldUntil: Moment?
 

@@ -22,6 +22,9 @@ extension Judgement {
             return verdict(for: scope, own, .failed)
         case .slowDown(let own):
             return verdict(for: scope, own, .overQuota(quota))
+        // The credential may be refused, or this logstore alone: both wait, each at its own gate.
+        case .pause(.project) where isOfUnknownUnauthorized && scope == .logstore: return .forbidden
+        case .pause(.project) where isOfUnknownUnauthorized && scope == .project: return .undecided
         case .pause(let own):
             return verdict(for: scope, own, kind == .suspended ? .suspended : .forbidden)
         }
