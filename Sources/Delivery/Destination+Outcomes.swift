@@ -56,7 +56,10 @@ extension Destination {
         }
         let isOfNow = load.generation == generation
         if judgement.isOfContent, isOfNow,
-            outlet.evidence.refused(isAlone: lease.packet.logCount == 1)
+            outlet.evidence.refused(
+                isAlone: lease.packet.logCount == 1,
+                isReplayed: lease.packet.isReplayed
+            )
         {
             judgement = judgement.doubtedAsAll
         }
@@ -161,5 +164,26 @@ extension Destination {
         } else {
             setAside(lease, of: outlet)
         }
+    }
+}
+
+extension Judgement {
+    /// Codes that refuse a packet for its size, which a smaller packet cures.
+    private static let codesOfSize: Set = ["PostBodyTooLarge"]
+
+    /// SLS refuses the content of the packet. A proxy on the way may have changed it.
+    fileprivate var isOfContent: Bool {
+        action == .split && status != 413 && !(code.map(Self.codesOfSize.contains) ?? false)
+    }
+
+    /// The same where SLS refuses everything: no single log is at fault, but something that all of them pass.
+    fileprivate var doubtedAsAll: Judgement {
+        var judgement = self
+        judgement.action = .suspect
+        judgement.remedy =
+            "everything that is sent to this logstore is refused, so no log is given up for now: look for what "
+            + "changes requests on the way (a proxy), and at the applications and clocks of the devices; if the "
+            + "logs are bad indeed, sluice resume DESTINATION has the next ones taken apart"
+        return judgement
     }
 }

@@ -91,6 +91,8 @@ package struct SealedPacket: Sendable {
     /// Handed over before with this lane, in an earlier life for example, so that it may have been sent, and
     /// even stored, without your knowing.
     package let isRecovered: Bool
+    /// All its logs are dead letters that were replayed. Not known after a restart.
+    package let isReplayed: Bool
 
     package init(
         number: Int64,
@@ -103,7 +105,8 @@ package struct SealedPacket: Sendable {
         oldest: WallTime,
         recent: [StoredBlock]?,
         lane: Lane? = nil,
-        isRecovered: Bool = false
+        isRecovered: Bool = false,
+        isReplayed: Bool = false
     ) {
         self.number = number
         self.stream = stream
@@ -116,6 +119,7 @@ package struct SealedPacket: Sendable {
         self.recent = recent
         self.lane = lane
         self.isRecovered = isRecovered
+        self.isReplayed = isReplayed
     }
 }
 

@@ -48,6 +48,8 @@ import Testing
         for _ in 0..<1000 {
             let isDoubted = evidence.refused(isAlone: false)
             #expect(!isDoubted, "each of these may have a bad log")
+            let isReplayDoubted = evidence.refused(isAlone: true, isReplayed: true)
+            #expect(!isReplayDoubted, "it was refused before")
         }
         for _ in 0..<Evidence.loneRefusalsMax {
             let isDoubted = evidence.refused(isAlone: true)

@@ -152,6 +152,25 @@ import Testing
         #expect(rig.status.outlets[0].state == .running && rig.status.leased == 0)
     }
 
+    @Test("Replayed dead letters that are refused again die again, and pause nothing")
+    func replayed() throws {
+        let source = try MemorySource()
+        let judge = Self.poisoned("PostBodyInvalid")
+        let server = try ScriptedServer { request, _ in judge.answer(request) }
+        // The first wait of a pause is ten minutes.
+        let rig = try Rig(source, server, compression: .none) { $0.probeWaits = PauseTests.patient }
+        for number in 1...3 {
+            let logs = Self.logs(number, poison: Set(0..<64))
+            source.offer(Int64(number), logs: logs, isReplayed: true)
+        }
+        #expect(source.state.wait { $0.dead.count == 3 * 64 && $0.unsettled.isEmpty })
+        #expect(rig.status.outlets[0].state == .running)
+        source.offer(4, logs: Self.logs(4))
+        #expect(source.state.wait { $0.acknowledged == [4] })
+        rig.stop()
+        #expect(rig.status.pauses.isEmpty)
+    }
+
     @Test("Bad logs that are many are found among good ones, and no pause keeps them")
     func dense() throws {
         let source = try MemorySource()

@@ -123,6 +123,40 @@ import Testing
         #expect(store.status.ledger.isClosed)
     }
 
+    @Test("Packets of replayed dead letters say so, also when they are halved")
+    func replayedPackets() throws {
+        let store = try open()
+        defer { store.close() }
+        let consumer = Consumer(store)
+        func next() throws -> SealedPacket {
+            store.flush("app")
+            store.request(1, for: "app")
+            store.settle()
+            return try #require(consumer.next().first)
+        }
+        _ = store.store(dead(0..<4))
+        #expect(store.replaying(.matching(.init())).changed == 4)
+        let whole = try next()
+        #expect(whole.isReplayed && whole.logCount == 4)
+        store.isolate(whole, because: FakeSLS.reason)
+        for _ in 0..<2 {
+            let half = try next()
+            #expect(half.isReplayed && half.logCount == 2)
+            store.acknowledge(half)
+        }
+        // A new log of the same stream makes it a packet like any other.
+        _ = store.store(dead(4..<6))
+        #expect(store.replaying(.matching(.init())).changed == 2)
+        #expect(store.store(Batch(stream: .named("a"), logs: timed(6..<7, at: now))) == .stored)
+        let mixed = try next()
+        #expect(!mixed.isReplayed && mixed.logCount == 3)
+        store.isolate(mixed, because: FakeSLS.reason)
+        // The smaller piece comes first.
+        let (new, replayed) = (try next(), try next())
+        #expect(!new.isReplayed && new.logCount == 1)
+        #expect(replayed.isReplayed && replayed.logCount == 2)
+    }
+
     @Test("Purged, they are discarded, in as many steps as it takes")
     func purge() throws {
         let store = try open()

@@ -31,9 +31,10 @@ struct Evidence {
 
     /// A packet was refused for what is in it. Tells whether so many lone logs were in a row that another reason is
     /// likelier. Packets of several logs prove nothing: each may have a bad one. But the queue hands over the smallest
-    /// pieces of them first, so that lone logs soon tell.
-    mutating func refused(isAlone: Bool) -> Bool {
-        if isAlone { loneRefusals += 1 }
+    /// pieces of them first, so that lone logs soon tell. Replayed dead letters prove nothing either: they were refused
+    /// before.
+    mutating func refused(isAlone: Bool, isReplayed: Bool = false) -> Bool {
+        if isAlone, !isReplayed { loneRefusals += 1 }
         return loneRefusals > Self.loneRefusalsMax
     }
 

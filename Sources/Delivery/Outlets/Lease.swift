@@ -51,7 +51,8 @@ extension SealedPacket {
             oldest: oldest,
             recent: nil,
             lane: lane,
-            isRecovered: isRecovered
+            isRecovered: isRecovered,
+            isReplayed: isReplayed
         )
     }
 }

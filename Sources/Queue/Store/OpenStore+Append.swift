@@ -5,7 +5,8 @@ extension OpenStore {
     /// Takes the batches into the transaction at hand, or says why it cannot.
     func stage(
         _ batches: [Batch],
-        by maker: StreamShares.Maker = .unknown
+        by maker: StreamShares.Maker = .unknown,
+        areReplayed: Bool = false
     ) throws(SQLiteError) -> QueueAdmission? {
         let batches = addressed(batches)
         let time = now()
@@ -15,6 +16,7 @@ extension OpenStore {
             wake(stream, by: maker)
             if stream.staged.isEmpty { touched.append(stream) }
             stream.staged.append(batch.logs)
+            if areReplayed { stream.stagedReplays += 1 }
         }
         for batch in batches where !batch.dead.isEmpty || batch.dropped > 0 { try forgo(batch) }
         return nil
@@ -56,9 +58,11 @@ extension OpenStore {
                 logsMax: limits.logs
             )
             let batches = stream.staged
-            stream.staged = []
+            // Batches of a stream share rows, so new logs beside them hide the replayed ones.
+            let areReplayed = stream.stagedReplays == batches.count
+            (stream.staged, stream.stagedReplays) = ([], 0)
             try packer.pack(batches, scratch: &joined) { raw, logs throws(SQLiteError) in
-                try add(raw, logs: logs, to: stream, time)
+                try add(raw, logs: logs, to: stream, areReplayed: areReplayed, time)
             }
             stream.outlet.schedule(stream, time)
             stream.destination.oldestFirst?.insert(stream)
@@ -73,6 +77,7 @@ extension OpenStore {
         _ raw: UnsafeRawBufferPointer,
         logs: Int,
         to stream: QueuedStream,
+        areReplayed: Bool,
         _ time: WallTime
     ) throws(SQLiteError) {
         let payload = LZ4.compress(raw)
@@ -87,6 +92,11 @@ extension OpenStore {
         try database.add(row, of: stream.id, payload)
         recent.keep(StoredBlock(compressed: payload, rawBytes: raw.count), row: row.id)
 
+        if areReplayed {
+            // Its parts may become rows under the numbers that it has for its logs.
+            let end = row.id + Int64(max(logs, 1)) - 1
+            stream.replayed.add(row.id...end, after: stream.lastRow)
+        }
         if stream.waitingRows == 0 { stream.oldest = time }
         stream.lastRow = row.id
         stream.waitingRows += 1

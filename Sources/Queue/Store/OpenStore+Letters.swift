@@ -46,7 +46,8 @@ extension OpenStore {
         lift(readable, -1)
         step.refusal = try stage(
             logs.map { Batch(stream: $0.key, logs: $0.value) },
-            by: .unknown
+            by: .unknown,
+            areReplayed: true
         )
         lift(readable, 1)
         guard step.refusal == nil else { return step }

@@ -105,7 +105,8 @@ extension SealedPacket {
             oldest: record.oldest,
             recent: recent,
             lane: record.lane.map { Lane($0) },
-            isRecovered: packet.wasHandedOver
+            isRecovered: packet.wasHandedOver,
+            isReplayed: packet.stream.replayed.contains(record.rows)
         )
     }
 }

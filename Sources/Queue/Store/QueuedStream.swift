@@ -45,6 +45,9 @@ final class QueuedStream {
     var isResting = false
     /// Batches of the transaction at hand, not yet made into rows.
     var staged: [EncodedLogs] = []
+    /// How many of the staged batches are replayed dead letters.
+    var stagedReplays = 0
+    var replayed = ReplayedRows()
 
     init(_ record: StreamRecord, _ outlet: QueuedOutlet) {
         id = record.id
@@ -78,6 +81,27 @@ final class QueuedStream {
 
     func packID(_ pack: Int64) -> String {
         "\(packPrefix)-\(String(pack, radix: 16, uppercase: true))"
+    }
+}
+
+/// Which rows of a stream hold replayed dead letters and nothing else. Kept in memory only, and of the newest replays.
+struct ReplayedRows {
+    static let rangesMax = 16
+
+    private var ranges: [ClosedRange<Int64>] = []
+
+    /// `before` is the stream's last row before these.
+    mutating func add(_ rows: ClosedRange<Int64>, after before: Int64) {
+        if let last = ranges.last, last.contains(before) {
+            ranges[ranges.count - 1] = last.lowerBound...rows.upperBound
+        } else {
+            if ranges.count == Self.rangesMax { ranges.removeFirst() }
+            ranges.append(rows)
+        }
+    }
+
+    func contains(_ rows: ClosedRange<Int64>) -> Bool {
+        ranges.contains { $0.contains(rows.lowerBound) && $0.contains(rows.upperBound) }
     }
 }
 

@@ -80,14 +80,21 @@ final class MemorySource: PacketSource {
         _ number: Int64,
         logs: [[UInt8]],
         to destination: String = "app",
-        logstore: String = "app-log"
+        logstore: String = "app-log",
+        isReplayed: Bool = false
     ) {
         let stream = StreamKey(
             destination: destination,
             logstore: logstore,
             trailer: GroupTrailer(topic: "t")
         )
-        put(number, stream, [Self.block(logs)], logCount: logs.count)
+        put(
+            number,
+            stream,
+            [Self.block(logs)],
+            logCount: logs.count,
+            isReplayed: isReplayed
+        )
     }
 
     private static func block(_ logs: [[UInt8]]) -> StoredBlock {
@@ -103,6 +110,7 @@ final class MemorySource: PacketSource {
         isLost: Bool = false,
         lane: Lane? = nil,
         isRecovered: Bool = false,
+        isReplayed: Bool = false,
         first: Bool = false
     ) {
         let rows = Int64(blocks.count)
@@ -116,7 +124,8 @@ final class MemorySource: PacketSource {
             oldest: .now,
             recent: isRecent && !isLost ? blocks : nil,
             lane: lane,
-            isRecovered: isRecovered
+            isRecovered: isRecovered,
+            isReplayed: isReplayed
         )
         state.change { state in
             state.blocks[number] = isLost ? nil : blocks
@@ -249,6 +258,7 @@ final class MemorySource: PacketSource {
                     packet.stream,
                     [Self.block(Array(half))],
                     logCount: half.count,
+                    isReplayed: packet.isReplayed,
                     first: true
                 )
             }
