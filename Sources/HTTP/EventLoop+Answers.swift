@@ -61,9 +61,9 @@ extension EventLoop {
         if count > limits.answerBytes {
             problem = .answerTooLarge(count, most: limits.answerBytes)
         } else if port.budgets.answers.hasRoom(
-            for: count,
+            for: count + HTTPServer.Limits.answerHeadBytes,
             of: connection.neighbourhood,
-            largest: limits.answerBytes
+            largest: limits.largestAnswerBytes
         ) {
             return response
         } else {

@@ -17,7 +17,7 @@ extension EventLoop {
         if !connection.hasOutput { connection.holdings.reserved = nil }
         let answer = unsentBytes(connection)
         if answer != connection.holdings.answer {
-            let (budget, largest) = (port.budgets.answers, limits.answerBytes)
+            let (budget, largest) = (port.budgets.answers, limits.largestAnswerBytes)
             guard adjust(\.answer, to: answer, of: budget, largest, connection) else {
                 tally.refusedAnswers.add()
                 connection.socket.resetWhenClosed()

@@ -58,6 +58,13 @@ extension HTTPServer {
         /// Answers and streams that their clients have not taken, over all loops. One address has half. What
         /// has no room is 503, or ends the connection.
         package var unsentAnswerBytes = 32 << 20
+        /// No head of an answer is longer than this and the origin that it may repeat.
+        package static let answerHeadBytes = 16 << 10
+        /// The largest answer with its head. `unsentAnswerBytes` must have room for it.
+        package var largestAnswerBytes: Int {
+            // Without a bound there is none for both.
+            min(answerBytes, .max - Self.answerHeadBytes) + Self.answerHeadBytes
+        }
         /// The body of a refused request is read and dropped up to this size, so that the connection
         /// lives on. A longer one ends it. Dropping takes time but no memory.
         package var droppedBodyBytes = 1 << 20

@@ -139,6 +139,26 @@ struct HeldBytesTests {
         #expect(client.answer()?.text == "/a 0")
     }
 
+    @Test("An answer as large as allowed has room when it is alone, and nothing less is enough")
+    func largestAnswer() throws {
+        let server = try TestServer {
+            $0.answerBytes = 4 << 20
+            $0.unsentAnswerBytes = $0.largestAnswerBytes
+        }
+        let client = try reluctant(server)
+        client.send(Self.get)
+        #expect(server.eventually { $0.unsentAnswerBytes > 1 << 20 || $0.refusedAnswers > 0 })
+        #expect(client.answer()?.body.count == 4 << 20)
+        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let responder = server.held.next().responder
+        let bytes = 4 << 20 + HTTPServer.Limits.answerHeadBytes
+        #expect(responder.reserve(answerBytes: bytes, largest: bytes))
+        responder.send(Response(status: 200))
+        #expect(client.answer()?.status == 200)
+        #expect(server.eventually { $0.unsentAnswerBytes == 0 })
+        #expect(server.server.counters.refusedAnswers == 0)
+    }
+
     @Test("Room that was reserved is the answer's, whatever others took since")
     func reserved() throws {
         let server = try TestServer { $0.unsentAnswerBytes = 9 << 20 }

@@ -118,12 +118,14 @@ extension LimitSettings {
             )
         }
         if areRead("answers_in_flight", "answer"),
-            settings.http.unsentAnswerBytes < settings.http.answerBytes
+            settings.http.unsentAnswerBytes < settings.http.largestAnswerBytes
         {
+            let head = sizeText(HTTPServer.Limits.answerHeadBytes)
             section.problem(
                 section.has("answers_in_flight") ? "answers_in_flight" : "answer",
                 "answers_in_flight (\(sizeText(settings.http.unsentAnswerBytes))) has no room for one "
-                    + "answer (\(sizeText(settings.http.answerBytes))); raise it or lower answer"
+                    + "answer (\(sizeText(settings.http.answerBytes))) and its head (\(head)); raise it "
+                    + "or lower answer"
             )
         }
         // A block of memory for a head may be twice as large as the head.

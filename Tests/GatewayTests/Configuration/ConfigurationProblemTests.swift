@@ -117,7 +117,11 @@ import Testing
             ),
             (
                 minimal + "limits: {answer: 64MiB}\n",
-                "sluice.yaml:2: limits.answer: answers_in_flight (32MiB) has no room for one answer (64MiB); raise it or lower answer"
+                "sluice.yaml:2: limits.answer: answers_in_flight (32MiB) has no room for one answer (64MiB) and its head (16KiB); raise it or lower answer"
+            ),
+            (
+                minimal + "limits: {answers_in_flight: 4MiB}\n",
+                "sluice.yaml:2: limits.answers_in_flight: answers_in_flight (4MiB) has no room for one answer (4MiB) and its head (16KiB); raise it or lower answer"
             ),
             (
                 minimal + "limits: {heads_in_flight: 1MiB, head: 512KiB}\n",
