@@ -158,6 +158,17 @@ import Testing
         #expect(end.queue.stored.isEmpty)
     }
 
+    @Test("Damage whose repair needs too much room is too large, and not wrong")
+    func repairTooLarge() throws {
+        let end = try DeviceEnd()
+        let damage = [UInt8](repeating: 0xFF, count: 5 << 20 + 1)
+        let body = Array(#"{"event":""#.utf8) + damage + Array(#""}"#.utf8)
+        let answer = try end.client.post("/services/collector", body)
+        #expect(answer.status == 413, "\(answer.text)")
+        #expect(answer.text.contains(#""code":27,"#), "\(answer.text)")
+        #expect(end.queue.stored.isEmpty)
+    }
+
     @Test(
         "An index of lines that is none is refused also where a header says where they go",
         arguments: ["a%0Ab", String(repeating: "a", count: 129)]

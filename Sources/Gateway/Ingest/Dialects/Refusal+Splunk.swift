@@ -19,10 +19,10 @@ extension Refusal {
             case .eventBlank: "EventBlank"
             case .fields: "FieldsInvalid"
             case .tooMany: "PostBodyTooLarge"
-            case .other: "PostBodyInvalid"
+            case .other: fault.cause.kind == .tooLarge ? "PostBodyTooLarge" : "PostBodyInvalid"
             }
         self.init(
-            fault.kind == .tooMany ? 413 : 400,
+            code == "PostBodyTooLarge" ? 413 : 400,
             code,
             fault.cause.description,
             position: fault.cause.position
