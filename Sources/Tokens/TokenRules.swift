@@ -34,9 +34,8 @@ package struct TokenRules: Sendable, Equatable {
         guard parts.count == 3, let header = object(parts[0]),
             let signature = base64Decoded(parts[2], .url)
         else { throw .unreadable }
-        let (place, key) = try key(of: header, fetched)
         let message = token[parts[0].startIndex..<parts[1].endIndex]
-        guard key.signed(message, signature) else { throw .untrusted }
+        let place = try signer(of: message, signature, header, fetched)
         guard let claims = object(parts[1]) else { throw .unreadable }
         return try check(claims, place, now)
     }
@@ -45,31 +44,34 @@ package struct TokenRules: Sendable, Equatable {
         base64Decoded(part, .url).flatMap { TokenObject($0) }
     }
 
-    /// The key that a token names, and its place.
-    private func key(
-        of header: TokenObject,
+    /// The place of the key that signed the token. Issuers choose the names of their keys by themselves, so two of them
+    /// may have one of the same name: each key of the name is tried.
+    private func signer(
+        of message: ArraySlice<UInt8>,
+        _ signature: [UInt8],
+        _ header: TokenObject,
         _ fetched: [FetchedTokenKeys]
-    ) throws(TokenProblem) -> (place: Int, key: TokenKey.Material) {
+    ) throws(TokenProblem) -> Int {
         // RFC 7515 section 4.1.11: what it lists has to be understood, and nothing is here.
         guard header["crit"] == nil else { throw .unreadable }
         guard header["alg"] == .text(algorithm.rawValue) else { throw .untrusted }
-        var name: String?
+        let name: String?
         switch header["kid"] {
         case nil:
             // Without a name only one key can be meant.
             guard keys.count + fetched.count == 1 else { throw .untrusted }
-            if let key = keys.first { return (0, key.material) }
-        case .text(let id):
-            if let place = keys.firstIndex(where: { $0.id == id }) {
-                return (place, keys[place].material)
-            }
-            name = id
+            name = nil
+        case .text(let id): name = id
         default: throw .untrusted
+        }
+        for (place, key) in keys.enumerated() where name == nil || key.id == name {
+            if key.material.signed(message, signature) { return place }
         }
         var areAwaited = false
         for (place, set) in fetched.enumerated() {
             switch set.find(name) {
-            case .key(let key): return (keys.count + place, .publicKey(key))
+            case .key(let key):
+                if key.verifies(message, signature) { return keys.count + place }
             case .awaited: areAwaited = true
             case .unknown: continue
             }

@@ -36,6 +36,23 @@ import Testing
         }
     }
 
+    @Test("Of several keys with one name each is tried")
+    func sameName() throws {
+        let secrets = ["0", "1", "2"].map { String(repeating: $0, count: 32) }
+        let keys = secrets[..<2].map { TokenKey(id: "k", .secret(Secret($0))) }
+        let rules = TokenRules(algorithm: .hs256, keys: keys)
+        let tokens = secrets.map { secret in
+            Samples.token(
+                #"{"exp":1300819380}"#,
+                header: #"{"alg":"HS256","kid":"k"}"#,
+                key: Array(secret.utf8)
+            )
+        }
+        #expect(try rules.verify(tokens[0]).key == 0)
+        #expect(try rules.verify(tokens[1]).key == 1)
+        #expect(rules.problem(tokens[2]) == .untrusted)
+    }
+
     @Test("No mutation of a token is taken, and no beginning of one")
     func mutations() throws {
         let all = [

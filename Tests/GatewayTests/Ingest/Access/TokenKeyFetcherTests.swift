@@ -16,10 +16,13 @@ import Tokens
     /// A key pair, in files of the `openssl` command.
     private struct Issuer: Sendable {
         let id: String
+        /// What its tokens call its key.
+        private let name: String
         private let modulus: String
 
-        init(_ id: String) {
+        init(_ id: String, naming name: String? = nil) {
             self.id = id
+            self.name = name ?? id
             let made = TestCertificates.shared
             made.openssl(["genrsa", "-out", made.key(id), "2048"])
             let path = "\(made.directory)/\(id).modulus"
@@ -33,12 +36,12 @@ import Tokens
         }
 
         var published: String {
-            #"{"kty":"RSA","use":"sig","kid":"\#(id)","n":"\#(modulus)","e":"AQAB"}"#
+            #"{"kty":"RSA","use":"sig","kid":"\#(name)","n":"\#(modulus)","e":"AQAB"}"#
         }
 
         func token() throws -> String {
             let made = TestCertificates.shared
-            let header = #"{"alg":"RS256","kid":"\#(id)"}"#
+            let header = #"{"alg":"RS256","kid":"\#(name)"}"#
             let claims = #"{"exp":\#(WallTime.now.seconds + 600)}"#
             let text = [header, claims].map { Self.encoded(Array($0.utf8)) }.joined(separator: ".")
             let content = made.file("\(id).signed", text)
@@ -138,6 +141,25 @@ import Tokens
         trial.gateway.reload(changed)
         #expect(try post(token).status == 200)
         #expect(server.requests.allSatisfy { $0.path == "/jwks.json" && $0.method == "GET" })
+    }
+
+    @Test("Two issuers may give their keys one name, and tokens of both are good")
+    func sameName() throws {
+        let issuers = ["twin-1", "twin-2", "twin-3"].map { Issuer($0, naming: "1") }
+        let sets = try issuers[..<2].map { issuer in
+            let keys = FetchedTokenKeys {}
+            let text = #"{"keys":[\#(issuer.published)]}"#
+            _ = keys.take(try TokenKeySet(Array(text.utf8), .rs256), began: .now, at: .now)
+            return keys
+        }
+        let rules = TokenRules(algorithm: .rs256, keys: [])
+        func place(_ issuer: Issuer) throws -> Int {
+            let token = Array(try issuer.token().utf8)
+            return try rules.verify(token[...], at: .now, fetched: sets).key
+        }
+        #expect(try place(issuers[0]) == 0)
+        #expect(try place(issuers[1]) == 1)
+        #expect(throws: TokenProblem.untrusted) { try place(issuers[2]) }
     }
 
     @Test("A key that nobody knows is asked for, and old ones stay while the issuer is away")
