@@ -25,8 +25,8 @@ package final class CertificateWatch: Sendable {
         var began: Moment
         var failures = 0
         var problem: TLSError?
-        /// That a revocation list has expired was told.
-        var isExpiryTold = false
+        /// Files of revocation lists whose end was told.
+        var toldExpired: Set<String> = []
     }
 
     let listener: String
@@ -102,15 +102,15 @@ package final class CertificateWatch: Sendable {
         state.withLock { $0 = next }
     }
 
-    /// From one look to the next a list may have expired, and clients are refused then: that is told once, as an error.
+    /// From one look to the next a list may have expired, and clients are refused then: that is told once for each file,
+    /// as an error.
     func tellExpiry(at now: WallTime) {
         let expired = context.revocationLists.filter { $0.isExpired(at: now) }
-        let wasTold = state.withLock { state in
-            defer { state.isExpiryTold = !expired.isEmpty }
-            return state.isExpiryTold
+        let told = state.withLock { state in
+            defer { state.toldExpired = Set(expired.map(\.file)) }
+            return state.toldExpired
         }
-        guard !wasTold else { return }
-        for list in expired {
+        for list in expired where !told.contains(list.file) {
             journal.error(
                 "a revocation list has expired, and clients are refused; put a current one in its place",
                 ["listener": listener, "file": list.file, "expired": list.expires?.rfc3339 ?? ""]

@@ -118,6 +118,37 @@ import Testing
         #expect(try isLetIn("client", trial))
     }
 
+    @Test("The end of each revocation list is told once")
+    func expiries() throws {
+        issue(revoking: [])
+        let first = directory.path + "/first.crl"
+        rename(list, first)
+        issue(revoking: [], ending: ["-crldays", "2"])
+        let settings = TLSSettings(
+            certificates: [Self.made.files("server")],
+            clientCertificates: .required(authorities: Self.made.certificate("authority"))
+        )
+        var both = settings
+        both.revocationFiles = [first, list]
+        let said = Locked<[String]>([])
+        let journal = Journal(level: .info, format: .json) { line in
+            said.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+        }
+        let watch = try CertificateWatch(both, of: "devices-tls", journal: journal)
+        func told(_ file: String) -> Int {
+            said.withLock { $0 }.count {
+                $0.contains("a revocation list has expired") && $0.contains(file)
+            }
+        }
+        func look(days: Int64) { watch.tellExpiry(at: WallTime.now + .seconds(days * 86_400)) }
+        look(days: 0)
+        #expect(told(first) == 0 && told(list) == 0)
+        for _ in 0..<2 { watch.tellExpiry(at: WallTime.now + .seconds(86_400 + 60)) }
+        #expect(told(first) == 1 && told(list) == 0)
+        for _ in 0..<2 { look(days: 3) }
+        #expect(told(first) == 1 && told(list) == 1)
+    }
+
     @Test("A denied name is refused though its certificate is good, from the reload on")
     func denied() throws {
         let trial = try trial { _ in }
