@@ -35,6 +35,48 @@ extension JSONLogDecoder {
         return walk.writer.logs
     }
 
+    /// Reads an object with `__logs__` that could not be read as it is, for `first`. Elements that are still no log when
+    /// damaged bytes are replaced are set aside. Of an object that was cut off the last, unfinished element is.
+    func readDamagedTracking(
+        _ text: UnsafeBufferPointer<UInt8>,
+        at offset: Int,
+        _ timing: BatchTiming,
+        _ rules: LogRules,
+        after first: JSONFault
+    ) throws(JSONFault) -> TrackedLogs {
+        let copy = try repaired(text)
+        let isRepaired = copy != nil && repair.replacedBytes
+        walk.setsAside = true
+        defer { (walk.setsAside, walk.cutOff) = (false, nil) }
+        var tracked: TrackedLogs
+        do throws(JSONFault) {
+            tracked = try readTracking(copy ?? text, timing, rules, isRepaired: isRepaired)
+        } catch {
+            if !error.reason.isOfRequest, let cut = JSONCut(copy ?? text, array: "__logs__") {
+                let rest = copy == nil ? cut.rest : repair.source(of: cut.rest, in: text)
+                walk.cutOff = (UnsafeBufferPointer(rebasing: text[rest...]), error)
+                // The text as it is was copied, too.
+                repair.end(at: cut.end, with: "]}")
+                let ended = UnsafeBufferPointer(start: repair.start, count: repair.count)
+                do throws(JSONFault) {
+                    tracked = try readTracking(ended, timing, rules, isRepaired: isRepaired)
+                } catch {
+                    throw error.reason.isOfRequest ? error : first
+                }
+            } else if copy != nil {
+                throw JSONFault(error.reason, at: repair.source(of: error.position, in: text))
+            } else {
+                throw error.reason.isOfRequest ? error : first
+            }
+        }
+        guard walk.hasReadable else { throw first }
+        tracked.logs.changePlaces { places in
+            let sources = copy == nil ? places : repair.sources(of: places, in: text)
+            return sources.map { $0 + offset }
+        }
+        return tracked
+    }
+
     /// Mostly a body that gets here has damage in many places, so the repair comes first. It costs about what it would
     /// to find out that there is nothing to replace.
     private func readPiece(_ piece: UnsafeBufferPointer<UInt8>) throws(JSONFault) {

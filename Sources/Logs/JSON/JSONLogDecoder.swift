@@ -62,11 +62,15 @@ package final class JSONLogDecoder {
         _ rules: LogRules = LogRules(),
         timeParts: Bool = false
     ) throws(LogDecodingError) -> TrackedLogs {
-        try decode(body, timing, rules, lenientTimes: true, setsAside: true) {
-            walk throws(JSONFault) in
-            walk.takesTimeParts = timeParts
-            defer { walk.takesTimeParts = false }
-            return try walk.trackingObject()
+        walk.takesTimeParts = timeParts
+        defer { walk.takesTimeParts = false }
+        return try reading(body) { text, offset throws(JSONFault) in
+            do throws(JSONFault) {
+                return try readTracking(text, timing, rules)
+            } catch {
+                guard rules.damage == .setAside, !error.reason.isOfRequest else { throw error }
+                return try readDamagedTracking(text, at: offset, timing, rules, after: error)
+            }
         }
     }
 
@@ -78,14 +82,12 @@ package final class JSONLogDecoder {
     }
 
     /// Reads a body as a whole. Where that fails and the rules allow it, all of it is read again with its damaged bytes
-    /// replaced: a body that is as it should be costs nothing for it. `setsAside` is for bodies whose logs `logArray`
-    /// reads: then those that are still no JSON are set aside.
+    /// replaced: a body that is as it should be costs nothing for it.
     func decode<Result>(
         _ body: UnsafeRawBufferPointer,
         _ timing: BatchTiming,
         _ rules: LogRules,
         lenientTimes: Bool,
-        setsAside: Bool = false,
         _ take: (inout JSONLogWalk) throws(JSONFault) -> Result
     ) throws(LogDecodingError) -> Result {
         try reading(body) { text, _ throws(JSONFault) in
@@ -96,28 +98,31 @@ package final class JSONLogDecoder {
                 guard rules.damage == .setAside, !error.reason.isOfRequest else { throw error }
                 first = error
             }
-            let copy = try repaired(text)
-            guard copy != nil || setsAside else { throw first }
-            walk.setsAside = setsAside
-            defer { walk.setsAside = false }
-            let result: Result
+            guard let copy = try repaired(text) else { throw first }
             do throws(JSONFault) {
-                result = try read(
-                    copy ?? text,
+                return try read(
+                    copy,
                     timing,
                     rules,
-                    isRepaired: copy != nil && repair.replacedBytes,
+                    isRepaired: repair.replacedBytes,
                     lenientTimes: lenientTimes,
                     take
                 )
             } catch {
-                guard copy == nil else {
-                    throw JSONFault(error.reason, at: repair.source(of: error.position, in: text))
-                }
-                throw error.reason.isOfRequest ? error : first
+                throw JSONFault(error.reason, at: repair.source(of: error.position, in: text))
             }
-            guard walk.hasReadable else { throw first }
-            return result
+        }
+    }
+
+    func readTracking(
+        _ text: UnsafeBufferPointer<UInt8>,
+        _ timing: BatchTiming,
+        _ rules: LogRules,
+        isRepaired: Bool = false
+    ) throws(JSONFault) -> TrackedLogs {
+        try read(text, timing, rules, isRepaired: isRepaired, lenientTimes: true) {
+            walk throws(JSONFault) in
+            try walk.trackingObject()
         }
     }
 

@@ -15,7 +15,9 @@ struct JSONLogWalk: ~Copyable {
     var takesShortTimes = false
     /// Whether elements of an array of logs that cannot be read are kept as text instead of being refused.
     var setsAside = false
-    /// Texts of the body that were.
+    /// What follows an array of logs that was cut off, and why it cannot be read. It is set aside behind the array.
+    var cutOff: (text: UnsafeBufferPointer<UInt8>, fault: JSONFault)?
+    /// Texts of the body that were set aside.
     var unreadable = 0
     /// What else gives a log's time.
     var timeField = TimeField.none

@@ -19,9 +19,9 @@ struct JSONRepair: ~Copyable {
 
     /// What of the text was not copied yet starts here.
     private var pending = 0
-    /// The place in the copy to look up, and the place in the text that was found for it.
-    private var wanted = Int.max
-    private var found: Int?
+    /// Places in the copy to look up, ascending, and the places in the text that were found for them so far.
+    private var wanted: [Int] = []
+    private var found: [Int] = []
 
     /// The copy, valid until the next call.
     var start: UnsafePointer<UInt8> { UnsafePointer(memory.start) }
@@ -31,16 +31,30 @@ struct JSONRepair: ~Copyable {
         _ text: UnsafeBufferPointer<UInt8>,
         adding bytesMax: Int
     ) throws(JSONFault) -> Bool {
-        (wanted, found) = (.max, nil)
+        (wanted, found) = ([], [])
         try copy(text, adding: bytesMax)
         return replacedAnything
     }
 
     /// The place in the text that a place in its copy was made from. The copy is made again for it.
     mutating func source(of place: Int, in text: UnsafeBufferPointer<UInt8>) -> Int {
-        (wanted, found) = (place, nil)
+        sources(of: [place], in: text)[0]
+    }
+
+    /// The same for several places, in ascending order.
+    mutating func sources(of places: [Int], in text: UnsafeBufferPointer<UInt8>) -> [Int] {
+        (wanted, found) = (places, [])
         try? copy(text, adding: .max)
-        return found ?? text.count
+        // What lies behind the copy is the text's end.
+        return found + Array(repeating: text.count, count: places.count - found.count)
+    }
+
+    /// Ends the copy at a place with these bytes.
+    mutating func end(at place: Int, with ending: StaticString) {
+        count = place
+        makeRoom(for: ending.utf8CodeUnitCount)
+        (memory.start + count).update(from: ending.utf8Start, count: ending.utf8CodeUnitCount)
+        count += ending.utf8CodeUnitCount
     }
 
     /// Gives back what a text larger than this needed.
@@ -124,7 +138,7 @@ struct JSONRepair: ~Copyable {
             .storeBytes(of: bytes.word.littleEndian, as: UInt64.self)
         count += bytes.count
         pending = position + size
-        if found == nil, count > wanted { found = position }
+        while found.count < wanted.count, count > wanted[found.count] { found.append(position) }
     }
 
     private mutating func flush(_ text: UnsafeBufferPointer<UInt8>, upTo end: Int) {
@@ -133,7 +147,9 @@ struct JSONRepair: ~Copyable {
         (memory.start + count).update(from: start + pending, count: end - pending)
         count += end - pending
         pending = end
-        if found == nil, count > wanted { found = end - (count - wanted) }
+        while found.count < wanted.count, count > wanted[found.count] {
+            found.append(end - (count - wanted[found.count]))
+        }
     }
 
     private mutating func makeRoom(for size: Int) {

@@ -52,6 +52,21 @@ package struct DecodedLogs: Sendable, Equatable {
         }
     }
 
+    /// Replaces the places of texts that could not be read. `places` gets them in ascending order.
+    mutating func changePlaces(_ places: ([Int]) -> [Int]) {
+        let found = faulty.compactMap { faulty in
+            if case .unreadable(let place, _) = faulty.fault { place } else { nil }
+        }
+        guard !found.isEmpty else { return }
+        let before = Set(found).sorted()
+        let after = Dictionary(uniqueKeysWithValues: zip(before, places(before)))
+        faulty = faulty.map { faulty in
+            guard case .unreadable(let place, let reason) = faulty.fault else { return faulty }
+            let fault = LogFault.unreadable(at: after[place] ?? place, reason: reason)
+            return FaultyLogs(logs: faulty.logs, fault: fault)
+        }
+    }
+
     /// Sets aside what is larger than any packet. Costs a comparison where nothing can be.
     package mutating func setAside(largerThan bytesMax: Int) throws(ProtobufError) {
         guard sound.bytes.count > bytesMax else { return }

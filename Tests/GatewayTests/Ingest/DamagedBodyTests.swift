@@ -163,6 +163,24 @@ import Testing
         )
     }
 
+    @Test("Of a web tracking request that was cut off the end alone is a dead letter")
+    func trackingCutOff() throws {
+        let body = #"{"__topic__":"t","__logs__":[{"n":"1"},{"n":"2"},{"n":"3"#
+        for (path, fields) in [
+            ("/logstores/app-log/track", [:]),
+            ("/logstores/app-log/shards/lb", ["content-type": "application/json"]),
+        ] as [(String, KeyValuePairs<String, String>)] {
+            let (end, answer) = try send(path, Array(body.utf8), fields)
+            #expect(answer.status == 200, "\(answer.text)")
+            let batch = try #require(end.queue.stored.first)
+            #expect(try self.fields(batch.logs) == [["n=1"], ["n=2"]])
+            #expect(batch.stream.trailer.topic == "t")
+            let dead = try batch.dead.flatMap { try self.fields($0.logs) }
+            #expect(dead == [[#"__raw_log__={"n":"3"#]])
+            #expect(batch.dead[0].reason.code == "LogUnreadable")
+        }
+    }
+
     @Test("Nothing but what cannot be read is 400, and nothing is stored")
     func nothingGood() throws {
         for (path, body) in [

@@ -125,6 +125,68 @@ import Testing
         #expect(throws: LogDecodingError.self) { try decoder.plain(body) }
     }
 
+    private static let cutOff: [(body: String, good: Int, texts: [String], places: [Int])] = [
+        (#"{"__logs__":[{"a":1},{"a":2},{"a":"x"#, 2, [#"{"a":"x"#], [34]),
+        (#"{"__logs__":[{"a":1},{"a":[1,{"#, 1, [#"{"a":[1,{"#], [30]),
+        (#"{"__logs__":[{"a":1},{"a":"]},{"#, 1, [#"{"a":"]},{"#], [26]),
+        // The end is missing, and no log is.
+        (#"{"__logs__":[{"a":1},{"a":2}"#, 2, [], []),
+        (#"{"__logs__":[{"a":1} , "#, 1, [], []),
+        // A lost quote takes what is behind it along.
+        (#"{"__logs__":[{"a":1},{"a":"x},{"a":3}]}"#, 1, [#"{"a":"x},{"a":3}]}"#], [33]),
+        // An element before is none, either.
+        (#"{"__logs__":[7,{"a":1},{"a""#, 1, ["7", #"{"a""#], [13, 27]),
+    ]
+
+    @Test("Of an object that was cut off the logs before are stored", arguments: cutOff.indices)
+    func objectCutOff(index: Int) throws {
+        let (body, good, texts, places) = Self.cutOff[index]
+        for (start, shift) in [("", 0), ("\u{FEFF}", 3)] {
+            let tracked = try decoder.tracking(start + body, Self.rules)
+            #expect(tracked.logs.sound.count == good, "\(body)")
+            #expect(try self.texts(tracked.logs) == texts, "\(body)")
+            let found = tracked.logs.faulty.map { faulty in
+                if case .unreadable(let place, _) = faulty.fault { place - shift } else { -1 }
+            }
+            #expect(found == places, "\(body)")
+            #expect(throws: LogDecodingError.self) { try decoder.tracking(start + body) }
+        }
+    }
+
+    @Test("What an object says of its logs before it is cut off holds for them")
+    func tagsBeforeCut() throws {
+        let body = #"{"__topic__":"t","__tags__":{"k":"v"},"__logs__":[{"a":1},{"a"#
+        let tracked = try decoder.tracking(body, Self.rules)
+        #expect(tracked.topic == "t" && tracked.tags.map(\.value) == ["v"])
+        #expect(tracked.logs.sound.count == 1 && tracked.logs.unreadable == 1)
+    }
+
+    @Test(
+        "An object that was cut off elsewhere, or has no whole log, is refused",
+        arguments: [
+            #"{"__logs__":[{"a":1"#, #"{"__logs__":["#, #"{"__logs__":[{"a":1}],"__tags__":{"#,
+            #"{"__logs__":[{"a":1}]"#, #"{"other":[{"a":1},{"#, #"{"o":{"__logs__":[{"a":1},{"#,
+            #"{"__logs__":[7,{"a"#, #"[{"a":1},{"#, "",
+        ]
+    )
+    func notCut(body: String) {
+        #expect(throws: LogDecodingError.self) { try decoder.tracking(body, Self.rules) }
+    }
+
+    @Test("Places of elements that cannot be read are those of the text that was sent")
+    func placesInSent() throws {
+        let damage: [UInt8] = [0xFF, 0xFE, 0x01]
+        let damaged = Array(#"{"__logs__":[{"a":""#.utf8) + damage + Array(#""},"#.utf8)
+        let sent = damaged + Array(#"{"a":tru},{"a":NaN},{"b":fals},{"c":"x"#.utf8)
+        let tracked = try decoder.tracking(sent, Self.rules)
+        #expect(tracked.logs.sound.count == 2)
+        let places = tracked.logs.faulty.map { faulty in
+            if case .unreadable(let place, _) = faulty.fault { place } else { -1 }
+        }
+        let quote = sent.count - 2
+        #expect(places == [damaged.count + 5, damaged.count + 25, quote])
+    }
+
     @Test("Text that is set aside is UTF-8, and has its arrival as time")
     func rawText() throws {
         let bad = Array("{\"a\":\"".utf8) + [0xFF] + Array("\"x}\n{}".utf8)
