@@ -86,7 +86,7 @@ extension DeviceKeys {
         let nonce = OwnNonce(
             signature,
             window: hmac.window,
-            FairShare(hmac, keys: hmacKeyCount),
+            FairShare(max: hmac.noncesMax, holders: hmacKeyCount),
             nonces
         )
         try nonce.check(now: head.arrival)
