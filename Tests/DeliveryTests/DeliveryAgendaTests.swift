@@ -68,6 +68,46 @@ import Testing
         )
     }
 
+    @Test("To try again looks at all, since they share the gates that it opens")
+    func tryAgain() throws {
+        let all = try destinations(3)
+        turn(all)
+        #expect(turn(all) == [])
+        all[0].region.gate.pause(.seconds(60), now, random: 1)
+        all[0].tryAgain()
+        #expect(all[2].region.gate.permits(Moment.now), "it is the same region")
+        #expect(turn(all) == ["d0", "d1", "d2"])
+    }
+
+    @Test("A closed gate whose probe is due keeps nothing back where nothing is queued")
+    func inTheWay() throws {
+        let destination = try destinations(1)[0]
+        func isPaused() -> Bool {
+            destination.publish(now)
+            return destination.status.withLock { $0.state } != .running
+        }
+        #expect(!isPaused())
+        for pause in [0, 1, 2] {
+            func change(_ change: (inout Gate) -> Void) {
+                switch pause {
+                case 0: change(&destination.project)
+                case 1: change(&destination.quota.gate)
+                default: change(&destination.region.gate)
+                }
+            }
+            change { $0.pause(.seconds(60), now, random: 1) }
+            #expect(isPaused(), "the probe may not go yet")
+            // As a rotation does.
+            change { $0.reopen(now) }
+            #expect(!isPaused(), "the next log is the probe")
+            destination.take(packet(Int64(pause), of: "d0", "a"))
+            #expect(isPaused(), "a log waits for the probe's answer")
+            destination.giveBack([Int64(pause)], of: "a")
+            change { $0.probing = nil }
+            while destination.turns.next() != nil {}
+        }
+    }
+
     @Test("Only a destination to which something happened is looked at, and once a second all are")
     func noted() throws {
         let all = try destinations(3)

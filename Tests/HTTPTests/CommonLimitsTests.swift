@@ -27,6 +27,22 @@ import Testing
         #expect([one.count, two.count, common.count] == [2, 1, 3])
     }
 
+    @Test("Bytes that fit into one of two bounds alone are charged to neither")
+    func oneBoundAlone() throws {
+        let common = ByteBudget(limit: 1000)
+        let own = ByteBudget(limit: 100, within: common)
+        let here = try neighbourhood("192.0.2.1")
+        #expect(!own.take(200, for: nil, largest: 0))
+        #expect(!own.take(60, for: here, largest: 0), "one address has half of the own bound")
+        #expect(own.inUse == 0 && common.inUse == 0)
+        #expect(common.take(950, for: nil, largest: 0))
+        #expect(!own.take(90, for: nil, largest: 0))
+        #expect(own.inUse == 0 && common.inUse == 950)
+        #expect(own.take(50, for: here, largest: 0))
+        own.giveBack(50, of: here)
+        #expect(own.inUse == 0 && common.inUse == 950)
+    }
+
     @Test("Bodies of all count, and what one gives back is there for the other")
     func bodies() throws {
         let common = ByteBudget(limit: 100)

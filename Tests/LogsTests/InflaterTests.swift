@@ -180,6 +180,26 @@ import Testing
         }
     }
 
+    @Test("So it is for frames of lz4", .enabled(if: !isSanitized))
+    func noMemoryForFrames() async {
+        await #expect(processExitsWith: .success) {
+            // Its blocks may have four megabytes, and the decoder makes room for two.
+            let head: [UInt8] = [0x04, 0x22, 0x4D, 0x18, 0x60, 0x70, 0x73]
+            let body = head + [1, 0, 0, 0x80] + [UInt8(ascii: "a")] + [0, 0, 0, 0]
+            let tests = InflaterTests()
+            let most = rlim_t(writableBytes() + (4 << 20))
+            var limit = rlimit(rlim_cur: most, rlim_max: most)
+            precondition((try? tests.inflate(body, .lz4)) == [UInt8(ascii: "a")])
+            setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit)
+            do throws(InflateError) {
+                _ = try tests.inflate(body, .lz4)
+                preconditionFailure("it was inflated")
+            } catch {
+                precondition(error == .noMemory, "\(error)")
+            }
+        }
+    }
+
     @Test("A gzip body may have several members, a zstd body several frames")
     func members() throws {
         let twice = referenceGroup + referenceGroup

@@ -122,3 +122,49 @@ import Testing
         #expect(send(1, by: "phone", again) == BatchIdentity.of(1000).repeated)
     }
 }
+
+@Suite struct RepeatOwnersTests {
+    private func owner(_ sender: Int, _ destination: String = "app") -> RepeatOwner {
+        RepeatOwner(sender: "key-\(sender)", destination: destination)
+    }
+
+    @Test("The one with most forgets an eighth of its requests at most, the oldest first")
+    func eighth() throws {
+        var owners = RepeatOwners()
+        for number in 0..<64 as Range<Int64> { owners.add(owner(1), number: number) }
+        #expect(owners.displaced(atMost: 100) == nil, "one owner alone: the oldest of all go")
+        for number in 64..<70 as Range<Int64> { owners.add(owner(2), number: number) }
+        let eighth = try #require(owners.displaced(atMost: 100))
+        #expect(eighth.owner == owner(1) && Array(eighth.numbers) == Array(0..<8))
+        #expect(owners.displaced(atMost: 3).map { Array($0.numbers) } == [0, 1, 2])
+        for number in 0..<60 as Range<Int64> { owners.remove(owner(1), number: number) }
+        // Now the other one has most, and less than eight.
+        let one = try #require(owners.displaced(atMost: 100))
+        #expect(one.owner == owner(2) && Array(one.numbers) == [64])
+    }
+
+    @Test("Of a key with several destinations the one with most of its requests forgets")
+    func destinations() throws {
+        var owners = RepeatOwners()
+        for number in 0..<16 as Range<Int64> { owners.add(owner(1, "a"), number: number) }
+        for number in 16..<40 as Range<Int64> { owners.add(owner(1, "b"), number: number) }
+        for number in 40..<70 as Range<Int64> { owners.add(owner(2), number: number) }
+        let displaced = try #require(owners.displaced(atMost: 100))
+        #expect(displaced.owner == owner(1, "b"), "40 of one key are more than 30 of another")
+        #expect(Array(displaced.numbers) == [16, 17, 18])
+    }
+
+    @Test("More owners than are told apart have no shares")
+    func ownersMax() {
+        var owners = RepeatOwners()
+        for number in 0..<RepeatOwners.ownersMax {
+            owners.add(owner(number), number: Int64(number))
+        }
+        #expect(owners.displaced(atMost: 1) != nil)
+        // Few of them share the bytes that tell owners apart.
+        for number in RepeatOwners.ownersMax..<RepeatOwners.ownersMax + 64 {
+            owners.add(owner(number), number: Int64(number))
+        }
+        #expect(owners.displaced(atMost: 1) == nil)
+    }
+}

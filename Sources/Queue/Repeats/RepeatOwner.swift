@@ -84,7 +84,7 @@ struct RepeatOwners {
 
     /// More owners are not told apart: the rows of an earlier version, whose owners are made up, or so many keys that each
     /// has next to nothing. Then the oldest of all go.
-    private static let ownersMax = 4096
+    static let ownersMax = 4096
 
     /// The oldest requests of the one that has most, so many at most, and an eighth of them at most: it keeps what its
     /// devices sent last. Nil where all are one owner's.

@@ -26,6 +26,14 @@ import Testing
             ("mail:*@example.com", "mail:a@example.com", true),
             ("mail:*@example.com", "mail:a@evil.com@example.com", false),
             ("dns:ab*ba", "dns:aba", false),
+            ("ip:192.0.2.1", "ip:192.0.2.1", true),
+            ("ip:192.0.2.1", "ip:192.0.2.10", false),
+            ("ip:192.0.2.*", "ip:192.0.2.10", true),
+            ("ip:::ffff:192.0.2.1", "ip:192.0.2.1", true),
+            ("ip:2001:DB8::0:1", "ip:2001:db8::1", true),
+            ("ip:2001:0db8:0000:0000:0000:0000:0000:0001", "ip:2001:db8::1", true),
+            ("ip:2001:db8::1", "ip:2001:DB8:0:0::1", true),
+            ("ip:2001:db8::1", "ip:2001:db8::2", false),
         ]
     )
     func covers(pattern: String, name: String, isCovered: Bool) throws {
