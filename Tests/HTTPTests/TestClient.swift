@@ -64,6 +64,13 @@ final class TestClient {
         }
     }
 
+    /// Until it is taken out again, what is sent waits to go together.
+    func cork(_ isCorked: Bool) {
+        var option: CInt = isCorked ? 1 : 0
+        let size = socklen_t(MemoryLayout<CInt>.size)
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_CORK, &option, size)
+    }
+
     func finishWriting() { shutdown(descriptor, CInt(SHUT_WR)) }
 
     /// Closes with a reset instead of a FIN.

@@ -1,4 +1,5 @@
 import Glibc
+import Net
 import System
 import TestTLS
 import Testing
@@ -57,5 +58,102 @@ struct TLSMemoryTests {
         #expect(server.server.counters.heldHeadBytes < 64 << 10)
         client.reset()
         #expect(server.eventually { $0.heldHeadBytes == 0 })
+    }
+
+    // MARK: - Certificates of clients
+
+    /// A pair of files, whose certificate has a comment of so many bytes.
+    private static func issue(_ name: String, commentBytes: Int, by authority: String = "authority")
+    {
+        let comment = String(repeating: "x", count: commentBytes)
+        TestCertificates.shared.issue(name, by: authority, extensions: ["nsComment=\(comment)"])
+    }
+
+    private func guarded(
+        _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }
+    ) throws -> TestServer {
+        let authorities = TestCertificates.shared.certificate("authority")
+        return try TestServer.securely(clients: .required(authorities: authorities), adjust)
+    }
+
+    private func isLetIn(_ certificate: String, _ server: TestServer) throws -> TestClient? {
+        let client = try server.client()
+        guard (try? client.secure(ClientTLS.Options(certificate: certificate))) != nil else {
+            return nil
+        }
+        client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        return client.answer()?.status == 200 ? client : nil
+    }
+
+    @Test("What a long certificate of a client takes stays charged as long as its connection")
+    func longCertificate() throws {
+        Self.issue("long", commentBytes: 12_000)
+        let server = try guarded()
+        do {
+            let usual = try #require(try isLetIn("client", server))
+            #expect(server.eventually { $0.connectionsOpen == 1 && $0.heldHeadBytes == 0 })
+            let long = try #require(try isLetIn("long", server))
+            long.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(long.answer()?.status == 200)
+            #expect(server.eventually { $0.heldHeadBytes > 4 << 10 && $0.heldHeadBytes < 64 << 10 })
+            _ = usual
+        }
+        #expect(server.eventually { $0.heldHeadBytes == 0 })
+    }
+
+    @Test("A client's certificates beyond 16 KiB are not read")
+    func endlessCertificate() throws {
+        Self.issue("endless", commentBytes: 17 << 10)
+        let server = try guarded()
+        #expect(try isLetIn("endless", server) == nil)
+        #expect(server.server.counters.tlsFailures == 1)
+    }
+
+    @Test("What a failed handshake took stays charged while its client lingers")
+    func failed() throws {
+        Self.issue("strange", commentBytes: 12_000, by: "stranger")
+        let server = try guarded {
+            $0.lingerTime = .seconds(60)
+            $0.lingerTimeMax = .seconds(60)
+        }
+        do {
+            let client = try server.client()
+            _ = try? client.secure(ClientTLS.Options(certificate: "strange"))
+            #expect(server.eventually { $0.tlsFailures == 1 })
+            #expect(server.eventually { $0.heldHeadBytes > 4 << 10 })
+            #expect(server.server.counters.connectionsOpen == 1)
+        }
+        #expect(server.eventually { $0.heldHeadBytes == 0 && $0.connectionsOpen == 0 })
+    }
+
+    @Test("A client whose request is answered gets its answer, though its next record has no room")
+    func answered() throws {
+        // Half of it is for one address: a handshake fits, and three records that have begun.
+        let server = try TestServer.securely { $0.heldHeadBytes = 120 << 10 }
+        let client = try server.secureClient()
+        let record: [UInt8] = [0x17, 3, 3, 0x40, 0] + Array(repeating: 0, count: 1000)
+        let others = try (0..<3).map { _ in try server.secureClient() }
+        for other in others {
+            other.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(other.answer()?.status == 200)
+            // Past the client's own TLS.
+            other.tls = nil
+            other.send(record)
+        }
+        #expect(server.eventually { $0.heldHeadBytes > 45 << 10 })
+        // The record comes with the request, so that it is read before the answer.
+        client.cork(true)
+        client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        let tls = client.tls
+        client.tls = nil
+        client.send(record)
+        client.cork(false)
+        client.tls = tls
+        let request = server.held.next()
+        #expect(server.eventually { $0.refusedHeads == 1 })
+        #expect(server.server.counters.connectionsOpen == 4)
+        request.responder.send(Response(status: 200))
+        let answer = try #require(client.answer())
+        #expect(answer.status == 200 && answer.fields["connection"] == "close")
     }
 }
