@@ -111,10 +111,15 @@ def one_sync(trial, sandbox):
     if life.expect(failed is not None, f"no sync failed: {calls[:5]}"):
         after = calls[failed + 1 :]
         names = [(call, file) for call, file, _ in after]
-        writes = next((place for place, name in enumerate(names) if name == ("pwrite64", LOG)), len(names))
-        # What the log held may not be on the disk, whatever a second sync says: it goes into the database first.
-        for step in (("openat", DATABASE), ("fdatasync", DATABASE)):
-            life.expect(step in names[:writes], f"after the failed sync it wrote the log without {step}: {names[:writes]}")
+        # What the log held may not be on the disk, whatever a second sync says: it is read, written once more and synced, and
+        # then goes into the database. Only then does the next commit come.
+        steps = [("openat", DATABASE), ("openat", LOG), ("pwrite64", LOG), ("fsync", LOG), ("pwrite64", DATABASE), ("fdatasync", DATABASE)]
+        rest = iter(names)
+        missing = [step for step in steps if step not in rest]
+        life.expect(not missing, f"after the failed sync {missing} did not come in their turn: {names[:40]}")
+        commits = [place for place, name in enumerate(names) if name == ("fdatasync", LOG)]
+        is_late = ("fsync", LOG) in names and all(place > names.index(("fsync", LOG)) for place in commits)
+        life.expect(is_late, f"after the failed sync it synced the log before it wrote it once more: {names[:40]}")
     sandbox.peace()
     life.settle()
 

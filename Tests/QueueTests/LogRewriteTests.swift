@@ -77,6 +77,15 @@ import Testing
         #expect(readFile(path + "-wal").starts(with: log))
     }
 
+    @Test("A read error is not taken for the end of the log, and is one that may pass")
+    func readError() throws {
+        // Nothing is mapped at its first page.
+        let error = SystemError(call: "pread", code: EIO)
+        #expect(throws: error) { try LogRewrite.run("/proc/self/mem") }
+        let found = SQLiteError.system(error, "queue.db-wal")
+        #expect(found.isUnreadable && found.kind == .io && !found.isDamage)
+    }
+
     @Test("A log that is empty has no frames, and one that is not there is an error")
     func noLog() throws {
         let path = directory.path + "/queue.db-wal"

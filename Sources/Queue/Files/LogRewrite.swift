@@ -19,25 +19,40 @@ enum LogRewrite {
     }
 
     private static func writeFrames(_ file: CInt) throws(SystemError) -> Int {
-        guard let found = LogScan.read(file, LogHead.count, at: 0), let head = LogHead(found) else {
+        guard let found = try read(file, LogHead.count, at: 0), let head = LogHead(found) else {
             return 0
         }
-        try write(found, to: file, at: 0)
+        // The head counts for nothing without frames, and is written with the first one.
+        var unwritten = found
         var sum = head.sum
         var frames = 0
         var offset = LogHead.count
-        while let frame = LogScan.read(file, head.frameBytes, at: offset) {
+        while let frame = try read(file, head.frameBytes, at: offset) {
             let words = BigEndianWords(frame)
             sum.add(frame[..<8])
             sum.add(frame[LogScan.frameHeadBytes...])
             guard (words[2], words[3]) == head.salt, sum.value == (words[4], words[5]) else {
                 break
             }
-            try write(frame, to: file, at: offset)
+            try write(unwritten + frame, to: file, at: offset - unwritten.count)
+            unwritten = []
             offset += head.frameBytes
             frames += 1
         }
         return frames
+    }
+
+    /// Nil at the end of the log. A read error is not the end: it may pass.
+    private static func read(
+        _ file: CInt,
+        _ count: Int,
+        at offset: Int
+    ) throws(SystemError) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let found = try system("pread") {
+            bytes.withUnsafeMutableBytes { pread(file, $0.baseAddress, count, off_t(offset)) }
+        }
+        return found == count ? bytes : nil
     }
 
     private static func write(

@@ -45,10 +45,15 @@ struct SQLiteError: Error, CustomStringConvertible {
         description = "\(message) (SQLite \(code)) in: \(sql)"
     }
 
-    private init(_ kind: Kind, _ description: String, isOurs: Bool = false) {
+    private init(
+        _ kind: Kind,
+        _ description: String,
+        isOurs: Bool = false,
+        isUnreadable: Bool = false
+    ) {
         self.kind = kind
         self.isOurs = isOurs
-        isUnreadable = false
+        self.isUnreadable = isUnreadable
         lacksTable = false
         self.description = description
     }
@@ -71,7 +76,12 @@ struct SQLiteError: Error, CustomStringConvertible {
     /// A call outside SQLite.
     static func system(_ error: SystemError, _ path: String) -> SQLiteError {
         let isFull = error.code == ENOSPC || error.code == EDQUOT
-        return SQLiteError(isFull ? .full : .io, "\(error) of \(path)")
+        let isUnreadable = error == SystemError(call: "pread", code: EIO)
+        return SQLiteError(
+            isFull ? .full : .io,
+            "\(error) of \(path)",
+            isUnreadable: isUnreadable
+        )
     }
 
     static func noRoomToKeep(_ description: String) -> SQLiteError {
