@@ -258,7 +258,8 @@ import Testing
         owner.nextHousekeeping = Moment(nanoseconds: 0)
         owner.keepHouse(isQuiet: true)
         #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains("cannot be opened"))
-        #expect(owner.nextSaving > .now + .seconds(50))
+        let next = try #require(owner.asideAttempts[before[0].file]).next
+        #expect(next > .now + .seconds(50))
         #expect(owner.store?.remainders == before)
         for _ in 0..<3 {
             owner.nextHousekeeping = Moment(nanoseconds: 0)
@@ -268,11 +269,31 @@ import Testing
 
         rmdir(copy)
         rename(copy + ".away", copy)
-        owner.nextSaving = .now
+        owner.asideAttempts = [:]
         owner.nextHousekeeping = Moment(nanoseconds: 0)
         owner.keepHouse(isQuiet: true)
         #expect(owner.store?.remainders.isEmpty == true)
         #expect(owner.store?.destination("app").ledger.queued == 3000)
+    }
+
+    @Test("A copy that cannot be opened keeps no other one waiting")
+    func otherCopy() throws {
+        _ = try fill()
+        try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent).close()
+        try damage()
+        try LogStore(configuration(directory.path, room: 600_000), journal: .silent).close()
+        let configuration = configuration(directory.path)
+        let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), .silent)
+        let before = try #require(owner.store).remainders
+        try #require(before.count > 1)
+        let copy = "\(directory.path)/\(before[0].file)"
+        rename(copy, copy + ".away")
+        mkdir(copy, 0o700)
+        for _ in 0..<3 {
+            owner.nextHousekeeping = Moment(nanoseconds: 0)
+            owner.keepHouse(isQuiet: true)
+        }
+        #expect(owner.store?.remainders == [before[0]])
     }
 
     @Test("On a disk that refuses logs damaged files that were copied go")

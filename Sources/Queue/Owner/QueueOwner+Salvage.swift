@@ -114,11 +114,12 @@ extension QueueOwner {
         }
         let remainder = salvage.remainder
         counts.salvagedLogs += Int(remainder.savedLogs - before)
-        readFailures = outcome == .unreadable ? readFailures + 1 : 0
         if let error = salvage.file.readError, outcome == .unreadable {
-            nextSaving = .now + configuration.tuning.asideRetry
+            asideAttempts[remainder.file, default: .init()].readFailures += 1
+            postponeCopying(remainder, for: configuration.tuning.asideRetry)
             reportUnreadable(error, remainder, from: aside)
         } else {
+            asideAttempts[remainder.file] = nil
             report(outcome, remainder, from: aside)
         }
     }
@@ -163,10 +164,28 @@ extension QueueOwner {
 
 // MARK: - What did not fit
 
+/// Attempts to copy more from a damaged database.
+struct AsideAttempts {
+    /// When the next one may be.
+    var next = Moment(nanoseconds: 0)
+    /// So many in a row were ended by a read error.
+    var readFailures = 0
+}
+
 extension QueueOwner {
+    private func mayCopy(_ remainder: Remainder) -> Bool {
+        asideAttempts[remainder.file].map { $0.next <= .now } ?? true
+    }
+
+    private func postponeCopying(_ remainder: Remainder, for pause: Duration) {
+        var attempts = asideAttempts[remainder.file] ?? AsideAttempts()
+        attempts.next = max(attempts.next, .now + pause)
+        asideAttempts[remainder.file] = attempts
+    }
+
     /// Copies more of a damaged database once logs have left or space was freed. Returns whether the store was opened anew.
     func saveMore(_ store: OpenStore) throws(SQLiteError) -> Bool {
-        guard let remainder = store.remainders.first, nextSaving <= .now else { return false }
+        guard let remainder = store.remainders.first(where: mayCopy) else { return false }
         let room = try roomToSave(store.database)
         let most = min(Self.savedAtOnce, configuration.bytesMax - store.bytes)
         guard isEnough(min(room, most), for: store) else {
@@ -175,7 +194,7 @@ extension QueueOwner {
         }
         let rest = try go(on: remainder, in: store, atMost: most)
         // Where not even one more row fits it is no use to try at once.
-        if rest == remainder { nextSaving = max(nextSaving, .now + .seconds(1)) }
+        if rest == remainder { postponeCopying(remainder, for: .seconds(1)) }
         self.store = nil
         try recover()
         trimDamagedCopies(to: DataDirectory.damagedCopiesMax)
@@ -205,6 +224,7 @@ extension QueueOwner {
             report(.done(lost: lost), remainder, from: aside)
             return Remainder(of: remainder.file, upTo: 0)
         }
+        let readFailures = asideAttempts[remainder.file]?.readFailures ?? 0
         guard let damaged = try? Connection(aside, .readWrite),
             var salvage = try? Salvage(
                 from: damaged,
@@ -221,7 +241,7 @@ extension QueueOwner {
                     "remedy": "let the gateway read and write it; it tries again each minute",
                 ]
             )
-            nextSaving = .now + configuration.tuning.asideRetry
+            postponeCopying(remainder, for: configuration.tuning.asideRetry)
             return remainder
         }
         try go(on: &salvage, from: aside, atMost: most)

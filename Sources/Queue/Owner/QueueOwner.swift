@@ -33,11 +33,10 @@ final class QueueOwner {
     var areIndexesMended = false
     /// The last attempt found no room for a new database.
     var salvageLacksRoom = false
-    /// When what did not fit is tried again, and when the journal may say again that it waits.
-    var nextSaving = Moment(nanoseconds: 0)
+    /// Attempts to copy more from damaged databases, by file.
+    var asideAttempts: [String: AsideAttempts] = [:]
+    /// When the journal may say again that logs of a damaged database wait.
     var nextRemainderWarning = Moment(nanoseconds: 0)
-    /// So often in a row a read error ended the copying from a damaged database.
-    var readFailures = 0
     /// Damaged databases that are kept aside.
     var damagedCopies = 0
     var counts = QueueCounts()
