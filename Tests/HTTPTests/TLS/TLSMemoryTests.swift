@@ -36,7 +36,10 @@ struct TLSMemoryTests {
         "A client that says nothing has no buffers, and one with nothing under way is not charged"
     )
     func idle() throws {
-        let server = try TestServer.securely()
+        let server = try TestServer.securely(loops: 1)
+        // The first session of a thread is charged for what OpenSSL keeps for all.
+        _ = try server.secureClient()
+        #expect(server.eventually { $0.tlsHandshakes == 1 && $0.connectionsOpen == 0 })
         let silent = try server.client()
         let client = try server.secureClient()
         client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -45,7 +48,7 @@ struct TLSMemoryTests {
         // A record that has begun: past the client's own TLS.
         client.tls = nil
         client.send([0x17, 3, 3, 0x40, 0] + Array(repeating: 0, count: 1000))
-        #expect(server.eventually { $0.heldHeadBytes > 15 << 10 && $0.heldHeadBytes < 20 << 10 })
+        #expect(server.eventually { $0.heldHeadBytes > 12 << 10 && $0.heldHeadBytes < 20 << 10 })
         _ = silent
     }
 
@@ -73,7 +76,15 @@ struct TLSMemoryTests {
         _ adjust: (inout HTTPServer.Limits) -> Void = { _ in }
     ) throws -> TestServer {
         let authorities = TestCertificates.shared.certificate("authority")
-        return try TestServer.securely(clients: .required(authorities: authorities), adjust)
+        let server = try TestServer.securely(
+            clients: .required(authorities: authorities),
+            loops: 1,
+            adjust
+        )
+        // The first session of a thread is charged for what OpenSSL keeps for all.
+        _ = try isLetIn("client", server)
+        #expect(server.eventually { $0.tlsHandshakes == 1 && $0.connectionsOpen == 0 })
+        return server
     }
 
     private func isLetIn(_ certificate: String, _ server: TestServer) throws -> TestClient? {
@@ -106,7 +117,7 @@ struct TLSMemoryTests {
         Self.issue("endless", commentBytes: 17 << 10)
         let server = try guarded()
         #expect(try isLetIn("endless", server) == nil)
-        #expect(server.server.counters.tlsFailures == 1)
+        #expect(server.eventually { $0.tlsFailures == 1 })
     }
 
     @Test("What a failed handshake took stays charged while its client lingers")
@@ -128,19 +139,25 @@ struct TLSMemoryTests {
 
     @Test("A client whose request is answered gets its answer, though its next record has no room")
     func answered() throws {
-        // Half of it is for one address: a handshake fits, and three records that have begun.
-        let server = try TestServer.securely { $0.heldHeadBytes = 120 << 10 }
+        // Half of it is for one address, less than these records take that have begun.
+        let server = try TestServer.securely { $0.heldHeadBytes = 400 << 10 }
         let client = try server.secureClient()
         let record: [UInt8] = [0x17, 3, 3, 0x40, 0] + Array(repeating: 0, count: 1000)
-        let others = try (0..<3).map { _ in try server.secureClient() }
+        let others = try (0..<14).map { _ in try server.secureClient() }
         for other in others {
             other.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(other.answer()?.status == 200)
+        }
+        for other in others where server.server.counters.refusedHeads == 0 {
+            let held = server.server.counters.heldHeadBytes
             // Past the client's own TLS.
             other.tls = nil
             other.send(record)
+            #expect(server.eventually { $0.heldHeadBytes > held || $0.refusedHeads > 0 })
         }
-        #expect(server.eventually { $0.heldHeadBytes > 45 << 10 })
+        // The one that was refused has gone.
+        #expect(server.eventually { $0.refusedHeads > 0 && $0.connectionsOpen == others.count })
+        let refused = server.server.counters.refusedHeads
         // The record comes with the request, so that it is read before the answer.
         client.cork(true)
         client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -150,8 +167,7 @@ struct TLSMemoryTests {
         client.cork(false)
         client.tls = tls
         let request = server.held.next()
-        #expect(server.eventually { $0.refusedHeads == 1 })
-        #expect(server.server.counters.connectionsOpen == 4)
+        #expect(server.eventually { $0.refusedHeads > refused })
         request.responder.send(Response(status: 200))
         let answer = try #require(client.answer())
         #expect(answer.status == 200 && answer.fields["connection"] == "close")
