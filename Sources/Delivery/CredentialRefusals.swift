@@ -1,7 +1,7 @@
 import SLS
 import System
 
-/// Refusals of credentials that one destination met and the others with the same credential have not heard of.
+/// Refused credentials that the other destinations of the same credential still have to be told of.
 final class CredentialRefusals {
     struct Refusal {
         let destination: String
@@ -24,8 +24,8 @@ final class CredentialRefusals {
 }
 
 extension Destination {
-    /// An unknown code does not say if the credential or the logstore is refused. While the credential stores packets
-    /// of other logstores, the logstore is.
+    /// An unknown code does not say if the credential or the logstore is refused. While packets of other logstores are
+    /// stored with the credential, only the logstore is.
     func narrowed(_ judgement: Judgement, by credential: Credential, _ now: Moment) -> Judgement {
         guard judgement.isOfUnknownUnauthorized, standing.isGoodElsewhere(credential, now) else {
             return judgement
@@ -35,7 +35,7 @@ extension Destination {
         return judgement
     }
 
-    /// Tells what the answer says of the credential, each time that it changes.
+    /// Reports a credential that is refused, or accepted again, when that is news.
     func tellVerdict(
         _ judgement: Judgement,
         _ failure: DeliveryFailure?,
@@ -63,8 +63,7 @@ extension Destination {
         }
     }
 
-    /// Another destination was refused with the credential that this one has: a single request tries whether it is
-    /// taken here.
+    /// Pauses this destination when its credential was refused to another one. A single request then tries it here.
     func heed(_ refusal: CredentialRefusals.Refusal, _ now: Moment) {
         guard refusal.destination != settings.name, refusal.name == settings.credential,
             project.probing == nil,

@@ -3,15 +3,14 @@ import System
 
 /// What SLS lately said of the credential that a destination signs with.
 struct CredentialStanding {
-    /// So long after a stored packet a credential is taken for good that was refused before and then stored
-    /// something.
+    /// How long a credential that was refused once counts as good after each packet stored with it.
     static let goodFor: Duration = .seconds(60)
 
     private var refusal: (credential: Credential, at: Moment)?
     /// Refused once, and good since.
     private var cleared: (credential: Credential, lastStored: Moment)?
 
-    /// SLS refused it for itself. Tells whether that is news.
+    /// SLS refused the credential itself. Returns true when that is news.
     mutating func refused(_ credential: Credential, _ now: Moment) -> Bool {
         if cleared?.credential == credential { cleared = nil }
         guard refusal?.credential != credential else { return false }
@@ -19,7 +18,7 @@ struct CredentialStanding {
         return true
     }
 
-    /// SLS stored a packet that was signed with it and sent at `sent`. Tells whether that ends a refusal.
+    /// SLS stored a packet that was signed with the credential and sent at `sent`. Returns true when that ends a refusal.
     mutating func stored(_ credential: Credential, sent: Moment, _ now: Moment) -> Bool {
         if cleared?.credential == credential { cleared = (credential, now) }
         guard let refusal else { return false }

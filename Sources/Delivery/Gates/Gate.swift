@@ -50,19 +50,18 @@ struct Gate {
         limit = max(bounds.least, bounds.most / 4)
     }
 
-    /// Whether one more may go through now.
+    /// True when one more request may go through now.
     func permits(_ now: Moment) -> Bool {
         nextOpening.map { $0 <= now } ?? false
     }
 
-    /// From when on one more may go through, if nothing happens until then. Nil when only the end of a
-    /// request can open it.
+    /// When one more request may go through, if nothing happens before. Nil when only the end of a request opens it.
     var nextOpening: Moment? {
         if let probing { return probing.isFlying ? nil : max(probing.next, pacing.next) }
         return inFlight < limit ? pacing.next : nil
     }
 
-    /// How many could go through now or in a moment: what is worth asking the queue for.
+    /// How many requests could go through now or in a moment: so many packets are worth asking the queue for.
     func room(_ now: Moment) -> Int {
         guard let opening = nextOpening, opening <= now + Self.moment else { return 0 }
         if probing != nil { return 1 }
@@ -74,10 +73,10 @@ struct Gate {
     /// What a hand-over from the queue may take.
     private static let moment: Duration = .milliseconds(100)
 
-    /// A request goes through; when, is for `permits` to say.
+    /// A request goes through. The caller asks `permits` before.
     mutating func enter(_ now: Moment, bytes: Int) -> Pass {
         inFlight += 1
-        // Whoever lets through what is not permitted gets no probe for it.
+        // A request that goes without being permitted is no probe.
         let isProbe = probing?.isFlying == false
         probing?.isFlying = true
         return Pass(

@@ -1,10 +1,10 @@
 extension Judgement {
-    /// What the answer says about a scope, for its gate. `isOutletProven` tells whether the same outlet
-    /// stores other packets: then a suspect packet says nothing against it.
+    /// What the answer says about a scope, for its gate. `isOutletProven` is true when other packets of the same outlet
+    /// are stored: then a suspect packet says nothing against it.
     ///
-    /// Whoever answers is there: a refusal for a logstore proves that region and project work. A region's
-    /// failure also counts against the logstore that it happened to, so that a logstore which alone never
-    /// gets an answer is slowed down by itself, and the region's gate sees the others' successes.
+    /// Any answer proves that SLS is there: a refusal for a logstore proves that region and project work. A region's
+    /// failure also counts against the logstore that it happened to. So a single logstore that never gets an answer is
+    /// slowed down by itself, and the region's gate sees the successes of the others.
     func verdict(for scope: GateScope, isOutletProven: Bool) -> Gate.Verdict {
         switch action {
         case .acknowledge: return .stored

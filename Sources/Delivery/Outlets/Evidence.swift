@@ -1,7 +1,7 @@
 import System
 
-/// Whether an outlet is known to store packets: then one that it refuses is at fault itself. Without that
-/// the settings may be, and what they make SLS refuse must not die of it.
+/// What is known of an outlet that refuses packets. While it stores other packets, a refused one is at fault itself.
+/// Otherwise the settings may be at fault, and no log must die of them.
 struct Evidence {
     /// How long a stored packet speaks for the settings.
     static let lasts: Duration = .seconds(300)
