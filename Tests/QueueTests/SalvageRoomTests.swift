@@ -276,6 +276,32 @@ import Testing
         #expect(owner.store?.destination("app").ledger.queued == 3000)
     }
 
+    @Test("An empty queue goes on copying into the room in its own files, on a disk without any")
+    func roomInFiles() throws {
+        _ = try fill()
+        var configuration = configuration(directory.path, room: 1_500_000)
+        configuration.tuning.spareBytes = 8 << 20
+        let arrived = Awaited<SealedPacket>()
+        let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), .silent)
+        owner.door.post(.deliver { for packet in $0 { arrived.put(packet) } })
+        owner.door.post(.flush("app"))
+        owner.door.post(.request(1000, .named("app-log")))
+        for _ in 0..<2 {
+            _ = owner.takeMessages()
+            owner.turn()
+            for packet in arrived.take(arrived.count) {
+                owner.door.post(.acknowledge(packet.number))
+            }
+        }
+        let store = try #require(owner.store)
+        #expect(store.rows == 0 && store.remainders.count == 1)
+        let before = store.remainders[0].savedLogs
+        owner.disk = DiskSpace(directory.path, bytesMax: 0)
+        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.keepHouse(isQuiet: true)
+        #expect(try #require(owner.store).remainders.first.map(\.savedLogs) ?? 3010 > before)
+    }
+
     @Test("A copy that cannot be opened keeps no other one waiting")
     func otherCopy() throws {
         _ = try fill()

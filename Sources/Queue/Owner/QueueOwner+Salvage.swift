@@ -133,8 +133,8 @@ extension QueueOwner {
         let log = isLogFree ? fileSize(saved.path + "-wal") ?? 0 : 0
         let spare = try saved.freePages() * tuning.pageBytes
         disk.look()
+        // Negative where acknowledgements have used what is kept for them: then the files have to hold it.
         let free = disk.freeBytes - tuning.checkpointBytes / 16
-        guard free >= 0 else { return 0 }
         // Each transaction writes ledgers, the remainder and inner pages besides.
         let besides = 16 * tuning.pageBytes
         return max(0, min(min(spare, log) + free, (spare + log + free) / 2) - besides)
