@@ -31,12 +31,17 @@ extension OpenStore {
         try rest(stream)
     }
 
-    /// Notes what is not to be copied any more.
+    /// Notes a packet whose rows no salvage may copy any more.
     private func acknowledgeAside(_ number: Int64, at place: PacketPlace?) throws(SQLiteError) {
-        let isAside = remainders.contains {
-            $0.mayHave(packet: number) || $0.mayHaveRows(ofBroken: number)
+        let isAside = remainders.contains { remainder in
+            place == nil ? remainder.mayHave(packet: number) : remainder.mayHaveRows(of: number)
         }
         guard isAside else { return }
+        // A second acknowledgement does not know the place any more, which the first one saved.
+        if place == nil {
+            let known = try QueueDatabase.acknowledgedAside(database.connection)
+            guard known[number] == nil else { return }
+        }
         try database.write()
         try database.saveAcknowledgedAside(number, place ?? .unknown)
     }

@@ -38,9 +38,9 @@ struct Remainder: Equatable {
         phase == .packets && through < number && number <= highest
     }
 
-    /// Rows of the packet are yet to be copied, as rows that wait.
-    func mayHaveRows(ofBroken number: Int64) -> Bool {
-        phase != .letters && broken.contains(number)
+    /// Rows of the packet may be copied yet. Where the packet's record is lost, the table of rows still has them.
+    func mayHaveRows(of number: Int64) -> Bool {
+        phase != .letters && number <= highest
     }
 }
 

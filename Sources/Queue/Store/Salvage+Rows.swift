@@ -43,12 +43,11 @@ extension Salvage {
         return places.mapValues(MergedRanges.init)
     }
 
-    /// By stream, the rows of broken packets that were acknowledged since. Delivery said where they lie: the damaged
-    /// database may have a wrong range.
+    /// By stream, the rows of packets that SLS has stored. Delivery said where they lie: the damaged database may have a
+    /// wrong range, or no record of the packet at all.
     private func placesOfStoredPackets() -> [Int64: MergedRanges] {
         var places: [Int64: [ClosedRange<Int64>]] = [:]
-        for number in remainder.broken {
-            guard let place = acknowledged[number] else { continue }
+        for place in acknowledged.values {
             places[place.stream, default: []].append(place.rows)
         }
         return places.mapValues(MergedRanges.init)
