@@ -9,10 +9,10 @@ extension Inflater {
     func inflateLZ4(
         _ body: UnsafeRawBufferPointer,
         rawBytes: Int?,
-        _ limit: InflateLimit
+        _ bound: ContentBound
     ) throws(InflateError) -> Int {
         body.starts(with: Self.frameMagic)
-            ? try inflateFrames(body, limit) : try inflateBlock(body, rawBytes: rawBytes)
+            ? try inflateFrames(body, bound) : try inflateBlock(body, rawBytes: rawBytes)
     }
 
     /// The caller has held `rawBytes` against the limits.
@@ -21,7 +21,6 @@ extension Inflater {
         rawBytes: Int?
     ) throws(InflateError) -> Int {
         guard let rawBytes else { throw .sizeMissing }
-        guard rawBytes >= 0 else { throw .sizeMismatch(declared: rawBytes, actual: nil) }
         // How far it comes in a damaged block nobody knows.
         producedBytes += rawBytes
         reserve(rawBytes, keeping: 0)
@@ -42,18 +41,17 @@ extension Inflater {
     /// has large blocks, are not kept.
     private func inflateFrames(
         _ body: UnsafeRawBufferPointer,
-        _ limit: InflateLimit
+        _ bound: ContentBound
     ) throws(InflateError) -> Int {
         var made: OpaquePointer?
         guard LZ4F_isError(LZ4F_createDecompressionContext(&made, UInt32(LZ4F_VERSION))) == 0,
             let decoder = made
         else { throw .noMemory }
         defer { LZ4F_freeDecompressionContext(decoder) }
-        let allowance = limit.allowance(for: body.count)
         var (consumed, produced) = (0, 0)
         while true {
             var taken = body.count - consumed
-            var step = room(after: produced, allowance: allowance)
+            var step = room(after: produced, bound)
             let offered = step
             let source = body.baseAddress.map { $0 + consumed }
             let result = LZ4F_decompress(
@@ -72,7 +70,7 @@ extension Inflater {
             consumed += taken
             produced += step
             producedBytes += step
-            guard produced <= allowance else { throw limit.exceeded(by: body.count) }
+            guard produced <= bound.bytes else { throw bound.error }
             // Zero means that a frame is complete.
             if result == 0 {
                 if consumed == body.count { return produced }

@@ -13,21 +13,19 @@ extension Inflater {
 
     func inflateSnappy(
         _ body: UnsafeRawBufferPointer,
-        _ limit: InflateLimit
+        _ bound: ContentBound
     ) throws(InflateError) -> Int {
         body.starts(with: Self.streamStart)
-            ? try inflateChunks(body, limit) : try inflateSnappyBlock(body, limit)
+            ? try inflateChunks(body, bound) : try inflateSnappyBlock(body, bound)
     }
 
     /// One raw block, which begins with the size of its content.
     private func inflateSnappyBlock(
         _ body: UnsafeRawBufferPointer,
-        _ limit: InflateLimit
+        _ bound: ContentBound
     ) throws(InflateError) -> Int {
         let size = try size(of: body)
-        guard size <= limit.allowance(for: body.count) else {
-            throw limit.exceeded(by: body.count)
-        }
+        guard size <= bound.bytes else { throw bound.error }
         guard size / Self.mostPerByte <= body.count else {
             throw .corrupt("a snappy block of \(body.count) bytes cannot hold \(size)")
         }
@@ -39,9 +37,8 @@ extension Inflater {
 
     private func inflateChunks(
         _ body: UnsafeRawBufferPointer,
-        _ limit: InflateLimit
+        _ bound: ContentBound
     ) throws(InflateError) -> Int {
-        let allowance = limit.allowance(for: body.count)
         var (position, produced) = (0, 0)
         while position < body.count {
             guard body.count - position >= 4 else {
@@ -63,9 +60,9 @@ extension Inflater {
                     chunk,
                     isCompressed: kind == 0,
                     after: produced,
-                    allowance: allowance
+                    allowance: bound.bytes
                 )
-                guard let count else { throw limit.exceeded(by: body.count) }
+                guard let count else { throw bound.error }
                 produced += count
             case 0xFF:
                 guard chunk.elementsEqual(Self.streamStart[4...]) else {

@@ -6,17 +6,16 @@ extension Inflater {
     func inflateZlib(
         _ body: UnsafeRawBufferPointer,
         window: CInt,
-        _ limit: InflateLimit
+        _ bound: ContentBound
     ) throws(InflateError) -> Int {
-        guard body.count <= Int(UInt32.max) else { throw .tooLarge(limit: limit.bytes) }
+        guard body.count <= Int(UInt32.max) else { throw .tooLarge(limit: Int(UInt32.max)) }
         try prepareZlib(window)
         let input = body.bindMemory(to: UInt8.self).baseAddress
         zlib.pointee.next_in = UnsafeMutablePointer(mutating: input)
         zlib.pointee.avail_in = UInt32(body.count)
-        let allowance = limit.allowance(for: body.count)
         var produced = 0
         while true {
-            let room = room(after: produced, allowance: allowance)
+            let room = room(after: produced, bound)
             zlib.pointee.next_out = memory.start + produced
             zlib.pointee.avail_out = UInt32(clamping: room)
             let offered = Int(zlib.pointee.avail_out)
@@ -24,7 +23,7 @@ extension Inflater {
             let step = offered - Int(zlib.pointee.avail_out)
             produced += step
             producedBytes += step
-            guard produced <= allowance else { throw limit.exceeded(by: body.count) }
+            guard produced <= bound.bytes else { throw bound.error }
             switch code {
             case Z_OK: continue
             case Z_STREAM_END where zlib.pointee.avail_in == 0: return produced

@@ -9,7 +9,7 @@ extension Inflater {
 
     func inflateZstd(
         _ body: UnsafeRawBufferPointer,
-        _ limit: InflateLimit
+        _ bound: ContentBound
     ) throws(InflateError) -> Int {
         let decoder = try readyDecoder()
         ZSTD_DCtx_reset(decoder, ZSTD_reset_session_only)
@@ -19,11 +19,10 @@ extension Inflater {
                 zstd = nil
             }
         }
-        let allowance = limit.allowance(for: body.count)
         var input = ZSTD_inBuffer(src: body.baseAddress, size: body.count, pos: 0)
         var produced = 0
         while true {
-            let room = room(after: produced, allowance: allowance)
+            let room = room(after: produced, bound)
             var output = ZSTD_outBuffer(dst: memory.start, size: produced + room, pos: produced)
             let result = ZSTD_decompressStream(decoder, &output, &input)
             producedBytes += output.pos - produced
@@ -35,7 +34,7 @@ extension Inflater {
                 let reason = String(cString: ZSTD_getErrorName(result))
                 throw .corrupt("the zstd body is damaged or too demanding: \(reason)")
             }
-            guard produced <= allowance else { throw limit.exceeded(by: body.count) }
+            guard produced <= bound.bytes else { throw bound.error }
             if input.pos == body.count {
                 // Zero means that a frame is complete; another may follow it (RFC 8878, 3.).
                 if result == 0 { return produced }

@@ -35,7 +35,8 @@ package final class Inflater {
     /// after it.
     ///
     /// `rawBytes` is the size that the request claims (`x-log-bodyrawsize`), which must be exact; a
-    /// block of lz4 cannot be read without it.
+    /// block of lz4 cannot be read without it. The inflater stops one byte beyond `rawBytes`, so a
+    /// caller may take it for the upper bound of the work.
     package func inflate(
         _ body: UnsafeRawBufferPointer,
         _ coding: ContentCoding,
@@ -44,16 +45,14 @@ package final class Inflater {
     ) throws(InflateError) -> UnsafeRawBufferPointer {
         shrink()
         guard !body.isEmpty else { throw .corrupt("the body is empty, which \(coding) never is") }
-        if let rawBytes, rawBytes > limit.allowance(for: body.count) {
-            throw limit.exceeded(by: body.count)
-        }
+        let bound = try ContentBound(of: body.count, rawBytes: rawBytes, limit)
         let count =
             switch coding {
-            case .lz4: try inflateLZ4(body, rawBytes: rawBytes, limit)
-            case .deflate: try inflateZlib(body, window: 15, limit)
-            case .gzip: try inflateZlib(body, window: 31, limit)
-            case .zstd: try inflateZstd(body, limit)
-            case .snappy: try inflateSnappy(body, limit)
+            case .lz4: try inflateLZ4(body, rawBytes: rawBytes, bound)
+            case .deflate: try inflateZlib(body, window: 15, bound)
+            case .gzip: try inflateZlib(body, window: 31, bound)
+            case .zstd: try inflateZstd(body, bound)
+            case .snappy: try inflateSnappy(body, bound)
             }
         if let rawBytes, count != rawBytes {
             throw .sizeMismatch(declared: rawBytes, actual: count)
@@ -74,11 +73,34 @@ package final class Inflater {
 
     /// Memory for the next step of a stream that has `produced` so far: at most one byte more than
     /// allowed, which tells a stream that exceeds it from one that just fits.
-    func room(after produced: Int, allowance: Int) -> Int {
+    func room(after produced: Int, _ bound: ContentBound) -> Int {
         if memory.capacity - Self.spareBytes <= produced {
             let next = max(32 << 10, (produced + Self.spareBytes) * 2)
-            reserve(min(next, allowance + 1), keeping: produced)
+            reserve(min(next, bound.bytes + 1), keeping: produced)
         }
-        return min(memory.capacity - Self.spareBytes, allowance + 1) - produced
+        return min(memory.capacity - Self.spareBytes, bound.bytes + 1) - produced
+    }
+}
+
+/// The most bytes that the content of one body may have.
+struct ContentBound {
+    /// The declared size, or else the limit's allowance.
+    let bytes: Int
+    /// Thrown when the content has more bytes.
+    let error: InflateError
+
+    init(
+        of compressedBytes: Int,
+        rawBytes: Int?,
+        _ limit: InflateLimit
+    ) throws(InflateError) {
+        let allowance = limit.allowance(for: compressedBytes)
+        guard let rawBytes else {
+            (bytes, error) = (allowance, limit.exceeded(by: compressedBytes))
+            return
+        }
+        guard rawBytes <= allowance else { throw limit.exceeded(by: compressedBytes) }
+        (bytes, error) = (rawBytes, .sizeMismatch(declared: rawBytes, actual: nil))
+        guard rawBytes >= 0 else { throw error }
     }
 }
