@@ -52,6 +52,8 @@ final class Connection {
     var asked = ResponseWriter.Asked()
     var body: BodyReader?
     var bodyBegan = Moment(nanoseconds: 0)
+    /// Set when this connection closes before its large request was answered.
+    var abandonment: LargeRequest.Abandonment?
     var keepsAlive = true
     /// The body of the present answer, if it comes over time.
     var stream: StreamedBody?

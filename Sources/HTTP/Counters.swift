@@ -44,8 +44,10 @@ extension HTTPServer {
         package var bytesOut = 0
         package var heldHeadBytes = 0
         package var inFlightBodyBytes = 0
-        /// Requests that worker threads have started, and those that wait for a free one.
+        /// Requests that worker threads have started, those that were refused without having been started, and those
+        /// that wait.
         package var largeRequests = 0
+        package var largeRequestsRefused = 0
         package var largeRequestsWaiting = 0
         package var unsentAnswerBytes = 0
 

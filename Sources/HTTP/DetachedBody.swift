@@ -5,11 +5,14 @@ final class DetachedBody: Sendable {
     /// Read-only from here on; freed with the last reference.
     private nonisolated(unsafe) let block: UnsafeMutableRawPointer
     private let range: Range<Int>
+    /// Of the block; what the body costs in memory.
+    let capacity: Int
 
     /// Takes ownership of the block.
     init(_ block: BufferPool.Block, _ range: Range<Int>) {
         self.block = block.memory
         self.range = range
+        capacity = block.capacity
     }
 
     deinit { free(block) }

@@ -42,6 +42,7 @@ extension EventLoop {
         writer.write(response, stampedBy: handler, to: &outgoing)
         tally.countAnswer(status: response.status)
         connection.head = nil
+        connection.abandonment = nil
         connection.asked = .init()
         if let share = response.share { connection.holdings.reserved = share }
         connection.mustRearm = true

@@ -5,6 +5,7 @@ extension EventLoop {
     func close(_ connection: Connection) {
         guard !connection.isClosed else { return }
         connection.phase = .closed
+        connection.abandonment?.set()
         connection.input.discard(to: &pool)
         giveBackHeld(connection)
         let slot = Int(connection.token.slot)

@@ -204,19 +204,45 @@ extension EventLoop {
         connection.holdings.body = 0
         connection.head = nil
         if let largeRequests, !connection.input.isSecret,
-            handler.isLarge(head, bodyBytes: connection.input.body.count),
+            let cost = handler.costIfLarge(head, bodyBytes: connection.input.body.count),
             let body = connection.input.detachBody(from: &pool)
         {
-            largeRequests.add(.init(head: head, body: body, responder: Responder(pending)))
+            let request = LargeRequest(
+                head,
+                body,
+                cost: cost,
+                connection.neighbourhood,
+                Responder(pending)
+            )
+            handOver(request, to: largeRequests, pending, connection)
+        } else {
+            handler.handle(
+                head,
+                body: connection.input.body,
+                responder: Responder(pending)
+            )
+            connection.input.endBody()
+        }
+        if let response = port.takeOwnAnswer(for: token) { write(response, to: connection) }
+    }
+
+    /// Large requests keep their head and their block while they wait, so both are charged.
+    private func handOver(
+        _ request: LargeRequest,
+        to largeRequests: LargeRequests,
+        _ pending: PendingAnswer,
+        _ connection: Connection
+    ) {
+        let problem: RequestProblem
+        if !pending.hold(request.heldBytes - request.body.bytes.count) {
+            problem = .tooMuchInFlight
+        } else if !largeRequests.add(request, handler) {
+            problem = .tooManyLarge
+        } else {
+            connection.abandonment = request.abandonment
             return
         }
-        handler.handle(
-            head,
-            body: connection.input.body,
-            responder: Responder(pending)
-        )
-        connection.input.endBody()
-        if let response = port.takeOwnAnswer(for: token) { write(response, to: connection) }
+        pending.answer(handler.answer(to: problem, head: request.head))
     }
 }
 

@@ -8,6 +8,8 @@ extension EventLoop {
     private static let readsPerTurn = 16
     /// The same for requests, of which one read may bring thousands.
     private static let requestsPerTurn = 64
+    /// The same for their time: some requests take much longer than others.
+    private static let turnTime: Duration = .milliseconds(20)
     /// Of a body of which less has come; what is longer grows with what comes.
     static let firstBlockBytes = 16 << 10
 
@@ -23,6 +25,7 @@ extension EventLoop {
         connection.input.lend(scratch)
         var reads = 0
         var requests = 0
+        let began = Moment.now
         turn: while !connection.isClosed {
             // A client that does not take its answers is not read from either: what is kept for it
             // stays bounded.
@@ -31,7 +34,9 @@ extension EventLoop {
             case .advanced:
                 guard connection.isIdle else { continue turn }
                 requests += 1
-                guard requests >= Self.requestsPerTurn else { continue turn }
+                guard
+                    requests >= Self.requestsPerTurn || Moment.now - began >= Self.turnTime
+                else { continue turn }
                 if flush(connection) { goOnLater(connection) }
                 break turn
             case .waits:

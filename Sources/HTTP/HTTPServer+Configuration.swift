@@ -8,7 +8,8 @@ extension HTTPServer {
         /// Names the loop threads: "http-0", "http-1".
         package var name: String
         package var loops: Int
-        /// Worker threads ("http-large-0") for requests that `RequestHandler.isLarge` names. Zero: loops run them all.
+        /// Worker threads ("http-large-0") for requests that `RequestHandler.costIfLarge` names. Zero: loops run
+        /// them all.
         package var largeRequestThreads = 0
         package var limits: Limits
         /// Nil serves plain HTTP.
@@ -78,6 +79,8 @@ extension HTTPServer {
         /// A body must bring `bodyProgressBytes`, or its end, each time this has passed; else 408.
         package var bodyTime: Duration = .seconds(10)
         package var bodyProgressBytes = 1 << 10
+        /// A large request that has waited so long for a worker thread is refused with 503.
+        package var largeWait: Duration = .seconds(10)
         /// The average that a body must keep, in bytes a second, after a start of `bodyTime`; else
         /// 408. It bounds how long a body of any length can hold what came of it.
         package var bodyRateMin = 1 << 10

@@ -12,7 +12,7 @@ package final class HTTPServer: Sendable {
     private let ports: [LoopPort]
     private let budgets: Budgets
     private let census: Census
-    private let largeRequests: LargeRequests?
+    private let largeRequests: LargeRequests
     private let threads: Locked<Threads>
 
     private struct Threads {
@@ -50,7 +50,11 @@ package final class HTTPServer: Sendable {
         threads = Locked(Threads())
         do throws(SystemError) {
             let count = configuration.largeRequestThreads
-            let largeRequests = count > 0 ? try LargeRequests(threads: count) : nil
+            let largeRequests = try LargeRequests(
+                threads: count,
+                budget: budgets.large,
+                longestWait: limits.largeWait
+            )
             self.largeRequests = largeRequests
             var ports: [LoopPort] = []
             for _ in listeners { ports.append(try LoopPort(budgets: budgets, census: census)) }
@@ -67,7 +71,7 @@ package final class HTTPServer: Sendable {
             let kind = name.split(separator: "-").last ?? ""
             for index in 0..<count {
                 let worker = try Worker("\(kind)-large-\(index)") {
-                    largeRequests?.run(index, makeHandler())
+                    largeRequests.run(index, makeHandler())
                 }
                 threads.withLock { $0.ofLargeRequests.append(worker) }
             }
@@ -84,7 +88,7 @@ package final class HTTPServer: Sendable {
                         journal: journal,
                         notices: notices,
                         handler: makeHandler(),
-                        largeRequests: largeRequests
+                        largeRequests: count > 0 ? largeRequests : nil
                     )
                     do throws(SystemError) {
                         try loop.run()
@@ -113,7 +117,7 @@ package final class HTTPServer: Sendable {
         let deadline = Moment.now + time
         let threads = servers.map { $0.beginStop(by: deadline) }
         for worker in threads.flatMap(\.ofLoops) { worker.join() }
-        for server in servers { server.largeRequests?.end() }
+        for server in servers { server.largeRequests.end() }
         for worker in threads.flatMap(\.ofLargeRequests) { worker.join() }
     }
 
@@ -133,8 +137,9 @@ package final class HTTPServer: Sendable {
         counters.heldHeadBytes = budgets.heads.inUse
         counters.inFlightBodyBytes = budgets.bodies.inUse
         counters.unsentAnswerBytes = budgets.answers.inUse
-        counters.largeRequests = largeRequests?.takenCount ?? 0
-        counters.largeRequestsWaiting = largeRequests?.waitingCount ?? 0
+        counters.largeRequests = largeRequests.takenCount
+        counters.largeRequestsRefused = largeRequests.refusedCount
+        counters.largeRequestsWaiting = largeRequests.waitingCount
         for port in ports { port.tally.add(to: &counters) }
         return counters
     }

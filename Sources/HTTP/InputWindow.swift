@@ -39,6 +39,9 @@ struct InputWindow {
     /// How many bytes must not be lost.
     var liveCount: Int { end - liveStart }
 
+    /// How much larger than its body a block may be that is given away with it.
+    private static let spareBytesMax = 64 << 10
+
     /// Memory of its own; what is lent for a turn is not.
     var ownBytes: Int { isLent ? 0 : block?.capacity ?? 0 }
 
@@ -72,11 +75,11 @@ struct InputWindow {
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// Moves the body out, with its block if this window owns that, else as a copy. Unread bytes stay here.
+    /// Moves the body out, with its block if this window owns one that fits, else as a copy. Unread bytes stay here.
     mutating func detachBody(from pool: inout BufferPool) -> DetachedBody? {
         guard let block else { return nil }
         let bodyRange = bodyStart..<bodyEnd
-        guard !isLent else {
+        guard !isLent, block.capacity - bodyRange.count <= Self.spareBytesMax else {
             let copy = BufferPool.allocate(bodyRange.count)
             copy.memory.copyMemory(from: block.memory + bodyStart, byteCount: bodyRange.count)
             endBody()

@@ -1,65 +1,76 @@
+import Net
 import System
 
 /// Runs large requests on worker threads, so that an event loop keeps serving its other connections.
 ///
-/// First in, first out. The list needs no bound of its own: every request in it holds its share of the body budget
-/// until it is answered.
+/// Neighbourhoods take turns (`FairOrder`). Waiting requests hold at most half of the body budget, and one neighbourhood
+/// a quarter, so small requests always find room. A request that has waited for `longestWait` is refused with 503: its
+/// client has probably given up. A request whose connection is closed is dropped.
 final class LargeRequests: Sendable {
-    struct Request: Sendable {
-        let head: RequestHead
-        let body: DetachedBody
-        let responder: Responder
-    }
-
     private struct State {
-        var waiting: [Request] = []
-        /// Index of the next request to run; the ones before it have been taken.
-        var next = 0
+        var order = FairOrder<LargeRequest>()
         var taken = 0
+        var refused = 0
         /// Numbers of the sleeping threads.
         var idle: [Int] = []
+        var nextSweep = Moment(nanoseconds: 0)
         var isOver = false
-
-        mutating func takeNext() -> Request? {
-            guard next < waiting.count else { return nil }
-            let request = waiting[next]
-            next += 1
-            taken += 1
-            // Halving keeps removal at amortized constant cost.
-            if next * 2 >= waiting.count {
-                waiting.removeFirst(next)
-                next = 0
-            }
-            return request
-        }
     }
+
+    private static let sweepEvery: Duration = .milliseconds(100)
 
     private let state = Locked(State())
     private let wakeUps: [WakeUp]
+    private let budget: ByteBudget
+    private let longestWait: Duration
 
-    init(threads: Int) throws(SystemError) {
+    init(
+        threads: Int,
+        budget: ByteBudget,
+        longestWait: Duration
+    ) throws(SystemError) {
         var wakeUps: [WakeUp] = []
         for _ in 0..<threads { wakeUps.append(try WakeUp()) }
         self.wakeUps = wakeUps
+        self.budget = budget
+        self.longestWait = longestWait
     }
 
     /// Requests that no thread has started.
-    var waitingCount: Int { state.withLock { $0.waiting.count - $0.next } }
-
+    var waitingCount: Int { state.withLock { $0.order.waitingCount } }
     /// Requests that a thread has started, since the beginning.
     var takenCount: Int { state.withLock { $0.taken } }
+    /// Requests that were refused because too many waited, or because they waited for too long.
+    var refusedCount: Int { state.withLock { $0.refused } }
 
-    func add(_ request: Request) {
+    /// False without room: then the caller refuses the request. Called on the thread of the loop that has the handler.
+    func add(_ request: LargeRequest, _ handler: any RequestHandler) -> Bool {
+        if !reserve(request) {
+            sweep(handler)
+            guard reserve(request) else {
+                state.withLock { $0.refused += 1 }
+                return false
+            }
+        }
         let sleeper = state.withLock { state in
-            state.waiting.append(request)
+            state.order.add(request, of: request.neighbourhood, cost: request.cost)
             return state.idle.popLast()
         }
         if let sleeper { wakeUps[sleeper].signal() }
+        return true
     }
 
-    /// The body of a worker thread: handles requests until `end`.
+    /// The body of a worker thread: runs requests until `end`.
     func run(_ thread: Int, _ handler: any RequestHandler) {
         while let request = next(for: thread) {
+            giveBack(request)
+            // Without an answer it gives back what it holds.
+            guard !request.abandonment.isSet else { continue }
+            guard !isOverdue(request) else {
+                refuse(request, handler)
+                continue
+            }
+            state.withLock { $0.taken += 1 }
             handler.handle(request.head, body: request.body.bytes, responder: request.responder)
         }
     }
@@ -69,17 +80,16 @@ final class LargeRequests: Sendable {
     func end() {
         let dropped = state.withLock { state in
             state.isOver = true
-            defer { (state.waiting, state.next) = ([], 0) }
-            return state.waiting
+            return state.order.removeAll { _ in true }
         }
+        for request in dropped { giveBack(request) }
         for wakeUp in wakeUps { wakeUp.signal() }
-        withExtendedLifetime(dropped) {}
     }
 
-    private func next(for thread: Int) -> Request? {
+    private func next(for thread: Int) -> LargeRequest? {
         while true {
             let (request, isOver) = state.withLock { state in
-                let request = state.isOver ? nil : state.takeNext()
+                let request = state.isOver ? nil : state.order.takeNext()
                 if request == nil, !state.isOver, !state.idle.contains(thread) {
                     state.idle.append(thread)
                 }
@@ -90,4 +100,53 @@ final class LargeRequests: Sendable {
             wakeUps[thread].wait()
         }
     }
+
+    private func isOverdue(_ request: LargeRequest) -> Bool {
+        Moment.now - request.arrival > longestWait
+    }
+
+    private func refuse(_ request: LargeRequest, _ handler: any RequestHandler) {
+        state.withLock { $0.refused += 1 }
+        request.responder.send(handler.answer(to: .waitedTooLong, head: request.head))
+    }
+
+    /// Makes room: drops the waiting requests whose clients are gone, and refuses the overdue ones.
+    private func sweep(_ handler: any RequestHandler) {
+        let now = Moment.now
+        let removed: [LargeRequest] = state.withLock { state in
+            guard now >= state.nextSweep else { return [] }
+            state.nextSweep = now + Self.sweepEvery
+            return state.order.removeAll { $0.abandonment.isSet || isOverdue($0) }
+        }
+        for request in removed {
+            giveBack(request)
+            if !request.abandonment.isSet { refuse(request, handler) }
+        }
+    }
+
+    private func reserve(_ request: LargeRequest) -> Bool {
+        let bytes = charge(of: request)
+        return budget.take(bytes, for: request.neighbourhood, largest: bytes)
+    }
+
+    private func giveBack(_ request: LargeRequest) {
+        budget.giveBack(charge(of: request), of: request.neighbourhood)
+    }
+
+    /// A request that waits alone always has room.
+    private func charge(of request: LargeRequest) -> Int { min(request.heldBytes, budget.limit) }
+}
+
+extension RequestProblem {
+    static let tooManyLarge = RequestProblem(
+        status: 503,
+        reason:
+            "more large requests wait than half of limits.bodies_in_flight holds, or a quarter from "
+            + "one address; try again, or send smaller ones"
+    )
+
+    fileprivate static let waitedTooLong = RequestProblem(
+        status: 503,
+        reason: "the gateway had no time for this request within limits.large_wait; try again"
+    )
 }

@@ -7,9 +7,10 @@ package protocol RequestHandler: AnyObject {
     /// unless the body is small enough to be read and dropped.
     func admit(_ head: RequestHead) -> Admission
 
-    /// True for a request that would hold its event loop for too long. A worker thread with a handler of its own runs
-    /// it then, if the server has worker threads (`largeRequestThreads`).
-    func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool
+    /// The cost of a request that would hold its event loop for too long, as an upper bound of its content's bytes; nil
+    /// for all others. If the server has worker threads (`largeRequestThreads`), one of them runs the large request with
+    /// a handler of its own.
+    func costIfLarge(_ head: RequestHead, bodyBytes: Int) -> Int?
 
     /// Called on the handler's thread when the whole body is there. The body is valid during the call
     /// only; 64 bytes after its end may be read (their content means nothing), which is what
@@ -26,7 +27,7 @@ package protocol RequestHandler: AnyObject {
 }
 
 extension RequestHandler {
-    package func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool { false }
+    package func costIfLarge(_ head: RequestHead, bodyBytes: Int) -> Int? { nil }
 }
 
 package enum Admission: Sendable {

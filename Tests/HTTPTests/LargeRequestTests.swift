@@ -24,7 +24,9 @@ struct LargeRequestTests {
             .accept(bodyBytesMax: 8 << 20, isSecret: head.pathText == "/secret")
         }
 
-        func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool { bodyBytes >= 100 }
+        func costIfLarge(_ head: RequestHead, bodyBytes: Int) -> Int? {
+            bodyBytes >= 100 ? bodyBytes : nil
+        }
 
         func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
             if body.starts(with: "wait".utf8) {
@@ -56,7 +58,9 @@ struct LargeRequestTests {
     private let gate: Handler.Gate
     private let server: HTTPServer
 
-    init() throws {
+    init() throws { try self.init { _ in } }
+
+    private init(_ adjust: (inout HTTPServer.Limits) -> Void) throws {
         let gate = Handler.Gate(arrived: try WakeUp(), mayGoOn: try WakeUp())
         var configuration = HTTPServer.Configuration(
             listen: ListenAddress(host: "127.0.0.1", port: 0),
@@ -64,11 +68,14 @@ struct LargeRequestTests {
             journal: .silent
         )
         configuration.largeRequestThreads = 1
+        adjust(&configuration.limits)
         server = try HTTPServer(configuration) { Handler(gate) }
         self.gate = gate
     }
 
-    private func client() throws -> TestClient { try TestClient(port: server.address.port) }
+    private func client(from host: Int = 1) throws -> TestClient {
+        try TestClient(port: server.address.port, from: host)
+    }
 
     private func post(_ body: String, to path: String = "/a") -> String {
         "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
@@ -119,20 +126,89 @@ struct LargeRequestTests {
         #expect(client.answer()?.text == "next 4")
     }
 
-    @Test("Requests that wait for a thread are counted, and hold their share of the budget")
+    @Test("Waiting requests are charged with their heads, and dropped when their clients hang up")
     func waiting() throws {
         let clients = try (0..<3).map { _ in try client() }
         clients[0].send(post("wait" + text("x", 1000)))
         gate.arrived.wait(timeout: .seconds(20))
         for each in clients.dropFirst() { each.send(post(text("z", 1000))) }
         #expect(eventually { $0.largeRequestsWaiting == 2 })
-        #expect(server.counters.inFlightBodyBytes == 3004)
-        // Who hangs up meanwhile leaves a request behind that is handled all the same.
+        #expect(server.counters.inFlightBodyBytes > 3 * (1004 + 50))
         clients[1].reset()
+        #expect(eventually { $0.connectionsOpen == 2 })
         gate.mayGoOn.signal()
         #expect(clients[2].answer()?.text == "\(text("z", 99)) 1000")
         #expect(clients[0].answer()?.status == 200)
-        #expect(eventually { $0.inFlightBodyBytes == 0 && $0.largeRequests == 3 })
+        #expect(eventually { $0.inFlightBodyBytes == 0 })
+        #expect(server.counters.largeRequests == 2)
+    }
+
+    @Test("A neighbour's request goes before the backlog of another address")
+    func neighbours() throws {
+        let greedy = try (0..<20).map { _ in try client(from: 2) }
+        greedy[0].send(post("wait" + text("x", 1000)))
+        gate.arrived.wait(timeout: .seconds(20))
+        for each in greedy.dropFirst() { each.send(post("wait" + text("x", 1000))) }
+        #expect(eventually { $0.largeRequestsWaiting == 19 })
+        let neighbour = try client(from: 3)
+        neighbour.send(post(text("n", 1000)))
+        #expect(eventually { $0.largeRequestsWaiting == 20 })
+        gate.mayGoOn.signal()
+        // At most one more request of the other address runs first.
+        gate.arrived.wait(timeout: .seconds(20))
+        gate.mayGoOn.signal()
+        #expect(neighbour.answer()?.status == 200)
+        #expect(server.counters.largeRequests <= 4)
+        for _ in greedy { gate.mayGoOn.signal(); usleep(1000) }
+        server.stop(within: .zero)
+    }
+
+    @Test("Waiting requests leave half of the budget to small ones, and say why they are refused")
+    func room() throws {
+        let tests = try LargeRequestTests { $0.inFlightBodyBytes = 800 << 10 }
+        let first = try tests.client(from: 2)
+        first.send(post("wait" + text("x", 1000)))
+        tests.gate.arrived.wait(timeout: .seconds(20))
+        // 400 KiB may wait, from one address 200.
+        let crowd = try (0..<12).map { try tests.client(from: 2 + $0 / 4) }
+        for each in crowd { each.send(post(text("y", 60 << 10))) }
+        #expect(tests.eventually { $0.largeRequestsWaiting + $0.largeRequestsRefused == 12 })
+        #expect(tests.server.counters.largeRequestsWaiting == 6)
+        let refused = try #require(crowd[3].answer())
+        #expect(refused.status == 503)
+        let small = try tests.client(from: 9)
+        small.send(post("small"))
+        #expect(small.answer()?.text == "small 5")
+        // The connection lives on.
+        crowd[3].send(post("next"))
+        #expect(crowd[3].answer()?.text == "next 4")
+        tests.gate.mayGoOn.signal()
+        #expect(crowd[0].answer()?.status == 200)
+        #expect(tests.eventually { $0.inFlightBodyBytes == 0 && $0.largeRequestsWaiting == 0 })
+    }
+
+    @Test("A body as large as the whole budget waits when nothing else does")
+    func alone() throws {
+        let tests = try LargeRequestTests { $0.inFlightBodyBytes = 1 << 20 }
+        let client = try tests.client()
+        client.send(post(text("x", 900 << 10)))
+        #expect(client.answer()?.status == 200)
+    }
+
+    @Test("A request that waited for too long is refused instead of handled")
+    func overdue() throws {
+        let tests = try LargeRequestTests { $0.largeWait = .milliseconds(20) }
+        let clients = try (0..<2).map { _ in try tests.client() }
+        clients[0].send(post("wait" + text("x", 1000)))
+        tests.gate.arrived.wait(timeout: .seconds(20))
+        clients[1].send(post(text("y", 1000)))
+        #expect(tests.eventually { $0.largeRequestsWaiting == 1 })
+        // Nothing tells that time has passed but time.
+        usleep(50_000)
+        tests.gate.mayGoOn.signal()
+        #expect(clients[1].answer()?.status == 503)
+        #expect(clients[0].answer()?.status == 200)
+        #expect(tests.server.counters.largeRequestsRefused == 1)
     }
 
     @Test("A body that may hold a secret stays with its loop, which wipes it")

@@ -19,7 +19,8 @@ final class TestClient {
     var tls: ClientTLS?
     private var buffered: [UInt8] = []
 
-    init(port: UInt16, receiveBuffer: CInt? = nil) throws {
+    /// `host` is the last byte of the client's own address, 127.0.0.host.
+    init(port: UInt16, receiveBuffer: CInt? = nil, from host: Int = 1) throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw ConnectError() }
         if var size = receiveBuffer {
@@ -35,6 +36,13 @@ final class TestClient {
         )
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0000 + host).bigEndian
+        let isBound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard isBound == 0 else { throw ConnectError() }
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         let result = withUnsafePointer(to: &address) {

@@ -90,6 +90,7 @@ extension LimitSettings {
             ("body_timeout", \.http.bodyTime),
             ("idle_timeout", \.http.idleTime),
             ("write_timeout", \.http.writeTime),
+            ("large_wait", \.http.largeWait),
         ]
         let rates: [(String, WritableKeyPath<LimitSettings, Int>)] = [
             ("body_rate", \.http.bodyRateMin), ("answer_rate", \.http.answerRateMin),

@@ -107,12 +107,11 @@ package final class DeviceHandler: RequestHandler {
     /// Decoding a mebibyte of the most expensive content takes about 55 ms; see `Scripts/prove cost`.
     private static let shortContentBytes = 1 << 20
 
-    package func isLarge(_ head: RequestHead, bodyBytes: Int) -> Bool {
-        guard bodyBytes <= Self.shortContentBytes else { return true }
-        guard reader.limit.allowance(for: bodyBytes) > Self.shortContentBytes else { return false }
-        guard case .logs(let dialect) = DeviceRoute(head, keys.value.accepted) else { return false }
-        return reader.contentBytesMax(of: bodyBytes, head, dialect.coding(head))
-            > Self.shortContentBytes
+    package func costIfLarge(_ head: RequestHead, bodyBytes: Int) -> Int? {
+        guard reader.limit.allowance(for: bodyBytes) > Self.shortContentBytes else { return nil }
+        guard case .logs(let dialect) = DeviceRoute(head, keys.value.accepted) else { return nil }
+        let bytes = reader.contentBytesMax(of: bodyBytes, head, dialect.coding(head))
+        return max(bytes, bodyBytes) > Self.shortContentBytes ? bytes : nil
     }
 
     package func handle(
@@ -120,6 +119,8 @@ package final class DeviceHandler: RequestHandler {
         body: UnsafeRawBufferPointer,
         responder: Responder
     ) {
+        // A worker's handler admits nothing, so this is where it learns of a reload.
+        keys.refresh()
         let route = DeviceRoute(head, keys.value.accepted)
         guard head.method != .options else {
             let headers = keys.value.preflightHeaders

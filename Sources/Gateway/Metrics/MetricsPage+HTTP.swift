@@ -98,6 +98,13 @@ extension MetricsPage {
             $0.add(listeners, \.largeRequests)
         }
         family(
+            "sluice_http_refused_large_requests_total",
+            .counter,
+            "Large requests refused because too many waited, or one for too long."
+        ) {
+            $0.add(listeners, \.largeRequestsRefused)
+        }
+        family(
             "sluice_http_large_requests_waiting",
             .gauge,
             "Large requests that wait for a worker thread."

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// `DeviceHandler.isLarge`: requests whose content may exceed a mebibyte go to a worker thread.
+/// `DeviceHandler.costIfLarge`: requests whose content may exceed a mebibyte go to a worker thread.
 @Suite(.timeLimit(.minutes(1))) struct LargeBodyTests {
     struct Body: Sendable, CustomTestStringConvertible {
         let testDescription: String

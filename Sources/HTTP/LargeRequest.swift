@@ -1,0 +1,46 @@
+import Net
+import Synchronization
+import System
+
+/// A request that waits for a worker thread.
+final class LargeRequest: Sendable {
+    /// Tells the worker that the client's connection is closed.
+    final class Abandonment: Sendable {
+        private let flag = Atomic<Bool>(false)
+
+        var isSet: Bool { flag.load(ordering: .relaxed) }
+
+        func set() { flag.store(true, ordering: .relaxed) }
+    }
+
+    let head: RequestHead
+    let body: DetachedBody
+    let responder: Responder
+    /// nil: a proxy that speaks for many clients.
+    let neighbourhood: Neighbourhood?
+    /// An estimate of the work: an upper bound of the content's bytes.
+    let cost: Int
+    let arrival = Moment.now
+    let abandonment = Abandonment()
+
+    init(
+        _ head: RequestHead,
+        _ body: DetachedBody,
+        cost: Int,
+        _ neighbourhood: Neighbourhood?,
+        _ responder: Responder
+    ) {
+        self.head = head
+        self.body = body
+        self.cost = cost
+        self.neighbourhood = neighbourhood
+        self.responder = responder
+    }
+
+    /// Memory that it holds while it waits.
+    var heldBytes: Int { body.capacity + Self.bytes(of: head) }
+
+    static func bytes(of head: RequestHead) -> Int {
+        head.bytes.count + head.fields.count * MemoryLayout<RequestHead.Field>.stride
+    }
+}
