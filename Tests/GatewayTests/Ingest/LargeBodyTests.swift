@@ -94,4 +94,29 @@ import Testing
         #expect(end.server.counters.largeRequests == 1)
         #expect(end.server.counters.inFlightBodyBytes == 0)
     }
+
+    @Test("A large request that is named is recognized when it comes again")
+    func named() throws {
+        let end = try DeviceEnd()
+        let body = Array(#"[{"a":1}]"#.utf8) + [UInt8](repeating: 0x20, count: 2 << 20)
+        for _ in 0..<2 {
+            let answer = try end.client.post("/logs/app", body, ["idempotency-key": "one"])
+            #expect(answer.status == 200)
+        }
+        #expect(end.queue.identities.count == 2)
+        #expect(end.queue.identities[0] != nil)
+        #expect(end.queue.identities[0]?.digest == end.queue.identities[1]?.digest)
+    }
+
+    @Test("A worker's first request after a reload goes by the new keys and dialects")
+    func reloaded() throws {
+        let end = try DeviceEnd("devices: { accept: json }\n\(DeviceEnd.twoDestinations)")
+        let blank = [UInt8](repeating: 0x20, count: 2 << 20)
+        #expect(try end.client.post("/logs/app", Array("[]".utf8) + blank).status == 200)
+        end.shared.door.replace(DeviceSettings())
+        let event = Array(#"{"event":1}"#.utf8)
+        let answer = try end.client.post("/services/collector", event + blank)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(end.server.counters.largeRequests == 2)
+    }
 }

@@ -241,32 +241,38 @@ import Testing
         #expect(throws: Refusal.self) { try budget.enter(0, .logs, at: clock.now) }
     }
 
-    @Test("A request is taken once; others have a nonce of their own, as long as there is room")
-    func replay() throws {
+    /// Worker threads have handlers of their own, which prove a large request again.
+    @Test(
+        "A request is taken once; others have a nonce of their own, as long as there is room",
+        arguments: [false, true]
+    )
+    func replay(isLarge: Bool) throws {
+        let body = isLarge ? [UInt8](repeating: 0x20, count: 2 << 20) + Self.body : Self.body
         let end = try end()
         let path = "/logs/hello"
-        let signed = signature(path, nonce: Self.nonce)
-        var wrong = Self.body
+        let signed = signature(path, nonce: Self.nonce, body)
+        var wrong = body
         wrong[0] ^= 1
         // What could not be proven uses nothing up.
         let other = try end.client.post(path, wrong, signed)
         #expect(other.status == 401)
         #expect(other.text.contains("SignatureNotMatch"), "\(other.text)")
         #expect(end.shared.door.nonces.count == 0)
-        #expect(try end.client.post(path, Self.body, signed).status == 200)
-        let again = try end.client.post(path, Self.body, signed)
+        #expect(try end.client.post(path, body, signed).status == 200)
+        let again = try end.client.post(path, body, signed)
         #expect(again.status == 401)
         #expect(again.text.contains("nonce was used"), "\(again.text)")
-        let forged = signature(path, nonce: Self.nonce + "2", secret: "another-0123456789")
-        #expect(try end.client.post(path, Self.body, forged).status == 401)
-        let second = signature(path, nonce: Self.nonce + "2")
-        #expect(try end.client.post(path, Self.body, second).status == 200)
-        let third = try end.client.post(path, Self.body, signature(path, nonce: Self.nonce + "3"))
+        let forged = signature(path, nonce: Self.nonce + "2", body, secret: "another-0123456789")
+        #expect(try end.client.post(path, body, forged).status == 401)
+        let second = signature(path, nonce: Self.nonce + "2", body)
+        #expect(try end.client.post(path, body, second).status == 200)
+        let third = try end.client.post(path, body, signature(path, nonce: Self.nonce + "3", body))
         #expect(third.status == 503)
         #expect(third["retry-after"] != nil)
         let shown: KeyValuePairs = ["x-sluice-key": Self.secret]
-        #expect(try end.client.post(path, Self.body, shown).status == 401)
+        #expect(try end.client.post(path, body, shown).status == 401)
         #expect(end.queue.stored.count == 2)
+        #expect((end.server.counters.largeRequests > 0) == isLarge)
         let strangers = end.shared.door.strangers.filter { $0.count > 0 }
         #expect(
             strangers.map { "\($0.reason) \($0.count)" } == [
