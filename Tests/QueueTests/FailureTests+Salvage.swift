@@ -138,6 +138,38 @@ extension FailureTests {
         #expect(TemporaryDirectory.names(in: path).filter { $0.hasSuffix("-unsaved") } == marked)
     }
 
+    @Test(
+        "A later step skips at once what hid a part of the tables that each step reads",
+        arguments: ["streams", "packets", "rows"]
+    )
+    func badSectorInLaterStep(table: String) throws {
+        _ = try fillDamaged()
+        let offset = try place(of: table)
+        let data = DataDirectory(path: path)
+        let aside = try data.linkAside(.now)
+        DiskFault.spoil(DiskFault.BadSector(in: aside, at: offset, openedAs: "queue.corrupt-"))
+        defer { DiskFault.spoil(nil) }
+        let (connection, _) = try OpenStore.connect(data.salvage, .small(path))
+        let saved = try QueueDatabase(connection, path: data.salvage)
+        var outcomes: [Bool] = []
+        for hasUnreadable in [false, true] {
+            var remainder = Remainder(of: "aside", upTo: 1 << 40)
+            remainder.hasUnreadable = hasUnreadable
+            let file = DamagedFile(aside, skippingUnreadable: false)
+            var salvage = try Salvage(
+                from: Connection(aside, .readWrite),
+                in: file,
+                into: saved,
+                .small(path),
+                remainder
+            )
+            // Whatever it finds has no room.
+            outcomes.append(try salvage.copy({ 0 }, whenAllIsCopied: {}) == .unreadable)
+        }
+        // Rows are read once, so they have attempts of their own.
+        #expect(outcomes == [true, table == "rows"])
+    }
+
     @Test("A first page that cannot be read holds up no start, and its logs come once it can")
     func badFirstPage() throws {
         let before = try fillDamaged()

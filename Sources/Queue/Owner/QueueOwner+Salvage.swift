@@ -102,7 +102,7 @@ extension QueueOwner {
         from aside: String,
         atMost most: Int
     ) throws(SQLiteError) {
-        let before = salvage.remainder.savedLogs
+        let before = salvage.remainder
         let saved = salvage.saved
         var rest = most
         let outcome = try salvage.copy { () throws(SQLiteError) in
@@ -113,13 +113,15 @@ extension QueueOwner {
             directory.unmark(aside)
         }
         let remainder = salvage.remainder
-        counts.salvagedLogs += Int(remainder.savedLogs - before)
+        counts.salvagedLogs += Int(remainder.savedLogs - before.savedLogs)
         if let error = salvage.file.readError, outcome == .unreadable {
             asideAttempts[remainder.file, default: .init()].readFailures += 1
             postponeCopying(remainder, for: configuration.tuning.asideRetry)
             reportUnreadable(error, remainder, from: aside)
         } else {
-            asideAttempts[remainder.file] = nil
+            // A step that skipped something and then had no room keeps its attempts until it gets past that place.
+            let isBehind = (remainder.phase, remainder.through) != (before.phase, before.through)
+            if isBehind || !salvage.file.hasSkipped { asideAttempts[remainder.file] = nil }
             report(outcome, remainder, from: aside)
         }
     }
@@ -322,12 +324,15 @@ extension QueueOwner {
         _ remainder: Remainder,
         from aside: String
     ) {
+        let prospect =
+            error.isUnreadable
+            ? "after \(Self.readAttempts) attempts, a minute apart, what still cannot be read counts as lost"
+            : "the gateway tries again each minute"
         journal.warning(
             "a damaged queue that is kept aside cannot be read; its logs wait",
             [
                 "reason": error, "waiting_logs": remainder.logs, "kept": aside,
-                "remedy": "look at the disk; after \(Self.readAttempts) attempts, a minute apart, "
-                    + "what still cannot be read counts as lost",
+                "remedy": "look at the disk; \(prospect)",
             ]
         )
     }

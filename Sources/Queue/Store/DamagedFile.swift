@@ -7,7 +7,8 @@ import System
 /// later. Only the last attempt skips what still cannot be read, so that a bad sector costs no more than it holds.
 final class DamagedFile {
     let pages: StoredPages
-    private let skipsUnreadable: Bool
+    /// The attempts are used up: what still cannot be read is lost.
+    var skipsUnreadable: Bool
     /// Something was skipped that a later attempt may be able to read.
     private(set) var hasSkipped = false
     /// The read error that ended the reading.

@@ -23,8 +23,7 @@ extension Salvage {
     ) throws(SQLiteError) -> Outcome {
         do throws(SQLiteError) {
             try readSaved()
-            try readForgottenStreams()
-            try readPackets()
+            try readWholeTables()
             try copyPackets(room)
             try copyRows(room)
             try copyLetters(room)
@@ -37,6 +36,16 @@ extension Salvage {
         }
         if !remainder.hasUnreadable { whenAllIsCopied() }
         return .done(lost: try Self.finish(remainder, in: saved))
+    }
+
+    /// Each step reads these tables from the beginning. An earlier step that skipped something has used up the attempts
+    /// that they get; rows and dead letters are read once, and get attempts of their own.
+    private mutating func readWholeTables() throws(SQLiteError) {
+        let skipsRows = file.skipsUnreadable
+        if remainder.hasUnreadable { file.skipsUnreadable = true }
+        try readForgottenStreams()
+        try readPackets()
+        file.skipsUnreadable = skipsRows
     }
 
     /// What the new database has by now.
