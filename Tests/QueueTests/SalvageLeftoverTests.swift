@@ -93,6 +93,41 @@ import Testing
         #expect(copies.contains { "\(directory.path)/\($0)" == aside })
     }
 
+    /// A name that leads to itself: each look at it fails, and not because nothing is there.
+    private func makeUnanswered(_ name: String) {
+        let path = "\(directory.path)/\(name)"
+        unlink(path)
+        #expect(symlink(path, path) == 0)
+    }
+
+    @Test(
+        "A copy of which the disk says nothing stays",
+        arguments: [".db", ".db-wal", ".log"]
+    )
+    func unansweredCopy(end: String) throws {
+        try fill()
+        let aside = try data.linkAside(WallTime(seconds: 1_767_323_045))
+        makeUnanswered("queue.corrupt-20260102030405\(end)")
+        let before = names
+        try data.settleSalvage()
+        #expect(names == before && before.contains { aside.hasSuffix("/\($0)") })
+    }
+
+    @Test("A copy of whose mark the disk says nothing is not deleted")
+    func unansweredMark() throws {
+        writeFile(directory.path + "/queue.corrupt-20260102030405.db", [1])
+        makeUnanswered("queue.corrupt-20260102030405.db-unsaved")
+        #expect(data.removeDamagedCopies(keeping: 0, atMost: 1, inUse: []).isEmpty)
+    }
+
+    @Test("A database of which the disk says nothing is not replaced by half a copy")
+    func unansweredDatabase() throws {
+        makeUnanswered("queue.db")
+        writeFile(directory.path + "/queue.salvage.db", [1, 2, 3])
+        #expect(throws: QueueError.self) { try data.settleSalvage() }
+        #expect(Set(directory.names).isSuperset(of: ["queue.db", "queue.salvage.db"]))
+    }
+
     @Test("While only the new database is there, the copy is no leftover")
     func killedAtTheEnd() throws {
         try fill()

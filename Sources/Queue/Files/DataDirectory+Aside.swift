@@ -14,7 +14,7 @@ extension DataDirectory {
         let stamp = time.rfc3339.filter { $0.isNumber }.prefix(14)
         var aside = "\(path)/queue.corrupt-\(stamp).db"
         var attempt = 1
-        while isTaken(aside) {
+        while try isTaken(aside) {
             attempt += 1
             aside = "\(path)/queue.corrupt-\(stamp)-\(attempt).db"
         }
@@ -29,10 +29,15 @@ extension DataDirectory {
         return aside
     }
 
-    private func isTaken(_ aside: String) -> Bool {
+    private func isTaken(_ aside: String) throws(QueueError) -> Bool {
         let names =
             Self.companions.map { aside + $0 } + [Self.damagedLog(of: aside), Self.mark(of: aside)]
-        return names.contains { access($0, F_OK) == 0 }
+        for name in names {
+            if access(name, F_OK) == 0 { return true }
+            // Were it there, a failure to link would remove it.
+            guard errno == ENOENT else { throw problem("cannot hold \(name)", errno) }
+        }
+        return false
     }
 
     /// Takes the second name away again, while the first still stands: the next attempt gives another.
@@ -104,7 +109,8 @@ extension DataDirectory {
     /// what it has deleted. The queue still copies from the files named `inUse`.
     func removeDamagedCopies(keeping most: Int, atMost limit: Int, inUse: [String]) -> [String] {
         let deletable = damagedCopies.filter { aside in
-            access(Self.mark(of: aside), F_OK) != 0
+            // A mark that cannot be looked at may be there.
+            access(Self.mark(of: aside), F_OK) != 0 && errno == ENOENT
                 && !inUse.contains { aside.hasSuffix("/" + $0) }
         }
         let surplus = Array(deletable.dropLast(most).prefix(limit))

@@ -10,6 +10,9 @@ extension DataDirectory {
             // Until it is gone it is the truth: see `replaceDamaged`.
             removeSalvage()
             for aside in secondNames where isSuperfluous(aside) { remove(aside) }
+        } else if errno != ENOENT {
+            // Where a disk does not answer, the database may be there.
+            throw problem("cannot hold queue.db", errno)
         } else if access(salvage, F_OK) == 0 {
             try replaceDamaged()
         }
@@ -31,13 +34,17 @@ extension DataDirectory {
     private func isSuperfluous(_ aside: String) -> Bool {
         let log = Self.damagedLog(of: aside)
         // Beside a damaged log the other one was made of its sound frames.
-        let original = FileIdentity(log) == nil ? aside + "-wal" : log
+        let original = FileIdentity(log) == .absent ? aside + "-wal" : log
         return (isSame(aside, database) || isPlaceholder(aside)) && isSame(original, self.log)
     }
 
     private func isSame(_ second: String, _ first: String) -> Bool {
-        guard let file = FileIdentity(second) else { return true }
-        return file.bytes == 0 || file == FileIdentity(first)
+        switch FileIdentity(second) {
+        case .absent: true
+        case .unknown: false
+        case .file(_, _, bytes: 0): true
+        case let file: file == FileIdentity(first)
+        }
     }
 
     /// The page of zeroes beside a log that is alone.
@@ -51,17 +58,20 @@ extension DataDirectory {
 }
 
 /// Two names with the same identity are one file.
-private struct FileIdentity: Equatable {
-    let device: dev_t
-    let inode: ino_t
-    let bytes: Int
+private enum FileIdentity: Equatable {
+    case file(device: dev_t, inode: ino_t, bytes: Int)
+    /// The name leads to no file.
+    case absent
+    /// The disk does not answer. The file may be there.
+    case unknown
 
-    /// Nil where there is no file.
-    init?(_ path: String) {
+    init(_ path: String) {
         var about = stat()
-        guard stat(path, &about) == 0 else { return nil }
-        device = about.st_dev
-        inode = about.st_ino
-        bytes = Int(about.st_size)
+        if stat(path, &about) == 0 {
+            let bytes = Int(about.st_size)
+            self = .file(device: about.st_dev, inode: about.st_ino, bytes: bytes)
+        } else {
+            self = errno == ENOENT ? .absent : .unknown
+        }
     }
 }
