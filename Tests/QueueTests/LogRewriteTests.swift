@@ -86,6 +86,25 @@ import Testing
         #expect(found.isUnreadable && found.kind == .io && !found.isDamage)
     }
 
+    @Test("A read error behind the first bytes of a frame is not taken for the end of the log")
+    func readErrorInFrame() throws {
+        let page = sysconf(CInt(_SC_PAGESIZE))
+        let pages = try #require(
+            mmap(nil, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        )
+        // Behind the first page nothing is mapped then.
+        munmap(pages + page, page)
+        defer { munmap(pages, page) }
+        let memory = OwnedDescriptor(
+            taking: try system("open") { open("/proc/self/mem", O_RDONLY | O_CLOEXEC) }
+        )
+        let end = Int(bitPattern: pages) + page
+        #expect(try LogRewrite.read(memory.number, 10, at: end - 10)?.count == 10)
+        #expect(throws: SystemError(call: "pread", code: EIO)) {
+            try LogRewrite.read(memory.number, 20, at: end - 10)
+        }
+    }
+
     @Test("A log that is empty has no frames, and one that is not there is an error")
     func noLog() throws {
         let path = directory.path + "/queue.db-wal"

@@ -42,17 +42,25 @@ enum LogRewrite {
         return frames
     }
 
-    /// Nil at the end of the log. A read error is not the end: it may pass.
-    private static func read(
+    /// Nil at the end of the log. A read error is not the end: it may pass. A read that meets one behind its first bytes
+    /// returns these alone, and the next read returns the error.
+    static func read(
         _ file: CInt,
         _ count: Int,
         at offset: Int
     ) throws(SystemError) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
-        let found = try system("pread") {
-            bytes.withUnsafeMutableBytes { pread(file, $0.baseAddress, count, off_t(offset)) }
+        var found = 0
+        while found < count {
+            let more = try system("pread") {
+                bytes.withUnsafeMutableBytes { bytes in
+                    pread(file, bytes.baseAddress! + found, count - found, off_t(offset + found))
+                }
+            }
+            guard more > 0 else { return nil }
+            found += more
         }
-        return found == count ? bytes : nil
+        return bytes
     }
 
     private static func write(
