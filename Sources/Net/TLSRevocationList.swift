@@ -6,6 +6,8 @@ package import System
 package struct TLSRevocationList: Sendable, Equatable {
     /// The file that it came from.
     package let file: String
+    /// The authority that signed it, as RFC 2253 writes names. A file may hold the lists of several.
+    package let issuer: String
     package let begins: WallTime
     /// When the authority wanted to have issued the next one; nil where it did not say.
     package let expires: WallTime?
@@ -13,9 +15,19 @@ package struct TLSRevocationList: Sendable, Equatable {
 
     init(_ list: OpaquePointer, file: String) {
         self.file = file
+        issuer = Self.text(of: X509_CRL_get_issuer(list))
         begins = WallTime(X509_CRL_get0_lastUpdate(list))
         expires = X509_CRL_get0_nextUpdate(list).map { WallTime($0) }
         revokedCount = Int(max(0, OPENSSL_sk_num(X509_CRL_get_REVOKED(list))))
+    }
+
+    private static func text(of name: OpaquePointer?) -> String {
+        guard let output = BIO_new(BIO_s_mem()) else { return "" }
+        defer { BIO_free(output) }
+        X509_NAME_print_ex(output, name, 0, sluice_name_style())
+        var bytes = [UInt8](repeating: 0, count: BIO_ctrl_pending(output))
+        let count = BIO_read(output, &bytes, CInt(clamping: bytes.count))
+        return String(decoding: bytes.prefix(Int(max(0, count))), as: UTF8.self)
     }
 
     package func isExpired(at now: WallTime) -> Bool { expires.map { $0 < now } ?? false }
@@ -24,17 +36,17 @@ package struct TLSRevocationList: Sendable, Equatable {
     package func warning(at now: WallTime) -> String? {
         if let expires, now > expires {
             return
-                "the revocation list in \(file) expired at \(expires.rfc3339), so clients whose certificates"
+                "the revocation list of \(issuer) in \(file) expired at \(expires.rfc3339), so clients whose certificates"
                 + " its authority signed are refused; put a current one in its place"
         }
         if now < begins {
             return
-                "the revocation list in \(file) is valid from \(begins.rfc3339) only, so clients whose"
+                "the revocation list of \(issuer) in \(file) is valid from \(begins.rfc3339) only, so clients whose"
                 + " certificates its authority signed are refused until then; check the clock"
         }
         if let expires, expires - now < min(.seconds(86_400), (expires - begins) / 5) {
             return
-                "the revocation list in \(file) expires at \(expires.rfc3339), and clients are refused"
+                "the revocation list of \(issuer) in \(file) expires at \(expires.rfc3339), and clients are refused"
                 + " from then on; see why there is no newer one yet"
         }
         return nil

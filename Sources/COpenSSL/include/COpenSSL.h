@@ -20,6 +20,11 @@ static inline void sluice_choose_by_server_name(
     SSL_CTX_set_tlsext_servername_arg(context, argument);
 }
 
+/// How RFC 2253 writes a name, in ASCII: "CN=authority,O=Sluice".
+static inline unsigned long sluice_name_style(void) {
+    return XN_FLAG_RFC2253;
+}
+
 /// What a server of HTTP wants: the server's order of ciphers, though ChaCha for clients without AES in
 /// hardware; an end without close_notify is like one with it, since HTTP tells where messages end.
 static inline uint64_t sluice_server_options(void) {

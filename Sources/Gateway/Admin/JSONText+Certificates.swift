@@ -22,6 +22,7 @@ extension JSONText {
                 for list in status.revocationLists {
                     json.object { json in
                         json.member("file", list.file)
+                        json.member("issuer", list.issuer)
                         json.member("revoked", list.revokedCount)
                         json.member("expires", list.expires?.rfc3339)
                         json.member("expired", list.isExpired(at: now))

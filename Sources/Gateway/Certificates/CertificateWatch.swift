@@ -25,8 +25,19 @@ package final class CertificateWatch: Sendable {
         var began: Moment
         var failures = 0
         var problem: TLSError?
-        /// Files of revocation lists whose end was told.
-        var toldExpired: Set<String> = []
+        /// Revocation lists whose end was told.
+        var toldExpired: Set<RevocationSource> = []
+    }
+
+    /// A file may hold the lists of several authorities, which expire one after the other.
+    private struct RevocationSource: Hashable {
+        let file: String
+        let issuer: String
+
+        init(_ list: TLSRevocationList) {
+            file = list.file
+            issuer = list.issuer
+        }
     }
 
     let listener: String
@@ -102,18 +113,21 @@ package final class CertificateWatch: Sendable {
         state.withLock { $0 = next }
     }
 
-    /// From one look to the next a list may have expired, and clients are refused then: that is told once for each file,
-    /// as an error.
+    /// A list may have expired since the last look, and clients are refused then: tells that once for each file and
+    /// issuer, as an error.
     func tellExpiry(at now: WallTime) {
         let expired = context.revocationLists.filter { $0.isExpired(at: now) }
-        let told = state.withLock { state in
-            defer { state.toldExpired = Set(expired.map(\.file)) }
+        var told = state.withLock { state in
+            defer { state.toldExpired = Set(expired.map(RevocationSource.init)) }
             return state.toldExpired
         }
-        for list in expired where !told.contains(list.file) {
+        for list in expired where told.insert(RevocationSource(list)).inserted {
             journal.error(
                 "a revocation list has expired, and clients are refused; put a current one in its place",
-                ["listener": listener, "file": list.file, "expired": list.expires?.rfc3339 ?? ""]
+                [
+                    "listener": listener, "file": list.file, "issuer": list.issuer,
+                    "expired": list.expires?.rfc3339 ?? "",
+                ]
             )
         }
     }

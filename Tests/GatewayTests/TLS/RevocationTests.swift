@@ -149,6 +149,37 @@ import Testing
         #expect(told(first) == 1 && told(list) == 1)
     }
 
+    @Test("The end of each revocation list of one file is told once, with its issuer")
+    func expiriesOfOneFile() throws {
+        issue(revoking: [])
+        let ofAuthority = try fileContent(list)
+        issue(revoking: [], by: "stranger", ending: ["-crldays", "2"])
+        let ofStranger = try fileContent(list)
+        // A second list of one issuer is no news.
+        let both = directory.file("both.crl", ofAuthority + ofStranger + ofAuthority)
+        var settings = TLSSettings(
+            certificates: [Self.made.files("server")],
+            clientCertificates: .required(authorities: Self.made.certificate("authority"))
+        )
+        settings.revocationFiles = [both]
+        let said = Locked<[String]>([])
+        let journal = Journal(level: .info, format: .json) { line in
+            said.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+        }
+        let watch = try CertificateWatch(settings, of: "devices-tls", journal: journal)
+        func told(_ issuer: String) -> Int {
+            said.withLock { $0 }.count {
+                $0.contains("a revocation list has expired") && $0.contains(#""CN=\#(issuer)""#)
+            }
+        }
+        for _ in 0..<2 { watch.tellExpiry(at: WallTime.now + .seconds(86_400 + 60)) }
+        #expect(told("authority") == 1 && told("stranger") == 0)
+        for _ in 0..<2 { watch.tellExpiry(at: WallTime.now + .seconds(3 * 86_400)) }
+        #expect(told("authority") == 1 && told("stranger") == 1)
+        let warnings = watch.context.warnings(at: WallTime.now + .seconds(3 * 86_400))
+        #expect(warnings.contains { $0.contains("of CN=stranger in \(both) expired") })
+    }
+
     @Test("A denied name is refused though its certificate is good, from the reload on")
     func denied() throws {
         let trial = try trial { _ in }

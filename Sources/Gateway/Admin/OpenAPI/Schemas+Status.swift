@@ -138,7 +138,7 @@ extension OpenAPIDocument {
             "revocation_lists",
             .array(
                 of: .object([
-                    .init("file", .string), .init("revoked", .count),
+                    .init("file", .string), .init("issuer", .string), .init("revoked", .count),
                     .init("expires", .nullable(.time)), .init("expired", .boolean),
                 ])
             )
