@@ -98,6 +98,8 @@ package struct QueueStatus: Sendable, Equatable {
     package var lostLogs = 0
     /// Damaged databases that are kept aside, logs in them that are yet to be copied, and how many were deleted.
     package var damagedCopies = 0
+    /// Bytes of those that are never deleted.
+    package var unsavedCopyBytes = 0
     package var asideLogs = 0
     package var damagedCopiesRemoved = 0
     /// Logs by which ledgers had to be put right at start.

@@ -133,9 +133,14 @@ extension FailureTests {
         let marked = TemporaryDirectory.names(in: path).filter { $0.hasSuffix("-unsaved") }
         #expect(marked.count == 1)
         store.close()
-        let again = try LogStore(configuration, journal: .silent)
+        let lines = Awaited<[UInt8]>()
+        let journal = Journal(level: .warning, format: .json) { lines.put($0) }
+        let again = try LogStore(configuration, journal: journal)
         defer { again.close() }
         #expect(TemporaryDirectory.names(in: path).filter { $0.hasSuffix("-unsaved") } == marked)
+        #expect(again.status.unsavedCopyBytes > 8192)
+        let said = String(decoding: lines.take(1)[0], as: UTF8.self)
+        #expect(said.contains("may have the only copy of logs"))
     }
 
     @Test(

@@ -26,6 +26,9 @@ extension MetricsPage {
             "sluice_queue_log_bytes": ("The write-ahead log.", \.logBytes),
             "sluice_queue_disk_free_bytes": ("Free space beside the queue.", \.freeBytes),
             "sluice_queue_damaged_copies": ("Damaged databases kept aside.", \.damagedCopies),
+            "sluice_queue_unsaved_copy_bytes": (
+                "Damaged databases that may have the only copy of logs.", \.unsavedCopyBytes
+            ),
             "sluice_queue_aside_logs": (
                 "Logs in damaged databases that are yet to be copied.", \.asideLogs
             ),

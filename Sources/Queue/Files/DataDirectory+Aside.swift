@@ -105,13 +105,27 @@ extension DataDirectory {
             .map { "\(path)/\($0)" }
     }
 
+    /// The copies that are never deleted, the oldest first: each may have the only copy of logs. A mark that cannot be looked
+    /// at counts as one.
+    var unsavedCopies: [String] {
+        damagedCopies.filter { access(Self.mark(of: $0), F_OK) == 0 || errno != ENOENT }
+    }
+
+    /// What the copy takes of the disk, with its logs.
+    func bytes(of aside: String) -> Int {
+        let paths = Self.companions.map { aside + $0 } + [Self.damagedLog(of: aside)]
+        return paths.reduce(0) { sum, path in
+            var about = stat()
+            return stat(path, &about) == 0 ? sum + Int(about.st_blocks) * 512 : sum
+        }
+    }
+
     /// Deletes the oldest copies that may be deleted, until `most` of these are left, and no more than `limit`. Returns
     /// what it has deleted. The queue still copies from the files named `inUse`.
     func removeDamagedCopies(keeping most: Int, atMost limit: Int, inUse: [String]) -> [String] {
+        let unsaved = unsavedCopies
         let deletable = damagedCopies.filter { aside in
-            // A mark that cannot be looked at may be there.
-            access(Self.mark(of: aside), F_OK) != 0 && errno == ENOENT
-                && !inUse.contains { aside.hasSuffix("/" + $0) }
+            !unsaved.contains(aside) && !inUse.contains { aside.hasSuffix("/" + $0) }
         }
         let surplus = Array(deletable.dropLast(most).prefix(limit))
         for aside in surplus { remove(aside) }

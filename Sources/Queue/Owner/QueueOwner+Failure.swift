@@ -164,7 +164,7 @@ extension QueueOwner {
         report(recovery)
         try measureRoom(store)
         self.store = store
-        damagedCopies = directory.damagedCopies.count
+        countDamagedCopies()
         compareOutlets(with: store)
     }
 

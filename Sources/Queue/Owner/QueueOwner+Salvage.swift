@@ -166,6 +166,13 @@ extension QueueOwner {
 
 // MARK: - What did not fit
 
+/// Damaged databases that may have the only copy of logs.
+struct UnsavedCopies {
+    var bytes = 0
+    /// Those that the journal named last.
+    var said: [String] = []
+}
+
 /// Attempts to copy more from a damaged database.
 struct AsideAttempts {
     /// When the next one may be.
@@ -279,8 +286,30 @@ extension QueueOwner {
                 ["deleted": aside, "free_bytes": disk.freeBytes]
             )
         }
-        damagedCopies = directory.damagedCopies.count
+        countDamagedCopies()
         return !deleted.isEmpty
+    }
+
+    /// The journal names each copy that stays for ever and that the queue copies nothing from. An operator has to delete it:
+    /// only a human can decide that nobody needs its logs.
+    func countDamagedCopies() {
+        damagedCopies = directory.damagedCopies.count
+        let unsaved = directory.unsavedCopies
+        unsavedCopies.bytes = unsaved.reduce(0) { $0 + directory.bytes(of: $1) }
+        guard let store else { return }
+        let inUse = Set(store.remainders.map(\.file))
+        let left = unsaved.filter { !inUse.contains(name(of: $0)) }
+        defer { unsavedCopies.said = left }
+        guard !left.isEmpty, left != unsavedCopies.said else { return }
+        journal.warning(
+            "damaged databases are kept that may have the only copy of logs; the gateway never deletes them",
+            [
+                "files": left.map(name).joined(separator: " "), "bytes": unsavedCopies.bytes,
+                "free_bytes": disk.freeBytes,
+                "remedy": "look at the disk and copy them elsewhere; "
+                    + "then delete each with the file …-unsaved beside it",
+            ]
+        )
     }
 }
 

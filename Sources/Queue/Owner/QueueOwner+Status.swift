@@ -74,6 +74,7 @@ extension QueueOwner {
         status.salvagedLogs = counts.salvagedLogs
         status.lostLogs = counts.lostLogs
         status.damagedCopies = damagedCopies
+        status.unsavedCopyBytes = unsavedCopies.bytes
         status.damagedCopiesRemoved = counts.damagedCopiesRemoved
         status.repairedLogs = counts.repairedLogs
         status.relanes = counts.relanes

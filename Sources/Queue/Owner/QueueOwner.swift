@@ -39,6 +39,8 @@ final class QueueOwner {
     var nextRemainderWarning = Moment(nanoseconds: 0)
     /// Damaged databases that are kept aside.
     var damagedCopies = 0
+    /// Those that are never deleted.
+    var unsavedCopies = UnsavedCopies()
     var counts = QueueCounts()
 
     // Asked for and not done yet.
