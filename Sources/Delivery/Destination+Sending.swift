@@ -20,12 +20,12 @@ extension Destination {
             return false
         }
         guard let credential = credential(now) else { return false }
+        let permitsRefused = project.nextOpeningOfRefused.map { $0 <= now } ?? false
         for _ in 0..<turns.count {
             // While the destination tries one request at a time, a logstore that was not refused itself goes first.
             let untried = project.probing == nil ? nil : turns.next(probes: false)
-            guard let outlet = untried ?? turns.next(probes: places.admitProbes) else {
-                return false
-            }
+            let admitsProbes = places.admitProbes && permitsRefused
+            guard let outlet = untried ?? turns.next(probes: admitsProbes) else { return false }
             guard outlet.gate.permits(now) else {
                 // Without a time, the end of a request opens it.
                 if let opening = outlet.gate.nextOpening { turns.sleep(outlet, until: opening) }

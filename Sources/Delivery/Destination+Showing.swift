@@ -66,6 +66,6 @@ extension Destination {
 
     /// When the next probe goes; nil while one is on its way.
     private func time(of probing: Probing, _ now: Moment) -> WallTime? {
-        probing.isFlying ? nil : surroundings.now() + max(.zero, probing.next - now)
+        probing.isFlying ? nil : surroundings.now() + max(.zero, probing.nextOfRefused - now)
     }
 }

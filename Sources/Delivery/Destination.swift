@@ -133,6 +133,10 @@ final class Destination {
             var gates: [Moment?] = [projectOpens, quota.gate.nextOpening, ways.nextOpening]
             while let opening = gates.first, let time = opening, time <= now { gates.removeFirst() }
             if let opening = gates.first { deadlines.append(opening) }
+            // All logstores in line may have been refused themselves.
+            if let opening = project.nextOpeningOfRefused, opening > now {
+                deadlines.append(opening)
+            }
         }
         return deadlines.compactMap(\.self).min()
     }

@@ -120,9 +120,11 @@ import Testing
         for number in 1...10 as ClosedRange<Int64> {
             source.offer(number, logstore: "refused-\(number)")
         }
-        #expect(server.requests.wait(.seconds(20)) { $0.count >= 16 })
+        #expect(server.requests.wait(.seconds(20)) { $0.count >= 20 })
+        // While nothing is stored the wait doubles: it may be ten seconds long by now, and longer after each probe.
+        #expect(!server.requests.wait(.seconds(4)) { $0.count > 24 })
         source.offer(11, logstore: "good")
-        // Probes of the destination are a second apart at most, and the good logstore's packet is the next one.
+        // A logstore that was not refused waits for a second at most, and its packet is the next one.
         #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [11] })
         source.offer(12, logstore: "good")
         #expect(source.state.wait(.seconds(5)) { $0.acknowledged == [11, 12] })

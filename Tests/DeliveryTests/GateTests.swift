@@ -216,6 +216,29 @@ import Testing
         #expect(bench.waitForOpening() == .milliseconds(200))
     }
 
+    @Test("While it is unknown what is refused, only refused logstores wait up to a minute")
+    func refusedWaitLonger() {
+        var bench = Bench()
+        bench.send(.undecided)
+        for _ in 0..<12 {
+            bench.now = bench.gate.nextOpeningOfRefused ?? bench.now
+            bench.send(.undecided)
+        }
+        #expect(bench.gate.nextOpening == bench.now + .seconds(1))
+        #expect(bench.gate.nextOpeningOfRefused == bench.now + .seconds(60))
+        var hastened = bench
+        hastened.gate.hastenProbe(to: bench.now + .seconds(5))
+        #expect(hastened.gate.nextOpeningOfRefused == bench.now + .seconds(5))
+        var reopened = bench
+        reopened.gate.reopen(bench.now)
+        #expect(reopened.gate.nextOpeningOfRefused == bench.now)
+        // A refusal of the credential itself concerns all alike.
+        bench.now = bench.gate.nextOpening ?? bench.now
+        bench.send(.forbidden)
+        #expect(bench.gate.nextOpening == bench.now + .seconds(60))
+        #expect(bench.gate.nextOpeningOfRefused == bench.gate.nextOpening)
+    }
+
     // MARK: - From outside
 
     @Test("Something new is worth a probe at once, and old news are ignored")

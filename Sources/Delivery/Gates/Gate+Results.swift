@@ -44,7 +44,14 @@ extension Gate {
         case .failed: failed(pass, now, random: random)
         case .overQuota(let quota): exceeded(pass, quota, now, random: random)
         case .forbidden: refused(pass, bounds.longestWait, now, random: random)
-        case .undecided: refused(pass, bounds.longestWaitUndecided, now, random: random)
+        case .undecided:
+            refused(
+                pass,
+                bounds.longestWaitUndecided,
+                waitsOfRefused: Backoff(first: bounds.firstWait, longest: bounds.longestWait),
+                now,
+                random: random
+            )
         case .suspended: refused(pass, bounds.longestWaitSuspended, now, random: random)
         case .none: if isProbe(pass) { probing?.probeEnded(now, random: random) }
         }
@@ -101,13 +108,14 @@ extension Gate {
     private mutating func refused(
         _ pass: Pass,
         _ longestWait: Duration,
+        waitsOfRefused: Backoff? = nil,
         _ now: Moment,
         random: Double
     ) {
         if probing != nil {
             guard isProbe(pass) else { return }
             probing?.longestWait = longestWait
-            probing?.probeFailed(now, random: random)
+            probing?.probeFailed(now, waitsOfRefused: waitsOfRefused, random: random)
         } else if pass.epoch == epoch {
             pause(longestWait, now, random: random)
         }

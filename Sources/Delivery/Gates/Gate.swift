@@ -19,8 +19,8 @@ struct Gate {
         var longestWait: Duration = .seconds(60)
         /// Between probes of something that only a paid bill opens.
         var longestWaitSuspended: Duration = .seconds(300)
-        /// Between probes while it is unknown what is refused, this gate's credential or one logstore behind it: the next
-        /// probe may be of another logstore. Each refused logstore waits at its own gate, so the server sees few requests.
+        /// Between probes of logstores that were not refused, while it is unknown what is refused: this gate's credential
+        /// or single logstores behind it. Probes of refused logstores wait up to `longestWait`.
         var longestWaitUndecided: Duration = .seconds(1)
         /// What a server may ask for with Retry-After; beyond, a probe is worth its request.
         var longestHold: Duration = .seconds(600)
@@ -59,6 +59,11 @@ struct Gate {
     var nextOpening: Moment? {
         if let probing { return probing.isFlying ? nil : max(probing.next, pacing.next) }
         return inFlight < limit ? pacing.next : nil
+    }
+
+    /// The same for a request of a logstore that was refused itself.
+    var nextOpeningOfRefused: Moment? {
+        nextOpening.map { max($0, probing?.nextOfRefused ?? $0) }
     }
 
     /// How many requests could go through now or in a moment: so many packets are worth asking the queue for.

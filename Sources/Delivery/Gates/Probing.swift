@@ -6,6 +6,8 @@ struct Probing: Equatable {
     private(set) var next: Moment
     var isFlying = false
     private(set) var failures = 0
+    /// See `nextOfRefused`.
+    private var refusedUntil: Moment?
     private var waits: Backoff
     /// Another refusal than the one before may want longer or shorter waits.
     var longestWait: Duration {
@@ -15,16 +17,27 @@ struct Probing: Equatable {
     /// A server asked to be left alone until then, and nothing that it says later ends that.
     private var heldUntil: Moment?
 
+    /// When the next probe of a logstore that was refused itself may go. Its wait grows while it is unknown what is
+    /// refused, the credential or each logstore, so nothing but refused logstores causes few requests. A logstore that
+    /// was not refused yet goes at `next`.
+    var nextOfRefused: Moment { max(next, refusedUntil ?? next) }
+
     /// The first probe comes after a wait, too: what has just refused needs a moment.
     init(_ waits: Backoff, _ now: Moment, random: Double) {
         self.waits = waits
         next = now + waits.wait(after: 1, random: random)
     }
 
-    mutating func probeFailed(_ now: Moment, random: Double) {
+    /// `waitsOfRefused` are the waits of logstores that were refused, where they differ from those of others.
+    mutating func probeFailed(
+        _ now: Moment,
+        waitsOfRefused: Backoff? = nil,
+        random: Double
+    ) {
         isFlying = false
         failures += 1
         plan(now + waits.wait(after: failures + 1, random: random))
+        refusedUntil = waitsOfRefused.map { now + $0.wait(after: failures + 1, random: random) }
     }
 
     /// The probe said nothing about this scope.
@@ -37,6 +50,7 @@ struct Probing: Equatable {
     mutating func begin(_ now: Moment) {
         isFlying = false
         failures = 0
+        refusedUntil = nil
         plan(now)
     }
 
@@ -53,6 +67,7 @@ struct Probing: Equatable {
 
     /// The next one need not wait longer than until then.
     mutating func hasten(to moment: Moment) {
+        if let refusedUntil { self.refusedUntil = min(refusedUntil, moment) }
         if moment < next { plan(moment) }
     }
 
