@@ -192,4 +192,25 @@ import Testing
         #expect(try ledger(owner).delivered == 2000 && ledger(owner).queued == 0)
         #expect(owner.store?.rows == 0 && owner.counts.lostLogs == 0)
     }
+
+    @Test("What a salvage has not copied yet is not forgotten when the next database is lost too")
+    func lostAgain() throws {
+        let remainder: Remainder
+        do {
+            let owner = try open()
+            _ = fill(owner, rows: 200, packets: 20)
+            remainder = try salvagePart(owner)
+        }
+        for end in ["-wal", "-shm"] { unlink(directory.path + "/queue.db" + end) }
+        writeFile(directory.path + "/queue.db", randomBytes(64 << 10))
+        let owner = try open()
+        #expect(owner.counts.salvages == 1 && owner.store?.remainders == [remainder])
+        #expect(remainder.logs > 0)
+        #expect(try ledger(owner).queued == remainder.logs && ledger(owner).isClosed)
+        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.keepHouse(isQuiet: true)
+        #expect(owner.store?.remainders.isEmpty == true && owner.counts.lostLogs == 0)
+        #expect(try ledger(owner).queued == remainder.logs && ledger(owner).isClosed)
+        #expect(owner.store?.packets.isEmpty == false)
+    }
 }

@@ -90,6 +90,34 @@ extension DataDirectory {
         _ = OwnedDescriptor(taking: descriptor)
     }
 
+    /// Notes in the mark what is still to be copied. The queue's own database has that too, and the note counts where a later
+    /// salvage cannot read it there. It may be older then: some logs arrive twice, and none is forgotten.
+    func note(_ remainder: Remainder) { writeMark(of: remainder.file, remainder.bytes) }
+
+    /// Nothing more is to be copied, and the mark stays.
+    func forgetNote(of file: String) { writeMark(of: file, []) }
+
+    private func writeMark(of file: String, _ bytes: [UInt8]) {
+        let descriptor = open(Self.mark(of: "\(path)/\(file)"), O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        let mark = OwnedDescriptor(taking: descriptor)
+        // A note that was written in part is none: it ends with a checksum.
+        pwrite(mark.number, bytes, bytes.count, 0)
+        ftruncate(mark.number, off_t(bytes.count))
+    }
+
+    /// What the marks of other copies say is still to be copied.
+    func notedRemainders(besides aside: String) -> [Remainder] {
+        unsavedCopies.filter { $0 != aside }.compactMap { other in
+            let mark = Self.mark(of: other)
+            let descriptor = open(mark, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return nil }
+            let file = OwnedDescriptor(taking: descriptor)
+            let bytes = LogScan.read(file.number, fileSize(mark) ?? 0, at: 0) ?? []
+            return Remainder(of: String(other.dropFirst(path.count + 1)), bytes)
+        }
+    }
+
     /// The queue has all that can be read of it.
     func unmark(_ aside: String) {
         unlink(Self.mark(of: aside))

@@ -59,14 +59,19 @@ extension QueueOwner {
         directory.removeSalvage()
         let (connection, _) = try OpenStore.connect(directory.salvage, configuration)
         let saved = try QueueDatabase(connection, path: directory.salvage)
+        let noted = directory.notedRemainders(besides: aside)
         if var salvage = try openDamaged(aside, into: saved, isLast: isLast) {
             var places: [Int64: PacketPlace] = [:]
             for number in acknowledged { places[number] = place(of: number) ?? .unknown }
-            try salvage.begin(acknowledged: places)
+            try salvage.begin(acknowledged: places, noted: noted)
             report(salvage.losses)
+            directory.note(salvage.remainder)
             // After the last attempt packets and rows have attempts of their own, from the queue that is open then.
             if !isLast { try go(on: &salvage, from: aside, atMost: Self.savedAtOnce) }
         } else {
+            try saved.write()
+            for earlier in noted { try saved.adopt(earlier) }
+            try saved.commit()
             report(Salvage.Losses(ledger: true, repeats: true, decisions: true))
         }
         try connection.finish()
@@ -89,7 +94,9 @@ extension QueueOwner {
             return nil
         } catch  where isLast && error.isUnreadable {
             // Not even its first page can be read. The queue begins empty, and tries to copy each minute.
-            try saved.beginWithout(Remainder(of: name(of: aside), upTo: Salvage.unknownHighest))
+            let remainder = Remainder(of: name(of: aside), upTo: Salvage.unknownHighest)
+            try saved.beginWithout(remainder)
+            directory.note(remainder)
             return nil
         }
     }
@@ -113,6 +120,11 @@ extension QueueOwner {
             directory.unmark(aside)
         }
         let remainder = salvage.remainder
+        if case .done = outcome {
+            directory.forgetNote(of: remainder.file)
+        } else {
+            directory.note(remainder)
+        }
         counts.salvagedLogs += Int(remainder.savedLogs - before.savedLogs)
         if let error = salvage.file.readError, outcome == .unreadable {
             asideAttempts[remainder.file, default: .init()].readFailures += 1

@@ -19,8 +19,19 @@ extension Remainder {
 
     /// The ledgers also count logs that an earlier salvage has not copied yet. They are in another file.
     mutating func leaveOut(_ earlier: Remainder) {
-        for (name, logs) in earlier.queued { queued[name, default: 0] -= logs }
-        for (name, logs) in earlier.dead { dead[name, default: 0] -= logs }
+        for (name, logs) in earlier.queued { queued[name]? -= logs }
+        for (name, logs) in earlier.dead { dead[name]? -= logs }
+    }
+
+    /// A ledger for each destination that the new database has none of. All that it counts is yet to be copied.
+    func ledgers(besides known: Set<String>) -> [String: Ledger] {
+        var new: [String: Ledger] = [:]
+        for name in Set(queued.keys).union(dead.keys).subtracting(known) {
+            var ledger = Ledger()
+            ledger.close(queued: max(0, queued[name] ?? 0), dead: max(0, dead[name] ?? 0))
+            new[name] = ledger
+        }
+        return new
     }
 
     /// Logs were found that wait, or dead letters.

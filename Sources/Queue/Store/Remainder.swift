@@ -210,6 +210,16 @@ extension QueueDatabase {
         try commit()
     }
 
+    /// Goes on with what an earlier salvage has not copied. Where the old ledgers are lost, new ones count its logs.
+    func adopt(_ earlier: Remainder) throws(SQLiteError) {
+        let highest = max(try IdentifierSupply.highest(connection), earlier.highest)
+        try save(highest, as: IdentifierSupply.setting)
+        for (name, ledger) in earlier.ledgers(besides: Set(try ledgers().keys)) {
+            try save(ledger, of: name)
+        }
+        try save(earlier)
+    }
+
     /// Nothing of it is left to copy.
     func remove(_ remainder: Remainder) throws(SQLiteError) {
         let remove = try connection.prepare("DELETE FROM settings WHERE name = ?")

@@ -101,11 +101,15 @@ struct Salvage {
 
 extension Salvage {
     /// Fails when the new database cannot be written, or on a read error that may pass.
-    mutating func begin(acknowledged: [Int64: PacketPlace]) throws(SQLiteError) {
+    /// The remainders `noted` count where the damaged database does not say what earlier salvages have left.
+    mutating func begin(
+        acknowledged: [Int64: PacketPlace],
+        noted: [Remainder] = []
+    ) throws(SQLiteError) {
         try saved.write()
         try saved.save(remainder.highest, as: IdentifierSupply.setting)
         try saveStreams()
-        try saveLedgers()
+        try saveLedgers(noted)
         for (number, place) in acknowledged { try saved.saveAcknowledgedAside(number, place) }
         try saved.commit()
         committed = remainder
@@ -129,7 +133,7 @@ extension Salvage {
 
     /// The old ledgers go on. All that they count as queued or dead is yet to be found, here or in what an earlier salvage
     /// has not copied yet.
-    private mutating func saveLedgers() throws(SQLiteError) {
+    private mutating func saveLedgers(_ noted: [Remainder]) throws(SQLiteError) {
         try readLedgers()
         for (name, old) in ledgers {
             try saved.save(remainder.begin(name, with: old), of: name)
@@ -137,8 +141,9 @@ extension Salvage {
         let earlierOnes = try file.readable { () throws(SQLiteError) in
             try QueueDatabase.remainders(damaged)
         }
-        for earlier in earlierOnes ?? [] {
-            try saved.save(earlier)
+        let known = Set((earlierOnes ?? []).map(\.file))
+        for earlier in (earlierOnes ?? []) + noted.filter({ !known.contains($0.file) }) {
+            try saved.adopt(earlier)
             remainder.leaveOut(earlier)
         }
         let acknowledged = try file.readable { () throws(SQLiteError) in
