@@ -46,15 +46,17 @@ extension JSONLogDecoder {
     ) throws(JSONFault) -> TrackedLogs {
         let copy = try repaired(text)
         let isRepaired = copy != nil && repair.replacedBytes
-        walk.setsAside = true
-        defer { (walk.setsAside, walk.cutOff) = (false, nil) }
+        (walk.setsAside, walk.notesDamaged) = (true, copy != nil)
+        defer { (walk.setsAside, walk.notesDamaged, walk.damaged) = (false, false, []) }
         var tracked: TrackedLogs
+        // What follows an array that was cut off.
+        var unfinished: (text: UnsafeBufferPointer<UInt8>, fault: JSONFault)?
         do throws(JSONFault) {
             tracked = try readTracking(copy ?? text, timing, rules, isRepaired: isRepaired)
         } catch {
             if !error.reason.isOfRequest, let cut = JSONCut(copy ?? text, array: "__logs__") {
                 let rest = copy == nil ? cut.rest : repair.source(of: cut.rest, in: text)
-                walk.cutOff = (UnsafeBufferPointer(rebasing: text[rest...]), error)
+                unfinished = (UnsafeBufferPointer(rebasing: text[rest...]), error)
                 // The text as it is was copied, too.
                 repair.end(at: cut.end, with: "]}")
                 let ended = UnsafeBufferPointer(start: repair.start, count: repair.count)
@@ -69,12 +71,28 @@ extension JSONLogDecoder {
                 throw error.reason.isOfRequest ? error : first
             }
         }
+        try setAsideDamaged(of: text)
+        if let unfinished, !unfinished.text.isEmpty {
+            try walk.setAside(unfinished.text, unfinished.fault)
+        }
         guard walk.hasReadable else { throw first }
+        tracked.logs = walk.writer.logs
         tracked.logs.changePlaces { places in
             let sources = copy == nil ? places : repair.sources(of: places, in: text)
             return sources.map { $0 + offset }
         }
         return tracked
+    }
+
+    /// Sets aside the elements that were noted in the repaired copy, as they were sent.
+    private func setAsideDamaged(of text: UnsafeBufferPointer<UInt8>) throws(JSONFault) {
+        guard !walk.damaged.isEmpty else { return }
+        let bounds = walk.damaged.flatMap { [$0.place.lowerBound, $0.place.upperBound] }
+        let sent = repair.sources(of: bounds, in: text)
+        for (index, element) in walk.damaged.enumerated() {
+            let place = sent[2 * index]..<sent[2 * index + 1]
+            try walk.setAside(UnsafeBufferPointer(rebasing: text[place]), element.fault)
+        }
     }
 
     /// Mostly a body that gets here has damage in many places, so the repair comes first. It costs about what it would

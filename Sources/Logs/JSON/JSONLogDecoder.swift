@@ -164,6 +164,7 @@ package final class JSONLogDecoder {
         walk.writer.start(timing, rules)
         walk.writer.isRepaired = isRepaired
         walk.unreadable = 0
+        walk.damaged = []
         walk.lenientTimes = lenientTimes
         try start(text)
         return try take(&walk)

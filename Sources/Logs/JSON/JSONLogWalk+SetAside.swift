@@ -38,7 +38,15 @@ extension JSONLogWalk {
             let start = Int(tokens[first])
             var end = next < tokenCount ? Int(tokens[next]) : textCount
             while end > start, text[end - 1] <= 0x20 { end -= 1 }
-            try setAside(UnsafeBufferPointer(start: text + start, count: end - start), error)
+            guard notesDamaged else {
+                let element = UnsafeBufferPointer(start: text + start, count: end - start)
+                return try setAside(element, error)
+            }
+            guard !error.reason.isOfRequest else { throw error }
+            guard damaged.count < limits.unreadable else {
+                throw JSONFault(.tooManyUnreadable(limits.unreadable), at: error.position)
+            }
+            damaged.append((start..<end, error))
         }
     }
 

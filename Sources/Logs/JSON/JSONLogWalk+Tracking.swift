@@ -29,7 +29,6 @@ extension JSONLogWalk {
                 guard byte == UInt8(ascii: "[") else { throw fault(.logsNotArray) }
                 hasLogs = true
                 try logArray(depth: 2)
-                if let rest = cutOff, !rest.text.isEmpty { try setAside(rest.text, rest.fault) }
             case .topic:
                 let limit = limits.topicBytes
                 tracked.topic = try text(upTo: limit, else: .topicTooLong(limit))

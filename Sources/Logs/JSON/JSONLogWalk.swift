@@ -15,8 +15,10 @@ struct JSONLogWalk: ~Copyable {
     var takesShortTimes = false
     /// Whether elements of an array of logs that cannot be read are kept as text instead of being refused.
     var setsAside = false
-    /// What follows an array of logs that was cut off, and why it cannot be read. It is set aside behind the array.
-    var cutOff: (text: UnsafeBufferPointer<UInt8>, fault: JSONFault)?
+    /// The text is a repaired copy, so elements are only noted in `damaged`: dead letters hold the text as it was sent.
+    var notesDamaged = false
+    /// Where elements lie in the text that have to be set aside, in ascending order.
+    var damaged: [(place: Range<Int>, fault: JSONFault)] = []
     /// Texts of the body that were set aside.
     var unreadable = 0
     /// What else gives a log's time.

@@ -187,6 +187,19 @@ import Testing
         #expect(places == [damaged.count + 5, damaged.count + 25, quote])
     }
 
+    @Test("Elements are set aside as they were sent, not as they were repaired")
+    func sentText() throws {
+        let text = #"{"b":NaN,"t":"~","c":tru}"#
+        let damaged = text.utf8.map { $0 == UInt8(ascii: "~") ? 1 : $0 }
+        let start = Array(#"{"__logs__":[{"a":-inf}, "#.utf8)
+        for end in ["]}", #",{"d":1}]}"#, #",{"d":1},{"e"#, ","] {
+            let tracked = try decoder.tracking(start + damaged + Array(end.utf8), Self.rules)
+            let raw = String(decoding: damaged, as: UTF8.self)
+            let first = try #require(tracked.logs.faulty.first)
+            #expect(try first.logs.read() == [Read([["__raw_log__", raw]])], "\(end)")
+        }
+    }
+
     @Test("Text that is set aside is UTF-8, and has its arrival as time")
     func rawText() throws {
         let bad = Array("{\"a\":\"".utf8) + [0xFF] + Array("\"x}\n{}".utf8)
