@@ -129,7 +129,7 @@ extension EventLoop {
         at place: Neighbourhood?,
         isIntroduced: Bool = false,
         isTurnedAway: Bool = false
-    ) throws(SystemError) -> Connection {
+    ) throws(SystemError) -> ClientConnection {
         let slot: Int
         if let free = freeSlots.popLast() {
             slot = free
@@ -141,7 +141,7 @@ extension EventLoop {
         generations[slot] &+= 1
         let token = PollToken(slot: UInt32(slot), generation: generations[slot])
         let descriptor = socket.number
-        let connection = Connection(
+        let connection = ClientConnection(
             socket,
             token: token,
             peer: PeerAddress(address.ip, port: address.port),

@@ -27,7 +27,7 @@ extension EventLoop {
 
     /// Puts the answer to the present request into the turn's outgoing bytes, and decides what the
     /// connection does after it.
-    func write(_ response: Response, to connection: Connection) {
+    func write(_ response: Response, to connection: ClientConnection) {
         guard response.breaks != .beforeAnswer else {
             connection.socket.resetWhenClosed()
             response.stream?.close()
@@ -55,7 +55,7 @@ extension EventLoop {
     }
 
     /// Large answers have a limit, and room where the client may leave them. What is promised has taken its room before.
-    private func bounded(_ response: Response, _ connection: Connection) -> Response {
+    private func bounded(_ response: Response, _ connection: ClientConnection) -> Response {
         let count = response.body.count
         guard count > Self.freeAnswerBytes, response.share == nil else { return response }
         let problem: RequestProblem
@@ -77,7 +77,7 @@ extension EventLoop {
 
     /// Answers what cannot be read, or is too slow or too large, and ends the connection: where the next
     /// request would begin is not known any more.
-    func refuse(_ problem: RequestProblem, _ connection: Connection) {
+    func refuse(_ problem: RequestProblem, _ connection: ClientConnection) {
         dropBody(connection)
         connection.keepsAlive = false
         write(handler.answer(to: problem, head: connection.head), to: connection)

@@ -2,7 +2,7 @@ import Net
 import System
 
 extension EventLoop {
-    func close(_ connection: Connection) {
+    func close(_ connection: ClientConnection) {
         guard !connection.isClosed else { return }
         connection.phase = .closed
         connection.abandonment?.set()
@@ -26,7 +26,7 @@ extension EventLoop {
     }
 
     /// Whether a connection that its client breaks has nothing to lose any more.
-    func isLeaving(_ connection: Connection) -> Bool {
+    func isLeaving(_ connection: ClientConnection) -> Bool {
         switch connection.phase {
         // Leaving is how clients end what has no end.
         case .introducing, .idle, .streaming, .lingering, .closed: true

@@ -8,7 +8,7 @@ extension EventLoop {
     /// clients that come together must not keep those from their answers that are here.
     static let handshakesPerRound = 8
 
-    func shakeHands(_ connection: Connection) -> Step {
+    func shakeHands(_ connection: ClientConnection) -> Step {
         // OpenSSL takes its buffers at the first look, and a client that says nothing needs none.
         guard connection.isHeard || hears(connection) else { return .waits }
         do throws(HandshakeError) {
@@ -37,7 +37,7 @@ extension EventLoop {
     }
 
     /// Whether the first bytes are there, or the end.
-    private func hears(_ connection: Connection) -> Bool {
+    private func hears(_ connection: ClientConnection) -> Bool {
         let first = UnsafeMutableRawBufferPointer(start: scratch.memory, count: 1)
         if case .wouldBlock? = try? connection.socket.peek(into: first) { return false }
         connection.isHeard = true
@@ -46,7 +46,7 @@ extension EventLoop {
 
     /// Nothing more is to be said. The client may have sent more by now, and a reset would take from it
     /// what was said: an alert of TLS.
-    func leave(_ connection: Connection) {
+    func leave(_ connection: ClientConnection) {
         dropBody(connection)
         connection.socket.finishWriting()
         connection.phase = .lingering
@@ -54,7 +54,7 @@ extension EventLoop {
     }
 
     /// It fits into what the kernel takes of a new connection, and whoever reads on need not know more.
-    private func answerPlainly(_ connection: Connection) {
+    private func answerPlainly(_ connection: ClientConnection) {
         tally.malformed.add()
         let response = handler.answer(to: .spokePlainly, head: nil)
         var bytes: [UInt8] = []

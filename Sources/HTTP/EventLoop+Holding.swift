@@ -4,7 +4,7 @@ import System
 /// Charges what a connection holds between its turns. Most hold nothing then, and cost a comparison.
 extension EventLoop {
     /// False if there was no room and the connection has taken another way: it was refused or ended.
-    func chargeHeld(_ connection: Connection) -> Bool {
+    func chargeHeld(_ connection: ClientConnection) -> Bool {
         let head = heldHeadBytes(connection) + heldTLSBytes(connection)
         if head != connection.holdings.head {
             guard adjust(\.head, to: head, of: port.budgets.heads, limits.headBytes, connection)
@@ -28,7 +28,7 @@ extension EventLoop {
         return true
     }
 
-    func giveBackHeld(_ connection: Connection) {
+    func giveBackHeld(_ connection: ClientConnection) {
         let (holdings, place) = (connection.holdings, connection.neighbourhood)
         connection.holdings = Holdings()
         port.budgets.bodies.giveBack(holdings.body + holdings.waiting, of: place)
@@ -37,7 +37,7 @@ extension EventLoop {
     }
 
     /// A body that is not read any more gives back its part.
-    func dropBody(_ connection: Connection) {
+    func dropBody(_ connection: ClientConnection) {
         port.budgets.bodies.giveBack(connection.holdings.body, of: connection.neighbourhood)
         connection.holdings.body = 0
         connection.body = nil
@@ -50,7 +50,7 @@ extension EventLoop {
         to bytes: Int,
         of budget: ByteBudget,
         _ largest: Int,
-        _ connection: Connection
+        _ connection: ClientConnection
     ) -> Bool {
         let missing = bytes - connection.holdings[keyPath: part]
         if missing > 0 {
@@ -64,7 +64,7 @@ extension EventLoop {
         return true
     }
 
-    private func heldHeadBytes(_ connection: Connection) -> Int {
+    private func heldHeadBytes(_ connection: ClientConnection) -> Int {
         switch connection.phase {
         case .head: connection.input.ownBytes
         case .body: connection.head?.heldBytes ?? 0
@@ -76,7 +76,7 @@ extension EventLoop {
     }
 
     /// Of handshakes, and of records that have begun.
-    private func heldTLSBytes(_ connection: Connection) -> Int {
+    private func heldTLSBytes(_ connection: ClientConnection) -> Int {
         switch connection.phase {
         case .closed: 0
         // It ends with its answer, which the client is owed, whatever there is room for.
@@ -87,14 +87,14 @@ extension EventLoop {
     }
 
     /// A stream charges what it has by itself.
-    private func unsentBytes(_ connection: Connection) -> Int {
+    private func unsentBytes(_ connection: ClientConnection) -> Int {
         guard connection.hasOutput, !connection.isStreaming else { return 0 }
         return max(0, connection.output.count - (connection.holdings.reserved?.bytes ?? 0))
     }
 
     /// A request that has begun is told; those that wait behind another learn from the end of the
     /// connection that they were not read.
-    private func refuseHead(_ connection: Connection) {
+    private func refuseHead(_ connection: ClientConnection) {
         if connection.isHandshaking {
             // Nothing can be said yet, and devices come again.
             tally.tlsFailures.add()

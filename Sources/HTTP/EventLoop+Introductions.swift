@@ -3,7 +3,7 @@ import System
 
 /// How a connection begins that comes through a proxy which says for whom it speaks. It has the time of a head for it.
 extension EventLoop {
-    func takeIntroduction(_ connection: Connection) -> Step {
+    func takeIntroduction(_ connection: ClientConnection) -> Step {
         let room = UnsafeMutableRawBufferPointer(
             start: scratch.memory,
             count: ProxyHeader.bytesMax
@@ -37,7 +37,7 @@ extension EventLoop {
     }
 
     /// Each client has its share of the connections, whatever proxy it comes through. Another proxy stands for many.
-    private func introduce(_ connection: Connection, _ header: ProxyHeader) -> Bool {
+    private func introduce(_ connection: ClientConnection, _ header: ProxyHeader) -> Bool {
         let client = header.client?.address
         let place = client.flatMap { proxies?.rules.trusts($0) == true ? nil : $0.neighbourhood }
         guard let place, !port.census.settle(at: place) else {
@@ -53,7 +53,7 @@ extension EventLoop {
     /// What has come, left where it is; nil when that is nothing. Who ends here has said nothing yet: proxies look
     /// so whether this port listens.
     private func peek(
-        _ connection: Connection,
+        _ connection: ClientConnection,
         into room: UnsafeMutableRawBufferPointer
     ) -> Int? {
         do throws(SystemError) {
@@ -68,7 +68,7 @@ extension EventLoop {
     }
 
     /// 503 has clients keep what they have until the operator has put it right. Over TLS nothing can be said yet.
-    private func refuseIntroduction(_ connection: Connection, _ reason: String) {
+    private func refuseIntroduction(_ connection: ClientConnection, _ reason: String) {
         guard !connection.socket.isSecure else { return leave(connection) }
         connection.phase = .idle
         refuse(RequestProblem(status: 503, reason: reason), connection)

@@ -5,13 +5,13 @@ extension EventLoop {
     /// Answers to pipelined requests are sent together, up to this size.
     private static let outgoingMax = 64 << 10
 
-    func flushIfNeeded(_ connection: Connection) -> Bool {
+    func flushIfNeeded(_ connection: ClientConnection) -> Bool {
         guard connection.hasOutput || outgoing.count > Self.outgoingMax else { return true }
         return flush(connection)
     }
 
     /// Sends what there is to send. False if something is left, or the connection was lost.
-    func flush(_ connection: Connection) -> Bool {
+    func flush(_ connection: ClientConnection) -> Bool {
         guard !connection.isClosed else { return false }
         guard connection.hasOutput || !outgoing.isEmpty else { return true }
         do throws(SystemError) {
@@ -53,7 +53,7 @@ extension EventLoop {
     private func send(
         _ bytes: [UInt8],
         from start: Int,
-        on connection: Connection
+        on connection: ClientConnection
     ) throws(SystemError) -> Int {
         var sent = start
         while sent < bytes.count, connection.mayWrite {
@@ -74,7 +74,7 @@ extension EventLoop {
 
     /// The connection gets what is left in memory of its own, no more than it takes: the loop's array has room for
     /// much more than a few bytes of an answer.
-    private func keep(from sent: Int, on connection: Connection) {
+    private func keep(from sent: Int, on connection: ClientConnection) {
         let count = outgoing.count - sent
         if sent == 0, count > outgoing.capacity / 2 {
             connection.output = outgoing

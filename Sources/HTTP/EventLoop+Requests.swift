@@ -4,7 +4,7 @@ import System
 /// From bytes to the handler.
 extension EventLoop {
     /// Tries to read a head.
-    func beginRequest(_ connection: Connection) -> Step {
+    func beginRequest(_ connection: ClientConnection) -> Step {
         guard connection.input.start < connection.input.end else { return .needsInput }
         let unread = connection.input.unread
         do throws(RequestProblem) {
@@ -30,7 +30,7 @@ extension EventLoop {
 
     /// An empty line that ends nothing (RFC 9112 section 2.2) is used up without opening a request: no
     /// other may ever come.
-    private func waitForHead(_ connection: Connection) {
+    private func waitForHead(_ connection: ClientConnection) {
         if connection.scanner.takeEmptyLine() {
             connection.input.dropUnread()
             connection.phase = .idle
@@ -39,7 +39,7 @@ extension EventLoop {
         }
     }
 
-    private func admit(_ parsed: ParsedHead, on connection: Connection) {
+    private func admit(_ parsed: ParsedHead, on connection: ClientConnection) {
         connection.head = parsed.head
         connection.asked = .init(
             isHead: parsed.head.method == .head,
@@ -73,7 +73,7 @@ extension EventLoop {
     private func judge(
         _ parsed: ParsedHead,
         _ bodyBytesMax: Int,
-        _ connection: Connection
+        _ connection: ClientConnection
     ) -> RequestProblem? {
         guard case .length(let count) = parsed.framing, count > 0 else { return nil }
         guard count <= bodyBytesMax else {
@@ -96,7 +96,11 @@ extension EventLoop {
     /// Answers a request whose body is not wanted. A small one is read and dropped, so that the
     /// connection lives on; a client that waits for "100 Continue" may send it or not, which leaves
     /// no certain end but closing.
-    private func refuse(_ parsed: ParsedHead, with response: Response, _ connection: Connection) {
+    private func refuse(
+        _ parsed: ParsedHead,
+        with response: Response,
+        _ connection: ClientConnection
+    ) {
         switch parsed.framing {
         case .none:
             write(response, to: connection)
@@ -111,14 +115,14 @@ extension EventLoop {
         begin(BodyReader(parsed.framing, limits.droppedBodyBytes, isDropped: true), connection)
     }
 
-    private func begin(_ body: BodyReader, _ connection: Connection) {
+    private func begin(_ body: BodyReader, _ connection: ClientConnection) {
         connection.body = body
         connection.bodyBegan = now
         connection.phase = .body
         connection.mustRearm = true
     }
 
-    func continueBody(_ connection: Connection) -> Step {
+    func continueBody(_ connection: ClientConnection) -> Step {
         guard var body = connection.body else { return .waits }
         connection.body = nil
         do throws(RequestProblem) {
@@ -145,7 +149,7 @@ extension EventLoop {
     }
 
     /// Memory that a body which is not complete occupies between turns.
-    private func keptBytes(of body: BodyReader, _ connection: Connection) -> Int {
+    private func keptBytes(of body: BodyReader, _ connection: ClientConnection) -> Int {
         let count = connection.input.body.count
         guard count > 0 else { return 0 }
         // Its block is larger than what came, but pages beyond that have not been touched.
@@ -154,7 +158,7 @@ extension EventLoop {
 
     /// A body takes its share of the budget as it comes.
     private func charge(
-        _ connection: Connection,
+        _ connection: ClientConnection,
         for body: BodyReader,
         bytes: Int
     ) throws(RequestProblem) {
@@ -174,7 +178,11 @@ extension EventLoop {
         connection.holdings.body = bytes
     }
 
-    private func refuse(_ problem: RequestProblem, _ body: BodyReader, _ connection: Connection) {
+    private func refuse(
+        _ problem: RequestProblem,
+        _ body: BodyReader,
+        _ connection: ClientConnection
+    ) {
         // The request that the body belonged to has been answered already.
         guard !body.isDropped else {
             connection.phase = .finishing
@@ -189,7 +197,7 @@ extension EventLoop {
     }
 
     /// The whole request is here.
-    private func handOver(_ connection: Connection) {
+    private func handOver(_ connection: ClientConnection) {
         guard let head = connection.head else { return }
         connection.phase = .answering
         let token = connection.token
@@ -231,7 +239,7 @@ extension EventLoop {
         _ request: LargeRequest,
         to largeRequests: LargeRequests,
         _ pending: PendingAnswer,
-        _ connection: Connection
+        _ connection: ClientConnection
     ) {
         let problem: RequestProblem
         if !pending.hold(request.heldBytes - request.body.bytes.count) {

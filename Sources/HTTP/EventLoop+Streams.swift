@@ -4,7 +4,7 @@ import System
 /// Answers whose body comes over time.
 extension EventLoop {
     /// After the head. Since the stream may have been finished at once, the turn goes on with it.
-    func begin(_ stream: StreamedBody, on connection: Connection, keepsAlive: Bool) {
+    func begin(_ stream: StreamedBody, on connection: ClientConnection, keepsAlive: Bool) {
         connection.stream = stream
         connection.keepsAlive = keepsAlive
         connection.phase = .streaming
@@ -19,7 +19,7 @@ extension EventLoop {
 
     /// Takes what there is, once a turn: a writer that is faster than the client must let others in.
     /// The turn comes here only when all that was taken before has been sent.
-    func continueStream(_ connection: Connection) -> Step {
+    func continueStream(_ connection: ClientConnection) -> Step {
         guard let stream = connection.stream else { return .waits }
         // It may outlive what its client was let in with.
         if connection.isStale { stream.end(.cut) }

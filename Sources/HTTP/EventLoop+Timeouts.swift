@@ -3,7 +3,7 @@ import System
 
 extension EventLoop {
     /// Sets the timer that the connection's phase asks for; none while a handler has the request.
-    func settleTimer(_ connection: Connection) {
+    func settleTimer(_ connection: ClientConnection) {
         let timer = wantedTimer(connection)
         guard timer != connection.timer || connection.mustRearm else { return }
         connection.timer = timer
@@ -23,7 +23,7 @@ extension EventLoop {
     }
 
     /// When a body that brings nothing more has fallen behind the average that it must keep.
-    private func bodyDeadline(_ connection: Connection) -> Moment {
+    private func bodyDeadline(_ connection: ClientConnection) -> Moment {
         let arrived = connection.body?.arrivedBytes ?? 0
         // Where many bodies are held, the slow ones make room.
         let rate =
@@ -33,7 +33,7 @@ extension EventLoop {
             + .seconds(Double(arrived) / Double(max(1, rate)))
     }
 
-    private func wantedTimer(_ connection: Connection) -> Connection.Timer {
+    private func wantedTimer(_ connection: ClientConnection) -> ClientConnection.Timer {
         if connection.hasOutput { return .write }
         return switch connection.phase {
         case .idle: .idle
@@ -81,7 +81,7 @@ extension EventLoop {
     }
 
     /// Whether the client takes its answer as fast as it must.
-    private func readsOn(_ connection: Connection) -> Bool {
+    private func readsOn(_ connection: ClientConnection) -> Bool {
         guard var pace = connection.pace else { return false }
         let left = connection.socket.unacknowledgedBytes
         let isKept = pace.isKept(at: now, kernelBytes: left, limits)
@@ -89,7 +89,7 @@ extension EventLoop {
         return isKept
     }
 
-    private func bodyTooSlow(_ connection: Connection) {
+    private func bodyTooSlow(_ connection: ClientConnection) {
         if connection.body?.isDropped == false {
             refuse(.bodyTooSlow, connection)
         } else {

@@ -19,7 +19,7 @@ extension EventLoop {
         case waits
     }
 
-    func takeTurn(_ connection: Connection) {
+    func takeTurn(_ connection: ClientConnection) {
         port.budgets.bodies.giveBack(connection.holdings.waiting, of: connection.neighbourhood)
         connection.holdings.waiting = 0
         connection.input.lend(scratch)
@@ -55,13 +55,13 @@ extension EventLoop {
     }
 
     /// When all others that can have had their turn. One is enough for each.
-    func goOnLater(_ connection: Connection) {
+    func goOnLater(_ connection: ClientConnection) {
         guard !connection.isUnfinished else { return }
         connection.isUnfinished = true
         unfinished.append(connection.token)
     }
 
-    private func step(_ connection: Connection) -> Step {
+    private func step(_ connection: ClientConnection) -> Step {
         switch connection.phase {
         case .introducing: takeIntroduction(connection)
         case .handshaking: shakeHands(connection)
@@ -74,7 +74,7 @@ extension EventLoop {
     }
 
     /// Whether the connection had only its last answer to write, and did: it goes on to its end.
-    private func isAtItsEnd(_ connection: Connection) -> Bool {
+    private func isAtItsEnd(_ connection: ClientConnection) -> Bool {
         guard flush(connection), case .finishing = connection.phase else { return false }
         if connection.isCut { connection.socket.breakOff() }
         connection.socket.finishWriting()
@@ -83,7 +83,7 @@ extension EventLoop {
         return true
     }
 
-    private func linger(_ connection: Connection) -> Step {
+    private func linger(_ connection: ClientConnection) -> Step {
         let count = connection.input.unread.count
         connection.input.dropUnread()
         connection.lingeredBytes += count
@@ -97,7 +97,7 @@ extension EventLoop {
     }
 
     /// True if something came.
-    private func read(_ connection: Connection) -> Bool {
+    private func read(_ connection: ClientConnection) -> Bool {
         guard connection.mayRead else { return false }
         if connection.input.block == nil { connection.input.lend(scratch) }
         if connection.input.liveCount == 0 { connection.input.rewind() }
@@ -139,7 +139,7 @@ extension EventLoop {
 
     // Only asked for when more input is needed: a client that has half closed after a whole request
     // has had its answer by now.
-    private func clientFinished(_ connection: Connection) {
+    private func clientFinished(_ connection: ClientConnection) {
         switch connection.phase {
         case .head, .body: tally.broken.add()
         case .introducing, .handshaking, .idle, .answering, .streaming, .finishing, .lingering,
@@ -150,14 +150,14 @@ extension EventLoop {
     }
 
     /// A body gets what it declares, but never more than twice what has come: memory follows bytes.
-    private func wantedCapacity(_ connection: Connection) -> Int {
+    private func wantedCapacity(_ connection: ClientConnection) -> Int {
         let live = connection.input.liveCount
         guard let body = connection.body, !body.isDropped else { return live * 2 }
         return min(body.declaredBytes ?? .max, max(Self.firstBlockBytes, live * 2))
     }
 
     /// Ends a turn: the connection keeps only the memory that it needs, and its timer fits its phase.
-    func settle(_ connection: Connection) {
+    func settle(_ connection: ClientConnection) {
         guard !connection.isClosed else {
             clearOutgoing()
             return
@@ -180,7 +180,7 @@ extension EventLoop {
     /// Pipelined requests wait in memory, for the answer before them, for a client that does not take
     /// it, or for the next turn. Beyond a head's worth they count like bodies in flight; the client of those that find no
     /// room learns from the end of the connection that they were not read. Nothing is read behind the last answer.
-    private func keepWaitingInput(_ connection: Connection) {
+    private func keepWaitingInput(_ connection: ClientConnection) {
         if case .finishing = connection.phase { connection.input.dropUnread() }
         guard
             connection.isBusy

@@ -29,7 +29,7 @@ final class EventLoop {
     var lastPauseNote: Moment?
     var stopDeadline: Moment?
 
-    var connections: [Connection?]
+    var connections: [ClientConnection?]
     var generations: [UInt32]
     var freeSlots: [Int] = []
     /// Connections in the table that are turned away and not counted anywhere else.
@@ -170,7 +170,7 @@ final class EventLoop {
     }
 
     /// The present user of the slot, if the token means it and not an earlier one.
-    func connection(for token: PollToken) -> Connection? {
+    func connection(for token: PollToken) -> ClientConnection? {
         guard let connection = connections[Int(token.slot)], connection.token == token else {
             return nil
         }

@@ -4,7 +4,7 @@ import System
 /// One client's connection: what it is doing, and what has come and has to go.
 ///
 /// It belongs to its loop thread. The loop moves it from phase to phase; see `EventLoop`.
-final class Connection {
+final class ClientConnection {
     enum Phase {
         /// The proxy that it comes through has to say for whom it speaks.
         case introducing
