@@ -7,7 +7,7 @@ extension HTTPServer {
     package struct CommonLimits: Sendable {
         let connections: Int
         let budgets: Budgets
-        let census: Census
+        let census: ConnectionCount
 
         package init(_ limits: Limits, _ journal: Journal) {
             connections = HTTPServer.connections(
@@ -16,7 +16,7 @@ extension HTTPServer {
                 journal
             )
             budgets = Budgets(limits)
-            census = Census(
+            census = ConnectionCount(
                 limit: connections,
                 perNeighbourhood: limits.connectionsPerAddress
             )

@@ -11,7 +11,7 @@ package final class HTTPServer: Sendable {
 
     private let ports: [LoopPort]
     private let budgets: Budgets
-    private let census: Census
+    private let census: ConnectionCount
     private let largeRequests: LargeRequests
     private let threads: Locked<Threads>
 
@@ -36,7 +36,7 @@ package final class HTTPServer: Sendable {
                 configuration.journal
             )
         budgets = Budgets(limits, within: common?.budgets)
-        census = Census(
+        census = ConnectionCount(
             limit: limits.connections,
             perNeighbourhood: limits.connectionsPerAddress,
             within: common?.census

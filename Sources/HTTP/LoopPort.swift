@@ -17,7 +17,7 @@ final class LoopPort: Sendable {
     let mailbox: Mailbox<Message>
     let tally = LoopTally()
     let budgets: Budgets
-    let census: Census
+    let census: ConnectionCount
 
     /// The thread that runs the loop; 0 before it does.
     private let thread = Atomic<pthread_t>(0)
@@ -26,7 +26,7 @@ final class LoopPort: Sendable {
     /// thread alone: by `answer` after it compared the thread, and by the loop.
     private nonisolated(unsafe) var ownAnswers: [(PollToken, Response)] = []
 
-    init(budgets: Budgets, census: Census) throws(SystemError) {
+    init(budgets: Budgets, census: ConnectionCount) throws(SystemError) {
         poller = try Poller()
         let wakeUp = try WakeUp()
         self.wakeUp = wakeUp

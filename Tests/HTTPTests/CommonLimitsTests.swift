@@ -11,9 +11,9 @@ import Testing
 
     @Test("Connections of all count, each tells of its own, and who leaves makes room for all")
     func connections() throws {
-        let common = Census(limit: 3, perNeighbourhood: 2)
-        let one = Census(limit: 3, perNeighbourhood: 2, within: common)
-        let two = Census(limit: 3, perNeighbourhood: 2, within: common)
+        let common = ConnectionCount(limit: 3, perNeighbourhood: 2)
+        let one = ConnectionCount(limit: 3, perNeighbourhood: 2, within: common)
+        let two = ConnectionCount(limit: 3, perNeighbourhood: 2, within: common)
         let here = try neighbourhood("192.0.2.1")
         let there = try neighbourhood("192.0.2.2")
         #expect(one.enter(from: here) == .welcome)

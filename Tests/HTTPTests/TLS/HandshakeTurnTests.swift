@@ -16,7 +16,7 @@ struct HandshakeTurnTests {
         let loop = EventLoop(
             port: try LoopPort(
                 budgets: Budgets(limits),
-                census: Census(limit: 100, perNeighbourhood: 100)
+                census: ConnectionCount(limit: 100, perNeighbourhood: 100)
             ),
             listener: listener,
             limits: limits,

@@ -4,7 +4,7 @@ import System
 
 /// Counts connections, over all loops, in total and by where they come from. One may be within another of the same
 /// limits, which counts for several servers together; then it never has more than that, and that decides.
-final class Census: Sendable {
+final class ConnectionCount: Sendable {
     enum Verdict {
         case welcome
         case full
@@ -13,7 +13,7 @@ final class Census: Sendable {
 
     private let limit: Int
     private let limitPerNeighbourhood: Int
-    private let common: Census?
+    private let common: ConnectionCount?
     private let state = Locked(State())
     private let total = Atomic<Int>(0)
 
@@ -22,7 +22,7 @@ final class Census: Sendable {
         var neighbourhoods: [Neighbourhood: Int] = [:]
     }
 
-    init(limit: Int, perNeighbourhood: Int, within common: Census? = nil) {
+    init(limit: Int, perNeighbourhood: Int, within common: ConnectionCount? = nil) {
         self.limit = limit
         self.common = common
         self.limitPerNeighbourhood = perNeighbourhood
