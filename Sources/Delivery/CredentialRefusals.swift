@@ -23,7 +23,7 @@ final class CredentialRefusals {
     }
 }
 
-extension Destination {
+extension DestinationSender {
     /// An unknown code does not say if the credential or the logstore is refused. While packets of other logstores are
     /// stored with the credential, only the logstore is.
     func narrowed(_ judgement: Judgement, by credential: Credential, _ now: Moment) -> Judgement {

@@ -10,7 +10,7 @@ import System
 final class DeliveryAgenda {
     /// Unowned: the loop has its destinations for longer.
     private struct Entry {
-        unowned let destination: Destination
+        unowned let destination: DestinationSender
         var number = 0
     }
 
@@ -27,7 +27,7 @@ final class DeliveryAgenda {
     }
 
     /// Something happened to the destination.
-    func note(_ destination: Destination) {
+    func note(_ destination: DestinationSender) {
         guard !destination.isNoted else { return }
         destination.isNoted = true
         noted.append(Entry(destination: destination))
@@ -39,7 +39,7 @@ final class DeliveryAgenda {
     }
 
     /// Those to look at in this turn. What happens to them until `done` belongs to it.
-    func take(_ now: Moment, of all: [Destination]) -> [Destination] {
+    func take(_ now: Moment, of all: [DestinationSender]) -> [DestinationSender] {
         while let entry = deadlines.takeDue(now) {
             // Another deadline may have been planned since.
             guard entry.number == entry.destination.planned else { continue }
@@ -55,7 +55,7 @@ final class DeliveryAgenda {
     }
 
     /// The destination was looked at, and is again at its deadline if nothing happens before.
-    func done(_ destination: Destination, next deadline: Moment?) {
+    func done(_ destination: DestinationSender, next deadline: Moment?) {
         destination.isNoted = false
         if destination.hasMoreToSettle { note(destination) }
         guard destination.plannedFor != deadline else { return }
@@ -72,12 +72,12 @@ final class DeliveryAgenda {
 /// Destinations that a gate, which they share with others, keeps from sending.
 final class GateWaiters {
     private struct Waiter {
-        unowned let destination: Destination
+        unowned let destination: DestinationSender
     }
 
     private var waiters: [ObjectIdentifier: Waiter] = [:]
 
-    func add(_ destination: Destination) {
+    func add(_ destination: DestinationSender) {
         waiters[ObjectIdentifier(destination)] = Waiter(destination: destination)
     }
 

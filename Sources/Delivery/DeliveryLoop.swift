@@ -18,8 +18,8 @@ final class DeliveryLoop {
 
     private let multi: Multi
     private let mailbox: Mailbox<Message>
-    private let destinations: [Destination]
-    private let byName: [String: Destination]
+    private let destinations: [DestinationSender]
+    private let byName: [String: DestinationSender]
     private let regions: Regions
     private let agenda: DeliveryAgenda
     private var stopping: Moment?
@@ -32,7 +32,7 @@ final class DeliveryLoop {
     init(
         _ multi: Multi,
         _ mailbox: Mailbox<Message>,
-        _ destinations: [Destination],
+        _ destinations: [DestinationSender],
         _ regions: Regions
     ) {
         self.multi = multi
@@ -78,7 +78,7 @@ final class DeliveryLoop {
         var line = due.filter { $0.turns.count > 0 }
         if line.count > 1 { line.sort { $0.lastSent < $1.lastSent } }
         while !line.isEmpty {
-            var senders: [Destination] = []
+            var senders: [DestinationSender] = []
             // What cannot send now cannot before something ends.
             for destination in line where destination.sendNext(now, multi) {
                 sent += 1

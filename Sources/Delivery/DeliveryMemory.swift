@@ -32,7 +32,7 @@ package final class DeliveryMemory {
         waiters.wake(agenda)
     }
 
-    func waits(_ destination: Destination) { waiters.add(destination) }
+    func waits(_ destination: DestinationSender) { waiters.add(destination) }
 
     /// Takes room for content that waits, unless it would be too much. Bodies always have half of the bound.
     func takeContent(_ bytes: Int, holding own: Int) -> Bool {

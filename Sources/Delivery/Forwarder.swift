@@ -8,7 +8,7 @@ package final class Forwarder: Sendable {
     let userAgent: String
     private let outputs: [SLSOutput]
     private let statuses: [Locked<DestinationStatus>]
-    private let surroundings: Destination.Surroundings
+    private let surroundings: DestinationSender.Surroundings
     private let multi: Multi
     private let memoryMax: Int
     private let mailbox: Mailbox<DeliveryLoop.Message>
@@ -29,7 +29,7 @@ package final class Forwarder: Sendable {
         self.memoryMax = memoryMax
         outputs = try Self.outputs(destinations, userAgent: userAgent)
         statuses = destinations.map { Locked(DestinationStatus($0)) }
-        surroundings = Destination.Surroundings(
+        surroundings = DestinationSender.Surroundings(
             source: source,
             credentials: credentials,
             journal: journal,
@@ -75,7 +75,7 @@ package final class Forwarder: Sendable {
         surroundings.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
         let worker = try Worker("delivery") {
             let regions = Regions(memoryMax: memoryMax)
-            let destinations = parts.map { Destination($0, regions, $1, surroundings) }
+            let destinations = parts.map { DestinationSender($0, regions, $1, surroundings) }
             DeliveryLoop(multi, mailbox, destinations, regions).run()
         }
         self.worker.withLock { $0 = worker }

@@ -16,14 +16,14 @@ import Testing
         source = try MemorySource()
     }
 
-    private func destinations(_ count: Int) throws -> [Destination] {
+    private func destinations(_ count: Int) throws -> [DestinationSender] {
         try (0..<count).map { number in
             let settings = try Samples.destination(port: 1, name: "d\(number)")
-            return Destination(
+            return DestinationSender(
                 try SLSOutput(settings, userAgent: "sluice"),
                 regions,
                 Locked(DestinationStatus(settings)),
-                Destination.Surroundings(
+                DestinationSender.Surroundings(
                     source: source,
                     credentials: CredentialDoor { _ in
                         Credential(accessKeyID: "id", secret: Secret("secret"))
@@ -37,7 +37,7 @@ import Testing
 
     /// As the loop does, without sending. Returns what was looked at.
     @discardableResult
-    private func turn(_ all: [Destination], after seconds: Int = 0) -> [String] {
+    private func turn(_ all: [DestinationSender], after seconds: Int = 0) -> [String] {
         let time = now + .milliseconds(seconds * 1000)
         let due = regions.agenda.take(time, of: all)
         for destination in due { destination.advance(time) }
@@ -199,7 +199,10 @@ import Testing
             turn(all)
             turns += 1
         }
-        #expect(turns == (10_000 + Destination.settledAtOnce - 1) / Destination.settledAtOnce)
+        #expect(
+            turns == (10_000 + DestinationSender.settledAtOnce - 1)
+                / DestinationSender.settledAtOnce
+        )
         #expect(destination.outlets.values.allSatisfy { !$0.isTouched })
         // 3 ms in a release build; the square of it took seconds in a debug build.
         #expect(reopening < .milliseconds(500), "\(reopening)")

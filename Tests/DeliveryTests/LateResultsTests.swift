@@ -88,13 +88,13 @@ import Testing
     func silence() throws {
         let (old, new) = (try Samples.destination(port: 1), try Samples.destination(port: 2))
         let regions = Regions()
-        let surroundings = Destination.Surroundings(
+        let surroundings = DestinationSender.Surroundings(
             source: source,
             credentials: CredentialDoor { _ in nil },
             journal: .silent,
             now: { .now }
         )
-        let destination = Destination(
+        let destination = DestinationSender(
             try SLSOutput(old, userAgent: "t"),
             regions,
             Locked(DestinationStatus(old)),

@@ -2,7 +2,7 @@ import Queue
 import SLS
 import System
 
-extension Destination {
+extension DestinationSender {
     /// Gives back the passes of a request, each with what its answer says about its gate, and tells what
     /// that changes.
     func leave(

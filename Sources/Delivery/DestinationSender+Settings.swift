@@ -1,7 +1,7 @@
 import SLS
 import System
 
-extension Destination {
+extension DestinationSender {
     /// Goes on with other settings. Requests that are in flight end as they began; what they say about
     /// gates is not heard any more, because it was said about something else.
     func reconfigure(_ new: SLSOutput, _ regions: Regions, _ now: Moment) {

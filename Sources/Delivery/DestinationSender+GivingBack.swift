@@ -2,7 +2,7 @@ import Queue
 import System
 
 /// The ways in which a packet leaves delivery without being stored.
-extension Destination {
+extension DestinationSender {
     /// A packet that was in flight, or about to be, is not ours any more.
     func ended(_ outlet: DeliveryOutlet) {
         outlet.leases.ended()

@@ -5,7 +5,7 @@ import System
 
 /// A destination on the delivery thread: its outlets, which of them sends next, and what becomes of what
 /// was sent.
-final class Destination {
+final class DestinationSender {
     /// What all destinations share.
     struct Surroundings: Sendable {
         let source: any PacketSource

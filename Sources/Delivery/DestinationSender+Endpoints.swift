@@ -2,7 +2,7 @@ import SLS
 import System
 
 /// Which way requests go, and what time it is at its end.
-extension Destination {
+extension DestinationSender {
     /// What happened to the regions, maybe because of other destinations, since the last turn.
     func lookAtRegions(_ now: Moment) {
         if ways.hasRecovered() { reopen(now) { $0.scope == .region } }

@@ -2,7 +2,7 @@ import Queue
 import SLS
 import System
 
-extension Destination {
+extension DestinationSender {
     /// The credential, when there is one just now that can be used.
     func credential(_ now: Moment) -> Credential? {
         let (credential, change) = access.look(now, surroundings.credentials)

@@ -2,7 +2,7 @@ import Queue
 import System
 
 /// What becomes of packets that SLS refuses while the host's clock is wrong.
-extension Destination {
+extension DestinationSender {
     /// A lone log may be refused for nothing but the time that the host gave it. It waits, and is asked for
     /// now and then, until the clock is right. Some may wait while others are delivered; with more of
     /// them the logstore waits, so that nothing is taken apart for a clock without a bound.

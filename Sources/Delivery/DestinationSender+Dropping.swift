@@ -3,7 +3,7 @@ import SLS
 import System
 
 /// What `drop_unauthorized` does, as the SDKs' `DropUnauthorizedLog`.
-extension Destination {
+extension DestinationSender {
     /// Rights are denied to the credential that is in use. The second time the packet goes; in between it
     /// waits for the gate that the refusal has closed. No longer than for a first probe, though: the
     /// backlog that is to be dropped would outgrow the queue.

@@ -3,7 +3,7 @@ import Queue
 import SLS
 import System
 
-extension Destination {
+extension DestinationSender {
     /// Starts the next request, if there is one that may go; tells whether it did anything. Outlets take
     /// turns, and each sends its oldest packet. Where a gate that others share is in the way, waits for it.
     func sendNext(_ now: Moment, _ multi: Multi) -> Bool {

@@ -1,6 +1,6 @@
 import System
 
-extension Destination {
+extension DestinationSender {
     /// Shows the outlet's state to those who look from other threads.
     func show(_ outlet: DeliveryOutlet, _ now: Moment) {
         let gate = outlet.gate

@@ -1,7 +1,7 @@
 import Queue
 import System
 
-extension Destination {
+extension DestinationSender {
     /// The queue has logs for this logstore.
     func announced(_ name: Outlet) {
         let outlet = outlet(name)

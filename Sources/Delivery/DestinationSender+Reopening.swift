@@ -1,7 +1,7 @@
 import System
 
 /// What is paused is tried at once when something has changed that may help.
-extension Destination {
+extension DestinationSender {
     /// A credential was changed: what was refused with the old one is worth a request at once.
     func credentialsChanged() {
         access.lookNow()

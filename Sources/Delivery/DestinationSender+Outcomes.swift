@@ -3,7 +3,7 @@ import Queue
 import SLS
 import System
 
-extension Destination {
+extension DestinationSender {
     /// Takes back a transfer that has ended.
     func finish(_ transfer: Transfer, _ result: CURLcode) {
         flying[ObjectIdentifier(transfer)] = nil
