@@ -20,7 +20,7 @@ final class DeliveryLoop {
     private let mailbox: Mailbox<Message>
     private let destinations: [DestinationSender]
     private let byName: [String: DestinationSender]
-    private let regions: Regions
+    private let regions: EndpointStates
     private let agenda: DeliveryAgenda
     private var stopping: Moment?
     /// Requests sent so far.
@@ -33,7 +33,7 @@ final class DeliveryLoop {
         _ multi: Multi,
         _ mailbox: Mailbox<Message>,
         _ destinations: [DestinationSender],
-        _ regions: Regions
+        _ regions: EndpointStates
     ) {
         self.multi = multi
         self.mailbox = mailbox

@@ -4,7 +4,7 @@ import System
 extension DestinationSender {
     /// Goes on with other settings. Requests that are in flight end as they began; what they say about
     /// gates is not heard any more, because it was said about something else.
-    func reconfigure(_ new: SLSOutput, _ regions: Regions, _ now: Moment) {
+    func reconfigure(_ new: SLSOutput, _ regions: EndpointStates, _ now: Moment) {
         let (old, oldTotal) = (settings, places.total)
         output = new
         settings = new.settings
@@ -27,7 +27,7 @@ extension DestinationSender {
         status.withLock { $0.project = settings.project }
     }
 
-    private func takeWays(_ regions: Regions, letGo oldTotal: Int) {
+    private func takeWays(_ regions: EndpointStates, letGo oldTotal: Int) {
         let old = ways
         // The new ones before the old ones are let go of, so that those in both keep what they know.
         ways = Ways(settings, regions, places: places.total)

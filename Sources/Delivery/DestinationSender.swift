@@ -78,7 +78,7 @@ final class DestinationSender {
 
     init(
         _ output: SLSOutput,
-        _ regions: Regions,
+        _ regions: EndpointStates,
         _ status: Locked<DestinationStatus>,
         _ surroundings: Surroundings
     ) {

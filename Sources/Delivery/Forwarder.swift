@@ -74,7 +74,7 @@ package final class Forwarder: Sendable {
         surroundings.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }
         surroundings.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
         let worker = try Worker("delivery") {
-            let regions = Regions(memoryMax: memoryMax)
+            let regions = EndpointStates(memoryMax: memoryMax)
             let destinations = parts.map { DestinationSender($0, regions, $1, surroundings) }
             DeliveryLoop(multi, mailbox, destinations, regions).run()
         }

@@ -8,7 +8,7 @@ struct Ways {
     /// How often each region was seen to recover and to close.
     private var seen: [(recoveries: Int, closures: Int)]
 
-    init(_ settings: DestinationSettings, _ regions: Regions, places: Int) {
+    init(_ settings: DestinationSettings, _ regions: EndpointStates, places: Int) {
         self.regions = settings.endpoints.map { endpoint in
             regions.region(
                 for: Way(endpoint: endpoint, proxy: settings.proxy),

@@ -9,7 +9,7 @@ import Testing
 /// Which destinations and outlets a turn looks at.
 @Suite(.timeLimit(.minutes(1))) struct DeliveryAgendaTests {
     let now = Moment.now
-    let regions = Regions()
+    let regions = EndpointStates()
     let source: MemorySource
 
     init() throws {

@@ -87,7 +87,7 @@ import Testing
     @Test("Whoever goes elsewhere leaves no silence behind for those who stay")
     func silence() throws {
         let (old, new) = (try Samples.destination(port: 1), try Samples.destination(port: 2))
-        let regions = Regions()
+        let regions = EndpointStates()
         let surroundings = DestinationSender.Surroundings(
             source: source,
             credentials: CredentialDoor { _ in nil },

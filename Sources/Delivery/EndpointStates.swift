@@ -1,5 +1,5 @@
 /// The regions of all destinations: who goes the same way shares one.
-final class Regions {
+final class EndpointStates {
     let quotas = ProjectQuotas()
     let agenda = DeliveryAgenda()
     let refusals = CredentialRefusals()
