@@ -98,7 +98,7 @@ extension DestinationSender {
         return region.clock.time(at: host, assuming: settings.clockOffset)
     }
 
-    private func tell(_ notice: ServerClock.Notice, _ offset: Duration, _ region: Region) {
+    private func tell(_ notice: ServerClock.Notice, _ offset: Duration, _ region: EndpointState) {
         let endpoint = region.way.endpoint.description
         let seconds = offset.components.seconds
         switch notice {

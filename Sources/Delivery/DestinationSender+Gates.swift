@@ -151,7 +151,7 @@ extension DestinationSender {
     }
 
     private func changed(
-        _ region: Region,
+        _ region: EndpointState,
         _ change: Gate.Change?,
         _ cause: Pause?,
         _ now: Moment

@@ -72,7 +72,7 @@ extension DestinationSender {
     private func send(
         _ next: Lease,
         of outlet: DeliveryOutlet,
-        _ region: Region,
+        _ region: EndpointState,
         _ credential: Credential,
         _ now: Moment,
         _ multi: Multi

@@ -96,7 +96,7 @@ extension DestinationSender {
         _ failure: DeliveryFailure,
         _ event: String = "delivery failed and is tried again",
         notice: FailureNotices.Notice,
-        of region: Region? = nil
+        of region: EndpointState? = nil
     ) {
         surroundings.journal.warning(
             event,

@@ -101,7 +101,7 @@ final class DestinationSender {
     var isIdle: Bool { flying.isEmpty }
 
     /// The way that requests go now.
-    var region: Region { ways.current }
+    var region: EndpointState { ways.current }
 
     /// How much the queue is asked for.
     enum Appetite {

@@ -4,15 +4,15 @@ final class EndpointStates {
     let agenda = DeliveryAgenda()
     let refusals = CredentialRefusals()
     let memory: DeliveryMemory
-    private var byWay: [Way: Region] = [:]
+    private var byWay: [Way: EndpointState] = [:]
 
     init(memoryMax: Int = DeliveryMemory.usualMax) {
         memory = DeliveryMemory(max: memoryMax)
     }
 
     /// For one more destination with so many places.
-    func region(for way: Way, places: Int, waits: Backoff) -> Region {
-        let region = byWay[way] ?? Region(way, waits: waits)
+    func region(for way: Way, places: Int, waits: Backoff) -> EndpointState {
+        let region = byWay[way] ?? EndpointState(way, waits: waits)
         byWay[way] = region
         region.join(places: places)
         return region

@@ -7,7 +7,7 @@ struct Load {
     var lease: Lease
     let credential: Credential
     let outlet: DeliveryOutlet
-    let region: Region
+    let region: EndpointState
     let quota: ProjectQuota
     let passes: Passes
     /// Which of the destination's settings it was sent with.

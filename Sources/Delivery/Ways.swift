@@ -2,7 +2,7 @@ import System
 
 /// A destination's ways to SLS, in the operator's order, and which of them its requests go now.
 struct Ways {
-    let regions: [Region]
+    let regions: [EndpointState]
     private(set) var choice: EndpointChoice
     var notices = EndpointNotices()
     /// How often each region was seen to recover and to close.
@@ -21,7 +21,7 @@ struct Ways {
     }
 
     /// Where requests go now.
-    var current: Region { regions[choice.current] }
+    var current: EndpointState { regions[choice.current] }
 
     /// From when on a request may go somewhere; nil while that depends on a result.
     var nextOpening: Moment? {
@@ -29,12 +29,12 @@ struct Ways {
     }
 
     /// Where the next request goes, which may be a probe of the first.
-    func next(_ now: Moment) -> Region {
+    func next(_ now: Moment) -> EndpointState {
         guard regions.count > 1 else { return regions[0] }
         return regions[choice.next(now) { regions[$0].gate.nextOpening }]
     }
 
-    mutating func started(_ region: Region, _ now: Moment) {
+    mutating func started(_ region: EndpointState, _ now: Moment) {
         guard let place = place(of: region) else { return }
         choice.started(at: place, now)
     }
@@ -42,7 +42,7 @@ struct Ways {
     /// A request ended there that took so long. Only silence leads elsewhere: who answers with a refusal
     /// would refuse it on every way, and who asks for patience would not have it by another.
     mutating func ended(
-        _ region: Region,
+        _ region: EndpointState,
         _ judgement: Judgement,
         after duration: Duration,
         _ now: Moment
@@ -88,9 +88,9 @@ struct Ways {
     }
 
     /// Whether it is one of them.
-    func leads(to region: Region) -> Bool { place(of: region) != nil }
+    func leads(to region: EndpointState) -> Bool { place(of: region) != nil }
 
-    private func place(of region: Region) -> Int? {
+    private func place(of region: EndpointState) -> Int? {
         regions.firstIndex { $0 === region }
     }
 }

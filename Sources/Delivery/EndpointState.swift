@@ -6,7 +6,7 @@ import System
 /// A single outlet that never gets an answer must not close the region to others. So as long as nothing
 /// answered that the region wants rest, an outlet that was not met with silence itself may have one
 /// request in flight whatever the gate says: it is a witness, and if it is heard the gate opens.
-final class Region {
+final class EndpointState {
     let way: Way
     var gate: Gate
     var pause: Pause?
