@@ -30,7 +30,7 @@ extension DestinationSender {
     private func takeWays(_ regions: EndpointStates, letGo oldTotal: Int) {
         let old = ways
         // The new ones before the old ones are let go of, so that those in both keep what they know.
-        ways = Ways(settings, regions, places: places.total)
+        ways = DestinationEndpoints(settings, regions, places: places.total)
         regions.release(old, places: oldTotal)
         for region in old.regions {
             for outlet in outlets.values { region.forget(outlet.name) }

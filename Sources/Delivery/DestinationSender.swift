@@ -20,7 +20,7 @@ final class DestinationSender {
     let surroundings: Surroundings
     let status: Locked<DestinationStatus>
 
-    var ways: Ways
+    var ways: DestinationEndpoints
     var quota: ProjectQuota
     var project: Gate
     var pause: Pause?
@@ -88,7 +88,7 @@ final class DestinationSender {
         self.surroundings = surroundings
         agenda = regions.agenda
         places = Places(total: 2 * settings.concurrency)
-        ways = Ways(settings, regions, places: places.total)
+        ways = DestinationEndpoints(settings, regions, places: places.total)
         quota = regions.quotas.quota(for: settings, places: places.total)
         project = Gate(settings.bounds(most: places.total))
         // Each outlet begins carefully; together they are bounded by the places.

@@ -19,7 +19,7 @@ final class EndpointStates {
     }
 
     /// A destination goes other ways from now on. What is in flight keeps its region until it ends.
-    func release(_ ways: Ways, places: Int) {
+    func release(_ ways: DestinationEndpoints, places: Int) {
         for region in ways.regions {
             region.leave(places: places)
             if region.users == 0 { byWay[region.way] = nil }

@@ -1,7 +1,7 @@
 import System
 
 /// A destination's ways to SLS, in the operator's order, and which of them its requests go now.
-struct Ways {
+struct DestinationEndpoints {
     let regions: [EndpointState]
     private(set) var choice: EndpointChoice
     var notices = EndpointNotices()
