@@ -11,7 +11,7 @@ struct DestinationEndpoints {
     init(_ settings: DestinationSettings, _ regions: EndpointStates, places: Int) {
         self.regions = settings.endpoints.map { endpoint in
             regions.region(
-                for: Way(endpoint: endpoint, proxy: settings.proxy),
+                for: EndpointKey(endpoint: endpoint, proxy: settings.proxy),
                 places: places,
                 waits: settings.probeWaits
             )

@@ -7,7 +7,7 @@ import System
 /// answered that the region wants rest, an outlet that was not met with silence itself may have one
 /// request in flight whatever the gate says: it is a witness, and if it is heard the gate opens.
 final class EndpointState {
-    let way: Way
+    let way: EndpointKey
     var gate: Gate
     var pause: Pause?
     var notices = FailureNotices()
@@ -25,7 +25,7 @@ final class EndpointState {
     private var wantsRest = false
 
     /// The waits are those of the first destination that goes there.
-    init(_ way: Way, waits: Backoff) {
+    init(_ way: EndpointKey, waits: Backoff) {
         self.way = way
         gate = Gate(Gate.Bounds(most: 1, waits))
         clock = ServerClock(way)

@@ -4,14 +4,14 @@ final class EndpointStates {
     let agenda = DeliveryAgenda()
     let refusals = CredentialRefusals()
     let memory: DeliveryMemory
-    private var byWay: [Way: EndpointState] = [:]
+    private var byWay: [EndpointKey: EndpointState] = [:]
 
     init(memoryMax: Int = DeliveryMemory.usualMax) {
         memory = DeliveryMemory(max: memoryMax)
     }
 
     /// For one more destination with so many places.
-    func region(for way: Way, places: Int, waits: Backoff) -> EndpointState {
+    func region(for way: EndpointKey, places: Int, waits: Backoff) -> EndpointState {
         let region = byWay[way] ?? EndpointState(way, waits: waits)
         byWay[way] = region
         region.join(places: places)

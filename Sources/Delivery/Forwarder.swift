@@ -121,7 +121,9 @@ package final class Forwarder: Sendable {
     /// The operator has listed such an endpoint, so it is used when its turn comes.
     func warnOfPlainText(_ settings: DestinationSettings) {
         for endpoint in settings.endpoints where endpoint.scheme == .http {
-            guard !Way(endpoint: endpoint, proxy: settings.proxy).staysHere else { continue }
+            guard !EndpointKey(endpoint: endpoint, proxy: settings.proxy).staysHere else {
+                continue
+            }
             surroundings.journal.warning(
                 "destination is not encrypted: anybody on the way can read logs and security tokens",
                 ["destination": settings.name, "endpoint": endpoint.description]

@@ -45,7 +45,7 @@ struct ServerClock {
     private let isVerified: Bool
     private var isFarOff = false
 
-    init(_ way: Way) {
+    init(_ way: EndpointKey) {
         isVerified = way.endpoint.scheme == .https || way.staysHere
     }
 

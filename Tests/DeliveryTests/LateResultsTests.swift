@@ -100,7 +100,7 @@ import Testing
             Locked(DestinationStatus(old)),
             surroundings
         )
-        let way = Way(endpoint: old.endpoint, proxy: nil)
+        let way = EndpointKey(endpoint: old.endpoint, proxy: nil)
         let region = regions.region(for: way, places: 8, waits: old.probeWaits)
         let outlet = Outlet(destination: "app", logstore: "app-log")
         destination.announced(outlet)
