@@ -63,7 +63,7 @@ private struct Backlog {
         }
     }
 
-    func open() -> LogStore {
+    func open() -> DurableQueue {
         var configuration = QueueConfiguration(
             directory: directory,
             bytesMax: 16 << 30,
@@ -72,20 +72,20 @@ private struct Backlog {
         )
         configuration.streamsMax = 1_000_000
         do {
-            return try LogStore(configuration, journal: .silent)
+            return try DurableQueue(configuration, journal: .silent)
         } catch {
             fatalError("\(error)")
         }
     }
 
-    func fill(_ store: LogStore, until bytes: Int) {
+    func fill(_ store: DurableQueue, until bytes: Int) {
         let writer = Writer(store, self)
         while store.status.bytes < bytes { writer.append(4096) }
         writer.wait()
     }
 
     /// How long the queue's thread is held up by somebody who looks at its streams.
-    func list(_ store: LogStore, _ count: Int) {
+    func list(_ store: DurableQueue, _ count: Int) {
         var wish = StreamWish()
         wish.count = count
         for order in StreamWish.Order.allCases {
@@ -101,7 +101,7 @@ private struct Backlog {
 
     /// Asks for 64 packets at a time, reads each and acknowledges it, as delivery would with an endpoint
     /// that answers at once.
-    func drain(_ store: LogStore) {
+    func drain(_ store: DurableQueue) {
         let before = store.status
         let wake = newWakeUp()
         let arrived = Mailbox<SealedPacket> { wake.signal() }
@@ -159,7 +159,7 @@ private struct Backlog {
 
 /// Appends without waiting for each answer, a bounded number at a time.
 private final class Writer {
-    private let store: LogStore
+    private let store: DurableQueue
     private let backlog: Backlog
     private var next = 0
     private let answered = Locked(0)
@@ -168,7 +168,7 @@ private final class Writer {
     /// The queue refuses when more than 64 MiB wait.
     private let most: Int
 
-    init(_ store: LogStore, _ backlog: Backlog) {
+    init(_ store: DurableQueue, _ backlog: Backlog) {
         self.store = store
         self.backlog = backlog
         most = min(8192, (32 << 20) / (backlog.batches[0].bytes.count + 1024))
@@ -197,7 +197,7 @@ private final class Writer {
     }
 }
 
-extension LogStore {
+extension DurableQueue {
     fileprivate var shown: String {
         let status = status
         return "rows=\(status.rows) mib=\(status.bytes >> 20) streams=\(status.streams)"

@@ -15,7 +15,7 @@ import Testing
         var configuration = QueueConfiguration(directory: directory.path, freeBytesMin: 0)
         let limits = PacketLimits(logs: 100, age: .milliseconds(10))
         configuration.destinations = ["app": DestinationRules(packet: limits)]
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         // Every other request fails, so that content is asked for a second time.
         let server = try ScriptedServer { _, number in
             number % 2 == 0 ? .answer(503, code: "ServerBusy") : .stored

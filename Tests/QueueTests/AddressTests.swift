@@ -15,10 +15,10 @@ import Testing
         return rules
     }
 
-    private func open(_ logstore: String?, lanes: Int = 0) throws -> LogStore {
+    private func open(_ logstore: String?, lanes: Int = 0) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"] = rules(logstore, lanes: lanes)
-        return try LogStore(configuration, journal: .silent)
+        return try DurableQueue(configuration, journal: .silent)
     }
 
     private func batch(_ numbers: Range<Int>, _ logstore: String) -> Batch {
@@ -26,7 +26,8 @@ import Testing
     }
 
     /// Everything that is queued, as packets of one logstore.
-    private func drain(_ store: LogStore, _ consumer: Consumer, _ logstore: String) throws -> [Int]
+    private func drain(_ store: DurableQueue, _ consumer: Consumer, _ logstore: String) throws
+        -> [Int]
     {
         var found: [Int] = []
         while store.status.ledger.queued > 0 {

@@ -21,7 +21,7 @@ import Testing
     }
 
     /// One small row in each stream, again and again: most rows for their bytes, and farthest apart.
-    private func fill(_ store: LogStore) {
+    private func fill(_ store: DurableQueue) {
         let answers = Awaited<AppendOutcome>()
         for round in 0..<rounds {
             for number in 0..<streams {
@@ -34,7 +34,7 @@ import Testing
 
     @Test("A queue with many rows opens in little time and memory, and drains while more is stored")
     func manyRows() throws {
-        let first = try LogStore(configuration(), journal: .silent)
+        let first = try DurableQueue(configuration(), journal: .silent)
         fill(first)
         let before = first.status
         #expect(before.rows == rounds * streams)
@@ -42,7 +42,7 @@ import Testing
 
         let memory = try residentBytes()
         let began = ProcessorTime.ofProcess
-        let store = try LogStore(configuration(), journal: .silent)
+        let store = try DurableQueue(configuration(), journal: .silent)
         defer { store.close() }
         // 125 µs a row, where a release build takes less than one.
         #expect(ProcessorTime.ofProcess - began < .seconds(3))

@@ -13,7 +13,7 @@ import Testing
 
     @Test("A backup of a queue in use has what was stored before it began, and opens as a queue")
     func inUse() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         for number in 0..<50 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
         let isOver = Locked(false)
@@ -34,7 +34,7 @@ import Testing
 
         let restored = TemporaryDirectory()
         writeFile(restored.path + "/queue.db", readFile(file))
-        let again = try LogStore(.small(restored.path), journal: .silent)
+        let again = try DurableQueue(.small(restored.path), journal: .silent)
         defer { again.close() }
         #expect(again.status.ledger.queued == report.logs && again.status.repairedLogs == 0)
         again.flush("app")
@@ -46,7 +46,7 @@ import Testing
 
     @Test("A copy gives way to a gateway that starts anew, and leaves nothing")
     func anotherLife() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         for number in 0..<200 { _ = store.store(Batch(stream: .named("a"), logs: logs([number]))) }
         #expect(throws: QueueError.self) {

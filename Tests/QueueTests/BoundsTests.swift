@@ -12,7 +12,7 @@ import Testing
     func bytes() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = 20_000
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         var stored = 0
@@ -39,7 +39,7 @@ import Testing
         configuration.bytesMax = 20_000
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let store = try LogStore(configuration, journal: journal)
+        let store = try DurableQueue(configuration, journal: journal)
         let consumer = Consumer(store)
         for _ in 0..<5 {
             while store.store(Batch(stream: .named("a"), logs: logs([1], filling: 500))) == .stored
@@ -59,7 +59,7 @@ import Testing
     func allOrNone() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = 20_000
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let small = Batch(stream: .named("a"), logs: logs(0..<1))
         let large = Batch(stream: .named("b"), logs: logs(1..<2, filling: 30_000))
@@ -74,7 +74,7 @@ import Testing
         configuration.streamsMax = 5
         configuration.destinations["other"] = nil
         configuration.tuning.idleStreams = 2
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         for round in 0..<4 {
@@ -98,7 +98,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = 1_000_000
         configuration.tuning.idleStreamBytes = 200_000
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         let large = String(repeating: "t", count: 10_000)
         var stored = 0
         var outcome = AppendOutcome.stored
@@ -114,7 +114,7 @@ import Testing
         #expect(bytes > stored * 10_000 && bytes <= 1_000_000)
         store.close()
 
-        let again = try LogStore(configuration, journal: .silent)
+        let again = try DurableQueue(configuration, journal: .silent)
         #expect(again.status.bytes == bytes)
         let consumer = Consumer(again)
         again.flush("app")
@@ -131,7 +131,7 @@ import Testing
     func waitingStreams() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.waitingBytesMax = 100_000
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let answers = Awaited<AppendOutcome>()
         let posted = Awaited<Void>()
@@ -150,7 +150,7 @@ import Testing
     func waiting() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.waitingBytesMax = 10_000
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let answers = Awaited<AppendOutcome>()
         // The first answer holds the queue's thread until everything else was posted.
@@ -171,7 +171,7 @@ import Testing
     func freeSpace() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.freeBytesMin = .max
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         #expect(store.admission == .diskFull)
         let batch = Batch(stream: .named("a"), logs: logs([1]))
@@ -180,7 +180,7 @@ import Testing
 
     @Test("What was posted before the end is stored, what comes later is refused")
     func closing() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         let answers = Awaited<AppendOutcome>()
         for number in 0..<100 {
             store.append([Batch(stream: .named("a"), logs: logs([number]))]) { answers.put($0) }
@@ -192,7 +192,7 @@ import Testing
         #expect(store.store(batch) == .refused(.stopping))
         #expect(directory.names == ["queue.db", "sluice.lock"])
 
-        let again = try LogStore(.small(directory.path), journal: .silent)
+        let again = try DurableQueue(.small(directory.path), journal: .silent)
         defer { again.close() }
         #expect(again.status.ledger.queued == 100)
     }
@@ -200,7 +200,7 @@ import Testing
     @Test("Every call gets one answer while the queue is closed by another thread")
     func closingRace() throws {
         for _ in 0..<20 {
-            let store = try LogStore(.small(directory.path), journal: .silent)
+            let store = try DurableQueue(.small(directory.path), journal: .silent)
             let answers = Awaited<AppendOutcome>()
             let poster = try Worker("poster") {
                 for number in 0..<200 {
@@ -221,7 +221,7 @@ import Testing
         let clock = QueueClock { time.withLock { $0 } }
         var configuration = QueueConfiguration.small(directory.path)
         configuration.ageMax = .seconds(60)
-        let store = try LogStore(configuration, journal: .silent, clock: clock)
+        let store = try DurableQueue(configuration, journal: .silent, clock: clock)
         defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))

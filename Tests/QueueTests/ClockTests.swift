@@ -10,7 +10,7 @@ import Testing
     /// Where the clock is stepped to when it is next followed.
     private let target = Locked<WallTime?>(nil)
 
-    private func open(at seconds: Int64) throws -> LogStore {
+    private func open(at seconds: Int64) throws -> DurableQueue {
         time.withLock { $0 = WallTime(seconds: seconds) }
         var configuration = QueueConfiguration.small(directory.path)
         configuration.ageMax = .seconds(60)
@@ -23,7 +23,7 @@ import Testing
                 return .nanoseconds(target.nanoseconds - time.nanoseconds)
             }
         }
-        return try LogStore(configuration, journal: .silent, clock: clock)
+        return try DurableQueue(configuration, journal: .silent, clock: clock)
     }
 
     private func wait(_ seconds: Int64) {

@@ -17,7 +17,7 @@ import Testing
                 try live(path, from: life * 1_000_000, killedAfter: millis)
             }
         }
-        let store = try LogStore(.small(directory.path + "/data"), journal: .silent)
+        let store = try DurableQueue(.small(directory.path + "/data"), journal: .silent)
         defer { store.close() }
         #expect(store.status.ledger.isClosed)
         #expect(store.status.salvages == 0 && store.status.repairedLogs == 0)
@@ -45,7 +45,7 @@ private func live(_ path: String, from first: Int, killedAfter millis: UInt32) t
         packets: PacketLimits(rawBytes: 1 << 20, logs: 500, age: .milliseconds(2))
     )
     configuration.tuning.checkpointBytes = 100_000
-    let store = try LogStore(configuration, journal: .silent)
+    let store = try DurableQueue(configuration, journal: .silent)
     let answered = NumberFile(path + "/answered")
     let delivered = NumberFile(path + "/delivered")
     store.deliver { packets in

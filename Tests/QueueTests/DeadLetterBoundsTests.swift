@@ -14,7 +14,7 @@ import Testing
         return Batch(stream: .named("a"), logs: EncodedLogs(), dead: [letters])
     }
 
-    private func fill(_ store: LogStore) -> (stored: Int, refusal: AppendOutcome) {
+    private func fill(_ store: DurableQueue) -> (stored: Int, refusal: AppendOutcome) {
         var stored = 0
         while true {
             let outcome = store.store(dead(stored..<stored + 1))
@@ -27,7 +27,7 @@ import Testing
     func full() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = 40_000
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let (stored, refusal) = fill(store)
         #expect(refusal == .refused(.full))
@@ -43,7 +43,7 @@ import Testing
     func destinationFull() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.bytesMax = 40_000
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         #expect(fill(store).refusal == .refused(.destinationFull))
         let other = Batch(stream: .named("a", destination: "other"), logs: logs(0..<10))
@@ -59,7 +59,7 @@ import Testing
             var configuration = QueueConfiguration.small(directory.path)
             configuration.bytesMax = whole
             configuration.destinations["app"]?.bytesMax = own
-            let store = try LogStore(configuration, journal: .silent)
+            let store = try DurableQueue(configuration, journal: .silent)
             defer { store.close() }
             #expect(store.keepsUnreadable(for: "app") && store.keepsUnreadable(for: "none"))
             var stored = 0
@@ -80,7 +80,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = 60_000
         configuration.streamsMax = 1
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         _ = store.store(dead(0..<5))
         let letters = try store.letters()
@@ -104,7 +104,7 @@ import Testing
         configuration.bytesMax = 20_000
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
-        let store = try LogStore(configuration, journal: journal)
+        let store = try DurableQueue(configuration, journal: journal)
         defer { store.close() }
         // Alike, they compress well together and badly alone.
         let logs = timed(0..<100, at: now, filling: 300)
@@ -150,7 +150,7 @@ import Testing
         } else {
             configuration.bytesMax = 40_000
         }
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         // Alike, they compress well together; as letters they would take five times the bound.
         let old = now - 8 * 86_400
@@ -178,7 +178,7 @@ import Testing
     func waiting() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.waitingBytesMax = 100_000
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let answers = Awaited<AppendOutcome>()
         let posted = Awaited<Void>()
@@ -197,7 +197,7 @@ import Testing
     private let time = Locked(WallTime(seconds: 1_800_000_000))
     private let target = Locked<WallTime?>(nil)
 
-    private func open(at seconds: Int64, _ journal: Journal = .silent) throws -> LogStore {
+    private func open(at seconds: Int64, _ journal: Journal = .silent) throws -> DurableQueue {
         time.withLock { $0 = WallTime(seconds: seconds) }
         var configuration = QueueConfiguration.small(directory.path)
         configuration.deadLetterAgeMax = .seconds(60)
@@ -210,7 +210,7 @@ import Testing
                 return .nanoseconds(target.nanoseconds - time.nanoseconds)
             }
         }
-        return try LogStore(configuration, journal: journal, clock: clock)
+        return try DurableQueue(configuration, journal: journal, clock: clock)
     }
 
     private func wait(_ seconds: Int64) {
@@ -218,7 +218,7 @@ import Testing
     }
 
     /// Two rounds of housekeeping have looked for what is too old.
-    private func keepHouse(_ store: LogStore) {
+    private func keepHouse(_ store: DurableQueue) {
         let pause = Awaited<Void>()
         for _ in 0..<60 { pause.pause() }
         store.settle()

@@ -9,7 +9,7 @@ import Testing
 
     /// Ten logs queued and a hundred dead, of which one is changed; returns the ledger of before.
     private func fill(_ change: String? = nil) throws -> Ledger {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         let reason = DeathReason(code: "A", message: "m")
         let now = UInt32(WallTime.now.seconds)
         let dead = Batch.Dead(logs: timed(0..<100, at: now, filling: 900), reason: reason)
@@ -33,7 +33,7 @@ import Testing
             UPDATE ledger SET accepted = -1
             """
         )
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(try store.deadNumbers() == Array(0..<99))
@@ -53,7 +53,7 @@ import Testing
         let ledger = try fill(
             "UPDATE dead SET \(column) = \(value) WHERE id = (SELECT max(id) FROM dead)"
         )
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         let found = store.status.ledger
         #expect(found.isClosed && found.accepted == ledger.accepted && found.queued == 10)
@@ -76,7 +76,7 @@ import Testing
             PRAGMA user_version = 2
             """
         )
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.ledger.queued == 10)
         // Their letters went with the table, which this start found out.

@@ -8,8 +8,8 @@ import Testing
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
 
-    private func open() throws -> LogStore {
-        try LogStore(.small(directory.path), journal: .silent)
+    private func open() throws -> DurableQueue {
+        try DurableQueue(.small(directory.path), journal: .silent)
     }
 
     /// A batch of logs that are dead on arrival.
@@ -266,14 +266,14 @@ import Testing
                 """
             )
             #expect(store.replaying(.matching(.init())).changed == 5)
-            func agrees(_ store: LogStore) -> Bool {
+            func agrees(_ store: DurableQueue) -> Bool {
                 let app = store.status.destinations["app"]
                 let sums = store.deadLetterSums
                 return app?.deadBytes == sums.reduce(0) { $0 + $1.bytes }
                     && app?.ledger.dead == Int64(sums.reduce(0) { $0 + $1.letters })
             }
             #expect(agrees(store) && store.status.ledger.dead == 4)
-            let rest: LogStore
+            let rest: DurableQueue
             if restarts {
                 store.close()
                 rest = try open()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Queue
 
-extension LogStore {
+extension DurableQueue {
     func decide(
         _ settings: [String: [UInt8]],
         resets: Set<String> = [],
@@ -38,8 +38,8 @@ extension LogStore {
 @Suite(.timeLimit(.minutes(1))) struct DecisionTests {
     let directory = TemporaryDirectory()
 
-    private func open() throws -> LogStore {
-        try LogStore(.small(directory.path), journal: .silent)
+    private func open() throws -> DurableQueue {
+        try DurableQueue(.small(directory.path), journal: .silent)
     }
 
     @Test("What was decided is there after a restart, and what was reset is not")

@@ -24,7 +24,8 @@ import Testing
     }
 
     /// Everything that waits, in order.
-    private func drain(_ store: LogStore, _ consumer: Consumer, _ name: String) throws -> [Int] {
+    private func drain(_ store: DurableQueue, _ consumer: Consumer, _ name: String) throws -> [Int]
+    {
         var found: [Int] = []
         while store.status.destinations[name]?.ledger.queued ?? 0 > 0 {
             store.flush(name)
@@ -38,7 +39,7 @@ import Testing
 
     @Test("A full destination refuses, others go on, and it takes again when something left")
     func reject() throws {
-        let store = try LogStore(configuration { $0.bytesMax = 20_000 }, journal: .silent)
+        let store = try DurableQueue(configuration { $0.bytesMax = 20_000 }, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         var stored = 0
@@ -71,7 +72,7 @@ import Testing
             $0.bytesMax = 20_000
             $0.logstoresMax = 1
         }
-        let store = try LogStore(configuration, journal: journal)
+        let store = try DurableQueue(configuration, journal: journal)
         defer { store.close() }
         let consumer = Consumer(store)
         for _ in 0..<3 {
@@ -100,14 +101,14 @@ import Testing
     @Test("What a destination has in the queue is the same after a restart")
     func restart() throws {
         let configuration = configuration { $0.bytesMax = 20_000 }
-        let first = try LogStore(configuration, journal: .silent)
+        let first = try DurableQueue(configuration, journal: .silent)
         let before = Consumer(first)
         for number in 0..<10 { _ = first.store(batch(number, .named("\(number % 3)"))) }
         first.flush("app")
         _ = before.packets(2)
         let bytes = first.status.destinations["app"]?.bytes
         first.close()
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         #expect(store.status.destinations["app"]?.bytes == bytes)
         let consumer = Consumer(store)
@@ -125,7 +126,7 @@ import Testing
         let journal = Journal(level: .info, format: .json) { lines.put($0) }
         let time = Locked(WallTime(seconds: 1_800_000_000))
         let clock = QueueClock { time.withLock { $0 } }
-        let store = try LogStore(configuration, journal: journal, clock: clock)
+        let store = try DurableQueue(configuration, journal: journal, clock: clock)
         defer { store.close() }
         let consumer = Consumer(store)
         for number in 0..<100 {
@@ -153,7 +154,7 @@ import Testing
             $0.bytesMax = 20_000
             $0.overflow = .dropOldest
         }
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         for number in 0..<50 { _ = store.store(batch(number)) }
@@ -173,7 +174,7 @@ import Testing
             $0.bytesMax = 20_000
             $0.overflow = .dropOldest
         }
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         _ = store.store(batch(0))
         let large = Batch(stream: .named("a"), logs: logs([1], filling: 30_000))
@@ -185,7 +186,7 @@ import Testing
     func fullQueue() throws {
         var configuration = configuration { $0.overflow = .dropOldest }
         configuration.bytesMax = 40_000
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         for number in 0..<20 { _ = store.store(batch(number)) }
@@ -208,7 +209,7 @@ import Testing
 
     @Test("As many logstores as may have logs do; one without logs gives its place to another")
     func logstores() throws {
-        let store = try LogStore(configuration { $0.logstoresMax = 3 }, journal: .silent)
+        let store = try DurableQueue(configuration { $0.logstoresMax = 3 }, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         func key(_ logstore: String) -> StreamKey { .named("a", logstore: logstore) }
@@ -237,7 +238,7 @@ import Testing
     func age() throws {
         let time = Locked(WallTime(seconds: 1_800_000_000))
         let clock = QueueClock { time.withLock { $0 } }
-        let store = try LogStore(
+        let store = try DurableQueue(
             configuration { $0.ageMax = .seconds(60) },
             journal: .silent,
             clock: clock
@@ -252,7 +253,7 @@ import Testing
 
     @Test("Rules that change at run time hold for what is stored and sealed next")
     func newRules() throws {
-        let store = try LogStore(configuration { _ in }, journal: .silent)
+        let store = try DurableQueue(configuration { _ in }, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         for number in 0..<40 { _ = store.store(batch(number)) }
@@ -279,7 +280,7 @@ import Testing
 
     @Test("The status tells what each outlet has")
     func status() throws {
-        let store = try LogStore(configuration { _ in }, journal: .silent)
+        let store = try DurableQueue(configuration { _ in }, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(batch(0, .named("a", logstore: "x")), batch(1, .named("a", logstore: "y")))

@@ -5,9 +5,9 @@ import Testing
 @testable import Queue
 
 extension FailureTests {
-    private func isolatingStore() throws -> LogStore {
+    private func isolatingStore() throws -> DurableQueue {
         DiskFault.set(.none)
-        return try LogStore(.small(directory.path + "/faulty"), journal: .silent)
+        return try DurableQueue(.small(directory.path + "/faulty"), journal: .silent)
     }
 
     private func rollFault(_ generator: inout SeededGenerator) {

@@ -15,7 +15,7 @@ extension FailureTests {
         var rules = DestinationRules(packet: limits)
         rules.lanes = 3
         configuration.destinations = ["app": rules]
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         let consumer = Consumer(store)
         store.requestOnceKnown(4)
         var generator = SeededGenerator(seed: seed)

@@ -16,7 +16,7 @@ extension FailureTests {
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
         do {
-            let store = try LogStore(configuration, journal: .silent, clock: clock.queueClock)
+            let store = try DurableQueue(configuration, journal: .silent, clock: clock.queueClock)
             _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
             store.flush("app")
             _ = Consumer(store).packets(1)

@@ -13,7 +13,7 @@ extension FailureTests {
     )
     func repeatsAfterFailure(fault: DiskFault) throws {
         DiskFault.set(.none)
-        let store = try LogStore(.small(directory.path + "/faulty"), journal: .silent)
+        let store = try DurableQueue(.small(directory.path + "/faulty"), journal: .silent)
         defer { store.close() }
         #expect(store.send(1000) == .stored)
         DiskFault.set(fault)
@@ -34,7 +34,7 @@ extension FailureTests {
     @Test("Whether a commit that failed to sync is there or not, its logs are stored once")
     func repeatsAfterFailedSync() throws {
         DiskFault.set(.none)
-        let store = try LogStore(.small(directory.path + "/faulty"), journal: .silent)
+        let store = try DurableQueue(.small(directory.path + "/faulty"), journal: .silent)
         var generator = SeededGenerator(seed: 5)
         for number in 0..<60 {
             if Int.random(in: 0..<3, using: &generator) == 0 { DiskFault.set(.syncError) }
@@ -61,7 +61,7 @@ extension FailureTests {
         DiskFault.set(.none)
         var configuration = QueueConfiguration.small(directory.path + "/data")
         configuration.tuning.checkpointBytes = 4 << 20
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let answers = Awaited<AppendOutcome>()
         var sent = 0

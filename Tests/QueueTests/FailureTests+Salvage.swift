@@ -11,7 +11,7 @@ extension FailureTests {
     /// A queue of 300 logs, closed in good order.
     private func fill() throws {
         DiskFault.set(.none)
-        let store = try LogStore(.small(path), journal: .silent)
+        let store = try DurableQueue(.small(path), journal: .silent)
         defer { store.close() }
         for row in 0..<30 {
             let numbers = row * 10..<row * 10 + 10
@@ -39,13 +39,13 @@ extension FailureTests {
         DiskFault.set(fault)
         do {
             let error = #expect(throws: QueueError.self) {
-                try LogStore(.small(path), journal: .silent)
+                try DurableQueue(.small(path), journal: .silent)
             }
             #expect(error?.kind == (fault == .full ? .diskFull : .io))
             #expect(kept.isEmpty)
         }
         DiskFault.set(.none)
-        let store = try LogStore(.small(path), journal: .silent)
+        let store = try DurableQueue(.small(path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(kept.count == 1)
@@ -57,7 +57,7 @@ extension FailureTests {
         try fill()
         let ledger: Ledger
         do {
-            let store = try LogStore(.small(path), journal: .silent)
+            let store = try DurableQueue(.small(path), journal: .silent)
             defer { store.close() }
             let reason = DeathReason(code: "A", message: "m")
             let now = UInt32(WallTime.now.seconds)
@@ -102,7 +102,7 @@ extension FailureTests {
         defer { DiskFault.spoil(nil) }
         var configuration = QueueConfiguration.small(path)
         configuration.tuning.asideRetry = .milliseconds(10)
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         store.wait { $0.asideLogs == 0 }
         #expect(DiskFault.failuresLeft == 0)
@@ -125,7 +125,7 @@ extension FailureTests {
         defer { DiskFault.spoil(nil) }
         var configuration = QueueConfiguration.small(path)
         configuration.tuning.asideRetry = .milliseconds(10)
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         // The rest is there at once.
         #expect(store.status.salvages == 1 && store.status.ledger.queued == before.queued)
         store.wait { $0.asideLogs == 0 }
@@ -135,7 +135,7 @@ extension FailureTests {
         store.close()
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
-        let again = try LogStore(configuration, journal: journal)
+        let again = try DurableQueue(configuration, journal: journal)
         defer { again.close() }
         #expect(TemporaryDirectory.names(in: path).filter { $0.hasSuffix("-unsaved") } == marked)
         #expect(again.status.unsavedCopyBytes > 8192)
@@ -184,7 +184,7 @@ extension FailureTests {
         defer { DiskFault.spoil(nil) }
         var configuration = QueueConfiguration.small(path)
         configuration.tuning.asideRetry = .milliseconds(10)
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1 && store.status.ledger.accepted == 0)
         #expect(store.store(Batch(stream: .named("b"), logs: logs([1]))) == .stored)
@@ -212,7 +212,7 @@ extension FailureTests {
         defer { DiskFault.spoil(nil) }
         var configuration = QueueConfiguration.small(path)
         configuration.tuning.asideRetry = .milliseconds(10)
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         // Only the table of streams says whose logs these are.
         let logs = table == "streams" ? 0 : before.queued
@@ -235,7 +235,7 @@ extension FailureTests {
         }
         DiskFault.spoil(DiskFault.BadSector(in: path + "/queue.db", at: offset))
         defer { DiskFault.spoil(nil) }
-        let store = try LogStore(.small(path), journal: .silent)
+        let store = try DurableQueue(.small(path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(store.status.lostLogs == 0)

@@ -17,7 +17,7 @@ extension FailureTests {
         }
         DiskFault.set(.full)
         let error = #expect(throws: QueueError.self) {
-            try LogStore(.small(path), journal: .silent, clock: SchemaFixture.clock)
+            try DurableQueue(.small(path), journal: .silent, clock: SchemaFixture.clock)
         }
         #expect(error?.kind == .diskFull)
         #expect(error?.description.contains("has schema 3") == true)
@@ -26,7 +26,7 @@ extension FailureTests {
         #expect(TemporaryDirectory.names(in: path).allSatisfy { !$0.contains("schema-3") })
 
         DiskFault.set(.none)
-        let store = try LogStore(.small(path), journal: .silent, clock: SchemaFixture.clock)
+        let store = try DurableQueue(.small(path), journal: .silent, clock: SchemaFixture.clock)
         defer { store.close() }
         #expect(store.status.ledger.queued == 90)
         #expect(TemporaryDirectory.names(in: path).contains("queue.schema-3.db"))

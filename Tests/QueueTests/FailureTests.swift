@@ -8,9 +8,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .serialized) struct FailureTests {
     let directory = TemporaryDirectory()
 
-    func open() throws -> LogStore {
+    func open() throws -> DurableQueue {
         DiskFault.set(.none)
-        return try LogStore(.small(directory.path + "/faulty"), journal: .silent)
+        return try DurableQueue(.small(directory.path + "/faulty"), journal: .silent)
     }
 
     @Test(
@@ -170,7 +170,7 @@ import Testing
         writeFile(directory.path + "/ballast", [UInt8](repeating: 1, count: 2 << 20))
         var configuration = QueueConfiguration.small(directory.path + "/data")
         configuration.tuning.checkpointBytes = 256 << 10
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         var stored = 0
         var outcome = AppendOutcome.stored
@@ -209,7 +209,7 @@ import Testing
         DiskFault.set(.none)
         var configuration = QueueConfiguration.small(directory.path + "/data")
         configuration.tuning.checkpointBytes = 4 << 20
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         for _ in 0..<2 {
@@ -246,7 +246,7 @@ import Testing
         defer { umount(directory.path) }
         DiskFault.set(.none)
         let packet = PacketLimits(rawBytes: 1 << 20, logs: 4, age: .seconds(3600))
-        let store = try LogStore(
+        let store = try DurableQueue(
             .small(directory.path + "/data", packets: packet),
             journal: .silent
         )

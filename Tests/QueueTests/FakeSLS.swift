@@ -37,7 +37,7 @@ func entries(_ blocks: [StoredBlock]) throws -> [LogEntry] {
     return found
 }
 
-extension LogStore {
+extension DurableQueue {
     /// Returns when everything that was asked before is done and its packets are handed over. An answer is
     /// given before the packets of its turn, so the second one comes after them.
     func settle() {
@@ -85,7 +85,7 @@ extension LogStore {
 
 /// Takes packets as SLS does: refuses a whole one for a log in it that it does not take.
 final class FakeSLS {
-    let store: LogStore
+    let store: DurableQueue
     private let reason: DeathReason
     private let consumer: Consumer
     private let refuses: (LogEntry) -> Bool
@@ -104,7 +104,7 @@ final class FakeSLS {
     )
 
     init(
-        _ store: LogStore,
+        _ store: DurableQueue,
         because reason: DeathReason = FakeSLS.reason,
         refuses: @escaping (LogEntry) -> Bool
     ) {

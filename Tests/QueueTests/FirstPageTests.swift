@@ -12,7 +12,7 @@ import Testing
     private var database: String { directory.path + "/queue.db" }
 
     private func fill() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         for row in 0..<100 {
             let batch = Batch(
@@ -29,7 +29,7 @@ import Testing
         _ comment: Comment = "",
         salvages: Int = 1
     ) throws -> Ledger {
-        let store = try LogStore(
+        let store = try DurableQueue(
             .small(directory.path),
             journal: .silent,
             clock: SchemaFixture.clock
@@ -77,7 +77,7 @@ import Testing
         for place in head + [100, 104, 105, 108, 109, 7500, 8100, 8191] {
             let copy = directory.copy()
             overwrite(copy) { $0[place] ^= 1 << (place % 8) }
-            let store = try LogStore(.small(copy.path), journal: .silent)
+            let store = try DurableQueue(.small(copy.path), journal: .silent)
             defer { store.close() }
             let found = store.status.ledger
             #expect(found.isClosed && found.accepted == 300 && found.queued == 300, "byte \(place)")
@@ -88,7 +88,7 @@ import Testing
     func withLog(count: Int) throws {
         let copy = try directory.fillLog()
         overwrite(copy) { $0.replaceSubrange(..<count, with: [UInt8](repeating: 0, count: count)) }
-        let store = try LogStore(.small(copy.path), journal: .silent)
+        let store = try DurableQueue(.small(copy.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.ledger.queued == 300 && store.status.ledger.isClosed)
     }
@@ -101,7 +101,7 @@ import Testing
             $0.replaceSubrange(..<8192, with: [UInt8](repeating: 0, count: 8192))
         }
         // A killed one may have it in its log.
-        let store = try LogStore(
+        let store = try DurableQueue(
             .small(directory.path),
             journal: .silent,
             clock: SchemaFixture.clock

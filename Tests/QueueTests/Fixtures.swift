@@ -85,7 +85,7 @@ func numbers(_ blocks: [StoredBlock]) throws -> [Int] {
     return found
 }
 
-extension LogStore {
+extension DurableQueue {
     /// Appends and waits for the answer.
     func store(_ batches: Batch...) -> AppendOutcome {
         let answer = Awaited<AppendOutcome>()
@@ -152,9 +152,9 @@ final class Awaited<Value: Sendable>: Sendable {
 /// Takes packets as delivery would.
 final class Consumer: Sendable {
     private let arrived = Awaited<SealedPacket>()
-    private let store: LogStore
+    private let store: DurableQueue
 
-    init(_ store: LogStore) {
+    init(_ store: DurableQueue) {
         self.store = store
         let arrived = arrived
         store.deliver { packets in

@@ -16,13 +16,13 @@ import Testing
         return ["app": rules]
     }
 
-    private func open(_ percent: Int, in path: String? = nil) throws -> LogStore {
+    private func open(_ percent: Int, in path: String? = nil) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(path ?? directory.path)
         configuration.destinations = rules(percent)
-        return try LogStore(configuration, journal: .silent, clock: clock.queueClock)
+        return try DurableQueue(configuration, journal: .silent, clock: clock.queueClock)
     }
 
-    private func fill(_ store: LogStore, _ numbers: Range<Int>, stream: String = "a") {
+    private func fill(_ store: DurableQueue, _ numbers: Range<Int>, stream: String = "a") {
         for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 10) {
             let end = min(start + 10, numbers.upperBound)
             let batch = Batch(stream: .named(stream), logs: logs(start..<end))
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// An outage has left so many logs, and delivery begins again with the first packet.
-    private func begin(_ store: LogStore, _ consumer: Consumer, backlog: Int) throws -> [Int] {
+    private func begin(_ store: DurableQueue, _ consumer: Consumer, backlog: Int) throws -> [Int] {
         fill(store, 0..<backlog)
         clock.advance(100)
         return try consumer.packets(1, of: outlet).flatMap(store.contents)
@@ -225,7 +225,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations = rules(20)
         configuration.ageMax = .seconds(150)
-        let store = try LogStore(configuration, journal: .silent, clock: clock.queueClock)
+        let store = try DurableQueue(configuration, journal: .silent, clock: clock.queueClock)
         defer { store.close() }
         let consumer = Consumer(store)
         _ = try begin(store, consumer, backlog: 100)

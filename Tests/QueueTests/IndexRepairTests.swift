@@ -10,10 +10,10 @@ import Testing
 
     private var database: String { directory.path + "/queue.db" }
 
-    private func open() throws -> LogStore {
+    private func open() throws -> DurableQueue {
         let limits = PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
         let journal = Journal(level: .info, format: .json) { [lines] in lines.put($0) }
-        return try LogStore(.small(directory.path, packets: limits), journal: journal)
+        return try DurableQueue(.small(directory.path, packets: limits), journal: journal)
     }
 
     /// A sealed packet of a hundred logs, and a hundred that wait.

@@ -13,7 +13,7 @@ import Testing
     /// Twelve rows, of which eight are sealed, closed in good order.
     private func fill() throws {
         let limits = PacketLimits(rawBytes: 1 << 20, logs: 40, age: .seconds(3600))
-        let store = try LogStore(.small(directory.path, packets: limits), journal: .silent)
+        let store = try DurableQueue(.small(directory.path, packets: limits), journal: .silent)
         defer { store.close() }
         for row in 0..<12 {
             let numbers = row * 10..<row * 10 + 10
@@ -118,7 +118,7 @@ import Testing
 
     @Test("What a gateway uses is not looked at, and what is not there is not made")
     func refused() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         let busy = #expect(throws: QueueError.self) { try Inspection.run(directory.path) }
         #expect(busy?.kind == .inUse && busy?.description.contains("sluice backup") == true)

@@ -9,13 +9,13 @@ import Testing
 
     private var seconds: UInt32 { UInt32(WallTime.now.seconds) }
 
-    private func open(_ rowBytes: Int = 64 << 10, in path: String? = nil) throws -> LogStore {
+    private func open(_ rowBytes: Int = 64 << 10, in path: String? = nil) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(path ?? directory.path)
         configuration.tuning.rowBytes = rowBytes
         // A copy for a crash must not meet a checkpoint half-way.
         configuration.tuning.housekeeping = .seconds(3600)
         configuration.tuning.checkpointBytes = 64 << 20
-        return try LogStore(configuration, journal: .silent)
+        return try DurableQueue(configuration, journal: .silent)
     }
 
     @Test(
@@ -94,7 +94,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.packet.logs = 10
         configuration.destinations["app"]?.lanes = lanes
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         var good = 0
@@ -247,7 +247,7 @@ import Testing
     func discard() throws {
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
-        let store = try LogStore(.small(directory.path), journal: journal)
+        let store = try DurableQueue(.small(directory.path), journal: journal)
         defer { store.close() }
         let consumer = Consumer(store)
         let reason = DeathReason(code: "Unauthorized", message: "no", requestID: "A", status: 401)

@@ -14,14 +14,14 @@ import Testing
         return rules
     }
 
-    private func open(lanes: Int) throws -> LogStore {
+    private func open(lanes: Int) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations = ["app": rules(lanes: lanes)]
-        return try LogStore(configuration, journal: .silent)
+        return try DurableQueue(configuration, journal: .silent)
     }
 
     /// Stores so many packets of ten logs each.
-    private func fill(_ store: LogStore, packets: Int, logstore: String = "app-log") {
+    private func fill(_ store: DurableQueue, packets: Int, logstore: String = "app-log") {
         for packet in 0..<packets {
             let numbers = packet * 10..<packet * 10 + 10
             let key = StreamKey.named("a", logstore: logstore)

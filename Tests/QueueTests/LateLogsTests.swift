@@ -9,11 +9,11 @@ import Testing
     private let now = UInt32(WallTime.now.seconds)
     private var old: UInt32 { now - 8 * 86_400 }
 
-    private func open(_ policy: LatePolicy, rowBytes: Int = 64 << 10) throws -> LogStore {
+    private func open(_ policy: LatePolicy, rowBytes: Int = 64 << 10) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.lateLogs = policy
         configuration.tuning.rowBytes = rowBytes
-        return try LogStore(configuration, journal: .silent)
+        return try DurableQueue(configuration, journal: .silent)
     }
 
     /// Logs 0, 10, 20, … are too old, and so is 5 of the future.
@@ -119,7 +119,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations["app"]?.lateLogs = .rewrite
         let clock = SettableClock(at: 5).queueClock
-        let store = try LogStore(configuration, journal: .silent, clock: clock)
+        let store = try DurableQueue(configuration, journal: .silent, clock: clock)
         defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: timed(0..<3, at: 5)))
         let reason = DeathReason(

@@ -56,7 +56,7 @@ import Testing
         for isAlone in [false, true] {
             if isAlone { unlink(copy.path + "/queue.db") }
             let error = #expect(throws: QueueError.self) {
-                try LogStore(.small(copy.path), journal: .silent)
+                try DurableQueue(.small(copy.path), journal: .silent)
             }
             #expect(error?.kind == .newerSchema)
             #expect(readFile(copy.path + "/queue.db-wal") == log)
@@ -70,7 +70,7 @@ import Testing
     ) throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.durability = durability
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         let ledger = store.status.ledger

@@ -11,7 +11,7 @@ import Testing
 
     /// Opens what is left of 300 logs; returns how many are lost.
     private func lost(_ directory: TemporaryDirectory, salvages: Int = 0) throws -> Int64 {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         let ledger = store.status.ledger
         #expect(store.status.salvages == salvages)

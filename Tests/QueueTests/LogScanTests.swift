@@ -19,7 +19,7 @@ import Testing
         let frames = (log.count - 32) / frameBytes(log)
         log[32 + frames / 2 * frameBytes(log) + 500] ^= 1
         writeFile(path, log)
-        let store = try LogStore(.small(copy.path), journal: .silent)
+        let store = try DurableQueue(.small(copy.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(store.status.ledger.isClosed)
@@ -35,7 +35,7 @@ import Testing
         var log = readFile(path)
         if isCutOff { log.removeLast(100) } else { log[log.count - 100] ^= 1 }
         writeFile(path, log)
-        let store = try LogStore(.small(copy.path), journal: .silent)
+        let store = try DurableQueue(.small(copy.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 0)
         #expect(store.status.ledger.isClosed)
@@ -66,7 +66,7 @@ import Testing
         let start = end - (isShifted ? 3600 : 0)
         for index in start..<start + frameBytes(log) { log[index] ^= 0x55 }
         writeFile(path, log)
-        let store = try LogStore(.small(copy.path), journal: .silent)
+        let store = try DurableQueue(.small(copy.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         let ledger = store.status.ledger
@@ -87,7 +87,7 @@ import Testing
                 for index in start..<start + frameBytes(log) { log[index] = 0 }
             }
             writeFile(torn.path + "/queue.db-wal", log)
-            let store = try LogStore(.small(torn.path), journal: .silent)
+            let store = try DurableQueue(.small(torn.path), journal: .silent)
             defer { store.close() }
             #expect(store.status.salvages == 0, "\(lost)")
             #expect(store.status.ledger.isClosed && store.status.ledger.accepted == 290, "\(lost)")
@@ -143,7 +143,7 @@ import Testing
         let torn = last[last.count - 20]
         for index in torn..<torn + frameBytes(log) { log[index] = 0 }
         writeFile(path, log)
-        let store = try LogStore(.small(copy.path), journal: .silent)
+        let store = try DurableQueue(.small(copy.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 0 && store.status.ledger.accepted == 300)
     }
@@ -155,7 +155,7 @@ import Testing
         let path = copy.path + "/queue.db"
         let bytes = readFile(path)
         writeFile(path, Array(bytes.prefix(bytes.count / 2)))
-        let store = try LogStore(.small(copy.path), journal: .silent)
+        let store = try DurableQueue(.small(copy.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(store.status.ledger.isClosed)
@@ -168,7 +168,7 @@ extension TemporaryDirectory {
         var configuration = QueueConfiguration.small(path)
         // An idle moment would move the log into the database.
         configuration.tuning.housekeeping = .seconds(60)
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         for row in 0..<30 {
             let batch = Batch(stream: .named("a"), logs: logs(row * 10..<row * 10 + 10))

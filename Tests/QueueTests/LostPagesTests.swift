@@ -19,7 +19,7 @@ import Testing
     /// numbers lie far apart.
     private func fill() throws -> [Leaf] {
         for life in 0..<3 {
-            let store = try LogStore(.small(directory.path), journal: .silent)
+            let store = try DurableQueue(.small(directory.path), journal: .silent)
             defer { store.close() }
             for row in 0..<120 {
                 let first = (life * 120 + row) * 10
@@ -49,7 +49,7 @@ import Testing
         var bytes = readFile(path)
         change(&bytes)
         writeFile(path, bytes)
-        let store = try LogStore(.small(copy.path), journal: .silent)
+        let store = try DurableQueue(.small(copy.path), journal: .silent)
         defer { store.close() }
         let new = Batch(stream: .named("new"), logs: logs(5000..<5003))
         #expect(store.store(new) == .stored, comment)

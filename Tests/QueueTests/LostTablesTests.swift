@@ -9,9 +9,9 @@ import Testing
     let directory = TemporaryDirectory()
     private let lines = Awaited<[UInt8]>()
 
-    private func open() throws -> LogStore {
+    private func open() throws -> DurableQueue {
         let journal = Journal(level: .warning, format: .json) { [lines] in lines.put($0) }
-        return try LogStore(.small(directory.path), journal: journal)
+        return try DurableQueue(.small(directory.path), journal: journal)
     }
 
     private func said() -> String {
@@ -40,14 +40,15 @@ import Testing
     }
 
     /// Such a table is found damaged when somebody asks for it; then the queue is rebuilt, and can be asked again.
-    private func insist<Answer>(_ store: LogStore, _ ask: () throws -> Answer) throws -> Answer {
+    private func insist<Answer>(_ store: DurableQueue, _ ask: () throws -> Answer) throws -> Answer
+    {
         do { return try ask() } catch {
             store.wait { $0.salvages == 1 && $0.admission == .open }
             return try ask()
         }
     }
 
-    private func expectTenLogs(in store: LogStore) throws {
+    private func expectTenLogs(in store: DurableQueue) throws {
         #expect(store.status.ledger.queued == 10 && store.status.ledger.isClosed)
         store.flush("app")
         let packet = Consumer(store).packets(1)[0]

@@ -8,7 +8,7 @@ import Testing
     let directory = TemporaryDirectory()
 
     private func fill() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
         store.close()
     }

@@ -28,7 +28,7 @@ import Testing
 private final class ModelRun {
     private var directory = TemporaryDirectory()
     private var configuration: QueueConfiguration
-    private var store: LogStore
+    private var store: DurableQueue
     private var consumer: Consumer
     private var generator: SeededGenerator
     private let seed: UInt64
@@ -61,7 +61,7 @@ private final class ModelRun {
         configuration.tuning.idleStreams = Int.random(in: 0...3, using: &generator)
         configuration.tuning.checkpointBytes = Int.random(in: 1...200_000, using: &generator)
         configuration.durability = .normal
-        store = try LogStore(configuration, journal: .silent)
+        store = try DurableQueue(configuration, journal: .silent)
         consumer = Consumer(store)
     }
 
@@ -139,7 +139,7 @@ private final class ModelRun {
         } else {
             store.close()
         }
-        store = try LogStore(configuration, journal: .silent)
+        store = try DurableQueue(configuration, journal: .silent)
         consumer = Consumer(store)
         asked = [:]
         // What was in flight comes again before anything else, the same as before.

@@ -16,13 +16,13 @@ import Testing
         return Batch(stream: key, logs: logs(numbers))
     }
 
-    private func open(logs: Int = 10, idleStreams: Int = 100) throws -> LogStore {
+    private func open(logs: Int = 10, idleStreams: Int = 100) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(
             directory.path,
             packets: PacketLimits(rawBytes: 1 << 20, logs: logs, age: .seconds(3600))
         )
         configuration.tuning.idleStreams = idleStreams
-        return try LogStore(configuration, journal: .silent)
+        return try DurableQueue(configuration, journal: .silent)
     }
 
     @Test("Outlets are announced: those that are known at once, each new one before its packets")

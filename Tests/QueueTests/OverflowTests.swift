@@ -11,12 +11,12 @@ import Testing
         bytesMax: Int = 4 << 30,
         journal: Journal = .silent,
         _ rules: (inout [String: DestinationRules]) -> Void
-    ) throws -> LogStore {
+    ) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = bytesMax
         for name in ["app", "other"] { configuration.destinations[name]?.overflow = .dropOldest }
         rules(&configuration.destinations)
-        return try LogStore(configuration, journal: journal)
+        return try DurableQueue(configuration, journal: journal)
     }
 
     /// One log that takes some 600 bytes of the queue.
@@ -35,7 +35,7 @@ import Testing
         return Batch(stream: batch.stream, logs: EncodedLogs(), dead: [letter])
     }
 
-    private func expired(_ store: LogStore, _ name: String) -> Int64 {
+    private func expired(_ store: DurableQueue, _ name: String) -> Int64 {
         store.status.destinations[name]?.ledger.expired ?? 0
     }
 

@@ -9,11 +9,11 @@ import Testing
     let directory = TemporaryDirectory()
     private let time = Locked(WallTime(seconds: 1_800_000_000))
 
-    private func open(_ logstoresMax: Int) throws -> LogStore {
+    private func open(_ logstoresMax: Int) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.ageMax = .seconds(60)
         configuration.destinations["app"]?.logstoresMax = logstoresMax
-        return try LogStore(
+        return try DurableQueue(
             configuration,
             journal: .silent,
             clock: QueueClock { [time] in time.withLock { $0 } }
@@ -24,12 +24,12 @@ import Testing
         time.withLock { $0 = WallTime(seconds: $0.seconds + seconds) }
     }
 
-    private func store(_ logstore: String, in store: LogStore) -> AppendOutcome {
+    private func store(_ logstore: String, in store: DurableQueue) -> AppendOutcome {
         store.store(Batch(stream: .named("a", logstore: logstore), logs: logs([1])))
     }
 
     /// It takes a packet, and has no logs then.
-    private func prove(_ logstore: String, in store: LogStore) {
+    private func prove(_ logstore: String, in store: DurableQueue) {
         #expect(self.store(logstore, in: store) == .stored)
         store.flush("app")
         store.acknowledge(Consumer(store).packets(1, of: .named(logstore))[0])

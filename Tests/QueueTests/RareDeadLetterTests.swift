@@ -14,10 +14,10 @@ import Testing
         return Batch(stream: .named("a", logstore: logstore), logs: EncodedLogs(), dead: [letters])
     }
 
-    private func filled() throws -> LogStore {
+    private func filled() throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.durability = .normal
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         let many = 2 * DeadQueries.looksMax
         _ = store.store(dead(0..<many, code: "Many"))
         _ = store.store(dead(many..<many + 1, logstore: "rare", code: "Rare"))
@@ -67,7 +67,7 @@ import Testing
 
     @Test("A walk goes by id, and that of a destination reads an index alone")
     func plans() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         let connection = try Connection(directory.path + "/queue.db", .readOnly)
         let queries = try DeadQueries(connection)

@@ -17,7 +17,7 @@ import Testing
 
     @Test("What a crash leaves on disk is resumed: packets first, then what waited")
     func crash() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
@@ -31,7 +31,7 @@ import Testing
         store.wait { $0.ledger.delivered == 10 }
 
         let copy = directory.copy()
-        let crashed = try LogStore(.small(copy.path), journal: .silent)
+        let crashed = try DurableQueue(.small(copy.path), journal: .silent)
         defer { crashed.close() }
         #expect(crashed.status.ledger == store.status.ledger)
         #expect(crashed.status.bytes == store.status.bytes)
@@ -47,7 +47,7 @@ import Testing
     func numbersGoOn() throws {
         var seen: [SealedPacket] = []
         for round in 0..<3 {
-            let store = try LogStore(.small(directory.path), journal: .silent)
+            let store = try DurableQueue(.small(directory.path), journal: .silent)
             defer { store.close() }
             let consumer = Consumer(store)
             _ = store.store(Batch(stream: .named("a"), logs: logs([round])))
@@ -66,13 +66,13 @@ import Testing
         arguments: [(7, 10, 0), (15, 10, 5)]
     )
     func ledger(counted: Int, accepted: Int, discarded: Int) throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
         store.close()
         try tamper(directory, "UPDATE ledger SET queued = \(counted), accepted = \(counted)")
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let again = try LogStore(.small(directory.path), journal: journal)
+        let again = try DurableQueue(.small(directory.path), journal: journal)
         defer { again.close() }
         let ledger = again.status.ledger
         #expect(ledger.queued == 10)
@@ -85,38 +85,38 @@ import Testing
 
     @Test("A database of a newer Sluice is refused and left as it is")
     func newerSchema() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
         store.close()
         try tamper(directory, "PRAGMA user_version = 99")
         let error = #expect(throws: QueueError.self) {
-            try LogStore(.small(directory.path), journal: .silent)
+            try DurableQueue(.small(directory.path), journal: .silent)
         }
         #expect(error?.kind == .newerSchema)
         #expect(error?.description.contains("schema 99") == true)
         try tamper(directory, "PRAGMA user_version = \(Schema.migrations.count)")
-        let again = try LogStore(.small(directory.path), journal: .silent)
+        let again = try DurableQueue(.small(directory.path), journal: .silent)
         #expect(again.status.ledger.queued == 10)
         again.close()
     }
 
     @Test("A second process, or a second store, is refused with the holder's id")
     func secondStore() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         let error = #expect(throws: QueueError.self) {
-            try LogStore(.small(directory.path), journal: .silent)
+            try DurableQueue(.small(directory.path), journal: .silent)
         }
         #expect(error?.kind == .inUse)
         #expect(error?.description.contains("process \(getpid())") == true)
         #expect(error?.description.contains(directory.path) == true)
         store.close()
-        try LogStore(.small(directory.path), journal: .silent).close()
+        try DurableQueue(.small(directory.path), journal: .silent).close()
     }
 
     @Test("The directory is created, and only its owner may read what is in it")
     func permissions() throws {
         let path = directory.path + "/deep/er"
-        let store = try LogStore(.small(path), journal: .silent)
+        let store = try DurableQueue(.small(path), journal: .silent)
         defer { store.close() }
         _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
         var about = stat()
@@ -131,7 +131,7 @@ import Testing
         writeFile(directory.path + "/file", [])
         for path in [directory.path + "/file", directory.path + "/file/below"] {
             let error = #expect(throws: QueueError.self) {
-                try LogStore(.small(path), journal: .silent)
+                try DurableQueue(.small(path), journal: .silent)
             }
             #expect(error?.kind == .directory)
             #expect(error?.description.contains(path) == true)
@@ -143,7 +143,7 @@ import Testing
         chmod(directory.path, 0o500)
         defer { chmod(directory.path, 0o700) }
         let error = #expect(throws: QueueError.self) {
-            try LogStore(.small(directory.path), journal: .silent)
+            try DurableQueue(.small(directory.path), journal: .silent)
         }
         #expect(error?.kind == .directory)
     }
@@ -152,7 +152,7 @@ import Testing
     func space() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.checkpointBytes = 1 << 20
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         for number in 0..<200 {

@@ -8,17 +8,17 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RepeatShareTests {
     let directory = TemporaryDirectory()
 
-    private func open(repeatsMax: Int = 100) throws -> LogStore {
+    private func open(repeatsMax: Int = 100) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.repeatsMax = repeatsMax
-        return try LogStore(configuration, journal: .silent)
+        return try DurableQueue(configuration, journal: .silent)
     }
 
     private func send(
         _ number: Int,
         by sender: String?,
         to destination: String = "app",
-        _ store: LogStore
+        _ store: DurableQueue
     ) -> AppendOutcome {
         let answer = Awaited<AppendOutcome>()
         let batch = Batch(stream: .named("a", destination: destination), logs: logs(0..<10))

@@ -19,7 +19,7 @@ extension BatchIdentity {
     var repeated: AppendOutcome { .repeated(receipt: receipt, logs: logs) }
 }
 
-extension LogStore {
+extension DurableQueue {
     /// Sends request so-and-so, with ten logs of its own, and waits for the answer.
     func send(_ number: Int, receipt: String? = nil) -> AppendOutcome {
         let answer = Awaited<AppendOutcome>()
@@ -35,11 +35,11 @@ extension LogStore {
     private func open(
         repeatsMax: Int = 1000,
         _ change: (inout QueueConfiguration) -> Void = { _ in }
-    ) throws -> LogStore {
+    ) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.repeatsMax = repeatsMax
         change(&configuration)
-        return try LogStore(configuration, journal: .silent)
+        return try DurableQueue(configuration, journal: .silent)
     }
 
     @Test("A request that comes again is stored once, and answered as the first was")
@@ -143,7 +143,7 @@ extension LogStore {
             #expect(second.send(number) == BatchIdentity.of(number).repeated)
         }
         #expect(second.status.repeats == QueueStatus.Repeats(known: 3, repeated: 3))
-        let third = try LogStore(.small(killed.path), journal: .silent)
+        let third = try DurableQueue(.small(killed.path), journal: .silent)
         defer { third.close() }
         #expect(third.send(2000) == BatchIdentity.of(2000).repeated)
         #expect(third.send(3000) == .stored)
@@ -184,11 +184,11 @@ extension LogStore {
     @Test("Requests are forgotten at their age, and by no clock that was wrong")
     func age() throws {
         let time = Locked(WallTime(seconds: 1_800_000_000))
-        func open() throws -> LogStore {
+        func open() throws -> DurableQueue {
             var configuration = QueueConfiguration.small(directory.path)
             configuration.repeatsAgeMax = .seconds(60)
             let clock = QueueClock { time.withLock { $0 } }
-            return try LogStore(configuration, journal: .silent, clock: clock)
+            return try DurableQueue(configuration, journal: .silent, clock: clock)
         }
         let store = try open()
         _ = store.send(1000)
@@ -217,7 +217,7 @@ extension LogStore {
             [path = path as String, millis = millis as UInt32] in
             try sendUntilKilled(path, after: millis)
         }
-        let store = try LogStore(.small(path + "/data"), journal: .silent)
+        let store = try DurableQueue(.small(path + "/data"), journal: .silent)
         defer { store.close() }
         let answered = readFile(path + "/answered").count
         #expect(answered > 0)
@@ -230,7 +230,7 @@ extension LogStore {
 /// Writes a byte for each request that was answered, in their order.
 private func sendUntilKilled(_ path: String, after millis: UInt32) throws {
     let file = open(path + "/answered", O_CREAT | O_WRONLY | O_APPEND, 0o600)
-    let store = try LogStore(.small(path + "/data"), journal: .silent)
+    let store = try DurableQueue(.small(path + "/data"), journal: .silent)
     let killer = try Worker("killer") {
         usleep(millis * 1000)
         kill(getpid(), SIGKILL)

@@ -71,7 +71,7 @@ import Testing
     func movedBesideReader() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations = rules("typo")
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         let stream = StreamKey.named("a", logstore: "typo")
         #expect(store.store(Batch(stream: stream, logs: logs(0..<10))) == .stored)
@@ -90,7 +90,7 @@ import Testing
 
         // As a kill would leave it.
         let copy = directory.copy()
-        let again = try LogStore(.small(copy.path), journal: .silent)
+        let again = try DurableQueue(.small(copy.path), journal: .silent)
         defer { again.close() }
         #expect(again.status.ledger.queued == 30 && again.status.salvages == 0)
     }

@@ -10,17 +10,17 @@ import Testing
     private let now = UInt32(WallTime.now.seconds)
     private let time = Locked(WallTime.now)
 
-    private func open(bytesMax: Int = 40_000) throws -> LogStore {
+    private func open(bytesMax: Int = 40_000) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.bytesMax = bytesMax
         configuration.ageMax = .seconds(60)
         configuration.destinations["app"]?.packet.logs = 10
         let clock = QueueClock { [time] in time.withLock { $0 } }
-        return try LogStore(configuration, journal: .silent, clock: clock)
+        return try DurableQueue(configuration, journal: .silent, clock: clock)
     }
 
     /// Alike, they compress well together; as letters they would take several times the bound.
-    private func fill(_ store: LogStore, _ numbers: Range<Int>, _ stream: String = "bad") {
+    private func fill(_ store: DurableQueue, _ numbers: Range<Int>, _ stream: String = "bad") {
         for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 10) {
             let logs = timed(start..<start + 10, at: now, filling: 200)
             #expect(store.store(Batch(stream: .named(stream), logs: logs)) == .stored)

@@ -17,7 +17,7 @@ import Testing
 
     /// A queue of 300 logs, closed in good order.
     private func fill() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         for row in 0..<30 {
             let batch = Batch(stream: .named("a"), logs: logs(row * 10..<row * 10 + 10))
@@ -42,7 +42,7 @@ import Testing
             writeFile("\(directory.path)/\(name)", [1, 2, 3])
         }
         #expect(copies.count == 5 && names.count == 10)
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1 && store.status.ledger.queued == 300)
         #expect(copies.count == 1 && store.status.damagedCopies == 1)
@@ -60,7 +60,7 @@ import Testing
         if isAlone { writeFile(copy.path + "/queue.db", []) }
         let aside = try DataDirectory(path: copy.path).linkAside(WallTime(seconds: 1_767_323_045))
         #expect(copy.names.contains { $0.hasSuffix(".log") })
-        let store = try LogStore(.small(copy.path), journal: .silent)
+        let store = try DurableQueue(.small(copy.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(!copy.names.contains { "\(copy.path)/\($0)".hasPrefix(aside.dropLast(3)) })
@@ -71,7 +71,7 @@ import Testing
     func markAlone() throws {
         try fill()
         writeFile(directory.path + "/queue.corrupt-20260102030405.db-unsaved", [])
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(names.isEmpty && store.status.ledger.queued == 300)
     }
@@ -87,7 +87,7 @@ import Testing
         unlink(path)
         writeFile(path, [1, 2, 3])
         let before = names
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(names == before && readFile(path) == [1, 2, 3])
         #expect(copies.contains { "\(directory.path)/\($0)" == aside })
@@ -135,7 +135,7 @@ import Testing
         let before = names
         writeFile(directory.path + "/queue.salvage.db", readFile(database))
         unlink(database)
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(names == before && store.status.ledger.queued == 300)
     }
@@ -147,7 +147,7 @@ import Testing
             let aside = "\(directory.path)/queue.corrupt-2026010203040\(second).db"
             writeFile(aside, [1, 2, 3])
         }
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(copies.count == DataDirectory.damagedCopiesMax)
         #expect(store.status.damagedCopies == DataDirectory.damagedCopiesMax)

@@ -44,7 +44,7 @@ import Testing
     /// 3,000 logs of a thousand bytes in two streams, three packets of a hundred that delivery holds, and ten dead
     /// letters; closed in good order. The ledger is damaged, so that all can be read and must be copied.
     private func fill(damaged: Bool = true) throws -> (packets: [SealedPacket], ledger: Ledger) {
-        let store = try LogStore(configuration(directory.path), journal: .silent)
+        let store = try DurableQueue(configuration(directory.path), journal: .silent)
         for row in 0..<300 {
             let batch = Batch(
                 stream: .named(row % 2 == 0 ? "even" : "odd"),
@@ -72,7 +72,7 @@ import Testing
 
     /// Takes and acknowledges until nothing is queued, or so many packets were taken.
     private func drain(
-        _ store: LogStore,
+        _ store: DurableQueue,
         atMost most: Int = .max
     ) throws -> (numbers: [Int], packs: [String]) {
         let consumer = Consumer(store)
@@ -108,7 +108,10 @@ import Testing
     @Test("What fits is delivered, the rest follows as logs leave, and nothing is lost or repeated")
     func followsAsLogsLeave() throws {
         let (sealed, before) = try fill()
-        let store = try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent)
+        let store = try DurableQueue(
+            configuration(directory.path, room: 1_500_000),
+            journal: .silent
+        )
         defer { store.close() }
         let status = store.status
         #expect(status.salvages == 1 && status.asideLogs > 1000 && status.damagedCopies == 1)
@@ -136,7 +139,7 @@ import Testing
         _ = try fill()
         var configuration = configuration(directory.path, room: 1_500_000)
         let bytes = configuration.tuning.diskBytes
-        let first = try LogStore(configuration, journal: .silent)
+        let first = try DurableQueue(configuration, journal: .silent)
         let before = try drain(first, atMost: 1)
         first.wait { $0.ledger.delivered == 100 }
         let copy = directory.copy()
@@ -144,7 +147,7 @@ import Testing
 
         configuration = self.configuration(copy.path)
         configuration.tuning.diskBytes = bytes
-        let again = try LogStore(configuration, journal: .silent)
+        let again = try DurableQueue(configuration, journal: .silent)
         defer { again.close() }
         #expect(again.status.salvages == 0 && again.status.repairedLogs == 0)
         #expect(again.status.ledger.queued == 2900)
@@ -157,13 +160,13 @@ import Testing
     func damagedAgain() throws {
         _ = try fill()
         let configuration = configuration(directory.path, room: 1_500_000)
-        let first = try LogStore(configuration, journal: .silent)
+        let first = try DurableQueue(configuration, journal: .silent)
         let before = try drain(first, atMost: 1)
         first.wait { $0.ledger.delivered == 100 }
         #expect(first.status.asideLogs > 0)
         first.close()
         try damage()
-        let second = try LogStore(self.configuration(directory.path), journal: .silent)
+        let second = try DurableQueue(self.configuration(directory.path), journal: .silent)
         defer { second.close() }
         #expect(second.status.salvages == 1)
         second.wait { $0.asideLogs == 0 }
@@ -177,11 +180,14 @@ import Testing
     @Test("What was in a file that is gone is counted as discarded")
     func fileIsGone() throws {
         let (_, ledger) = try fill()
-        let first = try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent)
+        let first = try DurableQueue(
+            configuration(directory.path, room: 1_500_000),
+            journal: .silent
+        )
         let here = 3010 - first.status.asideLogs
         first.close()
         for name in copies { unlink("\(directory.path)/\(name)") }
-        let again = try LogStore(configuration(directory.path), journal: .silent)
+        let again = try DurableQueue(configuration(directory.path), journal: .silent)
         defer { again.close() }
         again.wait { $0.asideLogs == 0 }
         #expect(again.status.ledger.accepted == ledger.accepted && again.status.ledger.isClosed)
@@ -206,7 +212,7 @@ import Testing
         try? damage()
         let atOnce = directory.copy()
         func saved(_ path: String, room: Int?) throws -> (numbers: [Int], ledger: Ledger) {
-            let store = try LogStore(configuration(path, room: room), journal: .silent)
+            let store = try DurableQueue(configuration(path, room: room), journal: .silent)
             defer { store.close() }
             #expect(store.status.ledger.isClosed)
             #expect((store.status.asideLogs > 0) == (room != nil))
@@ -225,7 +231,7 @@ import Testing
     func copiesAreBounded() throws {
         _ = try fill()
         for round in 0..<6 {
-            let store = try LogStore(configuration(directory.path), journal: .silent)
+            let store = try DurableQueue(configuration(directory.path), journal: .silent)
             #expect(store.status.salvages == 1)
             #expect(copies.count == min(round + 1, DataDirectory.damagedCopiesMax))
             #expect(store.status.damagedCopies == copies.count)
@@ -235,7 +241,10 @@ import Testing
         }
         let names = copies
         // This one does not fit.
-        let store = try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent)
+        let store = try DurableQueue(
+            configuration(directory.path, room: 1_500_000),
+            journal: .silent
+        )
         defer { store.close() }
         #expect(store.status.asideLogs > 0)
         let kept = try #require(marks.first).dropLast("-unsaved".count)
@@ -245,7 +254,7 @@ import Testing
     @Test("A copy that cannot be opened is left alone for a minute, and its logs wait")
     func cannotBeOpened() throws {
         _ = try fill()
-        try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent).close()
+        try DurableQueue(configuration(directory.path, room: 1_500_000), journal: .silent).close()
         let copy = "\(directory.path)/\(try #require(copies.first))"
         rename(copy, copy + ".away")
         mkdir(copy, 0o700)
@@ -305,9 +314,9 @@ import Testing
     @Test("A copy that cannot be opened keeps no other one waiting")
     func otherCopy() throws {
         _ = try fill()
-        try LogStore(configuration(directory.path, room: 1_500_000), journal: .silent).close()
+        try DurableQueue(configuration(directory.path, room: 1_500_000), journal: .silent).close()
         try damage()
-        try LogStore(configuration(directory.path, room: 600_000), journal: .silent).close()
+        try DurableQueue(configuration(directory.path, room: 600_000), journal: .silent).close()
         let configuration = configuration(directory.path)
         let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), .silent)
         let before = try #require(owner.store).remainders
@@ -326,11 +335,11 @@ import Testing
     func copiesMakeRoom() throws {
         _ = try fill()
         do {
-            let store = try LogStore(configuration(directory.path), journal: .silent)
+            let store = try DurableQueue(configuration(directory.path), journal: .silent)
             defer { store.close() }
             #expect(copies.count == 1 && marks.isEmpty)
         }
-        let store = try LogStore(configuration(directory.path, room: 8192), journal: .silent)
+        let store = try DurableQueue(configuration(directory.path, room: 8192), journal: .silent)
         defer { store.close() }
         store.wait { $0.admission == .open }
         #expect(copies.isEmpty && store.status.damagedCopiesRemoved == 1)

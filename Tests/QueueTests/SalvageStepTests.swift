@@ -31,7 +31,7 @@ import Testing
 
     /// Packets of a hundred logs in ten rows, and with `waiting` ten rows behind them.
     private func fill(packets: Int, waiting: Bool = false) throws -> [SealedPacket] {
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         for row in 0..<packets * 10 {
             #expect(store.store(Batch(stream: .named("a"), logs: noise(row))) == .stored)
@@ -87,7 +87,7 @@ import Testing
     @Test("A stream that has nothing left to copy does not come back")
     func emptyStreams() throws {
         do {
-            let store = try LogStore(configuration, journal: .silent)
+            let store = try DurableQueue(configuration, journal: .silent)
             defer { store.close() }
             for name in 0..<50 {
                 let batch = Batch(stream: .named("\(name)"), logs: logs([name]))

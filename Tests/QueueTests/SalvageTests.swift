@@ -13,7 +13,7 @@ import Testing
     /// A queue of 200 rows in two streams, with three packets sealed, closed in good order.
     private func fill() throws -> (packets: [SealedPacket], ledger: Ledger) {
         let limits = PacketLimits(rawBytes: 1 << 20, logs: 100, age: .seconds(3600))
-        let store = try LogStore(.small(directory.path, packets: limits), journal: .silent)
+        let store = try DurableQueue(.small(directory.path, packets: limits), journal: .silent)
         defer { store.close() }
         for row in 0..<200 {
             let numbers = row * 10..<row * 10 + 10
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// Takes everything out that can be read; returns the numbers of all logs.
-    private func drain(_ store: LogStore) -> [Int] {
+    private func drain(_ store: DurableQueue) -> [Int] {
         let consumer = Consumer(store)
         store.request(1000, for: "app")
         var found: [Int] = []
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// Nil when the packet is void.
-    private func contents(of packet: SealedPacket, in store: LogStore) -> [Int]? {
+    private func contents(of packet: SealedPacket, in store: DurableQueue) -> [Int]? {
         while true {
             do throws(QueueError) {
                 let blocks = try store.blocks(of: packet)
@@ -80,7 +80,7 @@ import Testing
             }
             let copy = TemporaryDirectory()
             writeFile(copy.path + "/queue.db", bytes)
-            let store = try LogStore(.small(copy.path), journal: .silent)
+            let store = try DurableQueue(.small(copy.path), journal: .silent)
             defer { store.close() }
             #expect(store.status.ledger.isClosed)
             let before = store.status
@@ -106,7 +106,7 @@ import Testing
         let (_, ledger) = try fill()
         let bytes = readFile(database)
         writeFile(database, Array(bytes.prefix(Int(Double(bytes.count) * part))))
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(directory.names.contains { $0.hasPrefix("queue.corrupt-") })
@@ -124,7 +124,7 @@ import Testing
         writeFile(database, rubbish)
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        let store = try LogStore(.small(directory.path), journal: journal)
+        let store = try DurableQueue(.small(directory.path), journal: journal)
         defer { store.close() }
         #expect(store.status.ledger.accepted == 0)
         #expect(store.status.salvages == 1)
@@ -150,7 +150,7 @@ import Testing
     func implausible(change: (column: String, lost: Int64)) throws {
         let (_, ledger) = try fill()
         do {
-            let store = try LogStore(.small(directory.path), journal: .silent)
+            let store = try DurableQueue(.small(directory.path), journal: .silent)
             defer { store.close() }
             store.append([], identity: .of(1)) { _ in }
         }
@@ -176,7 +176,7 @@ import Testing
             """
         )
         try connection.finish()
-        let store = try LogStore(.small(copy.path), journal: .silent)
+        let store = try DurableQueue(.small(copy.path), journal: .silent)
         defer { store.close() }
         let found = store.status.ledger
         let comment = Comment("\(column) = \(value)")
@@ -204,7 +204,7 @@ import Testing
             )
             try connection.finish()
         }
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         let found = store.status.ledger
@@ -220,7 +220,7 @@ import Testing
         let connection = try Connection(database, .readWrite)
         try connection.execute("DELETE FROM rows WHERE id = \(sealed[0].rows.lowerBound)")
         try connection.finish()
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.salvages == 1)
         #expect(store.status.lostLogs == 10)
@@ -242,7 +242,7 @@ import Testing
             "UPDATE rows SET payload = zeroblob(size) WHERE id = \(sealed[1].rows.lowerBound)"
         )
         try connection.finish()
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         let packets = consumer.packets(3)
@@ -263,7 +263,7 @@ import Testing
 
     @Test("Requests are remembered across a salvage as far as they can be read")
     func repeats() throws {
-        let first = try LogStore(.small(directory.path), journal: .silent)
+        let first = try DurableQueue(.small(directory.path), journal: .silent)
         for number in 0..<500 { #expect(first.send(number * 1000) == .stored) }
         first.close()
         let connection = try Connection(database, .readWrite)
@@ -280,7 +280,7 @@ import Testing
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
         func said() -> String { String(decoding: lines.take(lines.count).joined(), as: UTF8.self) }
-        let second = try LogStore(.small(directory.path), journal: journal)
+        let second = try DurableQueue(.small(directory.path), journal: journal)
         #expect(second.status.salvages == 1)
         #expect(said().contains("no longer remembered"))
         for number in 0..<499 {
@@ -293,7 +293,7 @@ import Testing
         let start = Int(page - 1) * 8192
         for index in start..<start + 8192 { bytes[index] = 0x55 }
         writeFile(database, bytes)
-        let third = try LogStore(.small(directory.path), journal: journal)
+        let third = try DurableQueue(.small(directory.path), journal: journal)
         defer { third.close() }
         #expect(third.status.salvages == 1)
         #expect(said().contains("no longer remembered"))
@@ -306,13 +306,13 @@ import Testing
         let (_, ledger) = try fill()
         writeFile(directory.path + "/queue.salvage.db", [1, 2, 3])
         do {
-            let store = try LogStore(.small(directory.path), journal: .silent)
+            let store = try DurableQueue(.small(directory.path), journal: .silent)
             defer { store.close() }
             #expect(store.status.ledger == ledger)
             #expect(!directory.names.contains("queue.salvage.db"))
         }
         rename(database, directory.path + "/queue.salvage.db")
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         #expect(store.status.ledger == ledger)
         #expect(!directory.names.contains("queue.salvage.db"))

@@ -7,8 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SealingTests {
     let directory = TemporaryDirectory()
 
-    private func open(_ limits: PacketLimits) throws -> LogStore {
-        try LogStore(.small(directory.path, packets: limits), journal: .silent)
+    private func open(_ limits: PacketLimits) throws -> DurableQueue {
+        try DurableQueue(.small(directory.path, packets: limits), journal: .silent)
     }
 
     @Test("A stream that reaches its size is sealed; the rest waits")

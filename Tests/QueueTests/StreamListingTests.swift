@@ -8,14 +8,16 @@ import Testing
     let directory = TemporaryDirectory()
     let clock = SettableClock()
 
-    private func open(_ change: (inout QueueConfiguration) -> Void = { _ in }) throws -> LogStore {
+    private func open(_ change: (inout QueueConfiguration) -> Void = { _ in }) throws
+        -> DurableQueue
+    {
         var configuration = QueueConfiguration.small(directory.path)
         change(&configuration)
-        return try LogStore(configuration, journal: .silent, clock: clock.queueClock)
+        return try DurableQueue(configuration, journal: .silent, clock: clock.queueClock)
     }
 
     private func fill(
-        _ store: LogStore,
+        _ store: DurableQueue,
         _ name: String,
         _ count: Int,
         of destination: String = "app"
@@ -26,7 +28,7 @@ import Testing
     }
 
     private func list(
-        _ store: LogStore,
+        _ store: DurableQueue,
         _ count: Int = 20,
         _ order: StreamWish.Order = .oldest,
         of destination: String? = nil

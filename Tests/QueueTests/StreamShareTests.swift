@@ -13,19 +13,19 @@ import Testing
         senders: Int = 1,
         destinations: [String] = ["app"],
         journal: Journal = .silent
-    ) throws -> LogStore {
+    ) throws -> DurableQueue {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.streamsMax = streamsMax
         configuration.senders = senders
         configuration.destinations = Dictionary(
             uniqueKeysWithValues: destinations.map { ($0, configuration.rules("app")) }
         )
-        return try LogStore(configuration, journal: journal)
+        return try DurableQueue(configuration, journal: journal)
     }
 
     /// Sends logs of so many new streams, each in a request of its own, until one is refused.
     private func fill(
-        _ store: LogStore,
+        _ store: DurableQueue,
         _ sender: String?,
         _ destination: String = "app",
         atMost most: Int = 1000
@@ -38,7 +38,8 @@ import Testing
         return (most, nil)
     }
 
-    private func send(_ store: LogStore, _ sender: String?, _ streams: [StreamKey]) -> AppendOutcome
+    private func send(_ store: DurableQueue, _ sender: String?, _ streams: [StreamKey])
+        -> AppendOutcome
     {
         let answer = Awaited<AppendOutcome>()
         let batches = streams.map { Batch(stream: $0, logs: logs([1])) }

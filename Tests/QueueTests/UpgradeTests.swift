@@ -11,12 +11,16 @@ import Testing
 
     private var database: String { directory.path + "/queue.db" }
 
-    private func open(_ lines: Awaited<[UInt8]> = Awaited()) throws -> LogStore {
+    private func open(_ lines: Awaited<[UInt8]> = Awaited()) throws -> DurableQueue {
         let journal = Journal(level: .info, format: .json) { lines.put($0) }
-        return try LogStore(.small(directory.path), journal: journal, clock: SchemaFixture.clock)
+        return try DurableQueue(
+            .small(directory.path),
+            journal: journal,
+            clock: SchemaFixture.clock
+        )
     }
 
-    private func deliverAll(_ store: LogStore) throws -> [String: [UInt8]] {
+    private func deliverAll(_ store: DurableQueue) throws -> [String: [UInt8]] {
         let consumer = Consumer(store)
         store.requestOnceKnown(100)
         var packets: [SealedPacket] = []

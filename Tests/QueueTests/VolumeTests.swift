@@ -8,13 +8,13 @@ import Testing
     let directory = TemporaryDirectory()
     private let now = UInt32(WallTime.now.seconds)
 
-    private func volumes(_ store: LogStore) -> Volumes {
+    private func volumes(_ store: DurableQueue) -> Volumes {
         store.status.destinations["app"]?.volumes ?? Volumes()
     }
 
     @Test("Bytes are counted where logs come, are delivered, die and are thrown away")
     func counts() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         let alive = timed(0..<10, at: now)
         let doomed = timed(10..<12, at: now)
@@ -48,7 +48,7 @@ import Testing
 
     @Test("Purged letters and discarded packets are bytes thrown away")
     func discards() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         let alive = timed(0..<10, at: now)
         let doomed = timed(10..<12, at: now)

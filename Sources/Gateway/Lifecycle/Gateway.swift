@@ -18,7 +18,7 @@ package final class Gateway: Sendable {
     package let tokenFile: String?
 
     let journal: Journal
-    let store: LogStore
+    let store: DurableQueue
     let forwarder: Forwarder
     let devices: DeviceHandler.Shared
     let deviceServer: HTTPServer
@@ -36,7 +36,7 @@ package final class Gateway: Sendable {
         self.journal = journal
         var configuration = described
         let store = try Self.start { () throws(QueueError) in
-            try LogStore(described.queueConfiguration, journal: journal)
+            try DurableQueue(described.queueConfiguration, journal: journal)
         }
         self.store = store
         let stored = try Self.start { () throws(QueueError) in
@@ -205,7 +205,7 @@ package final class Gateway: Sendable {
     private static func keeper(
         _ configuration: GatewayConfiguration,
         _ stored: [String: [UInt8]],
-        _ store: LogStore,
+        _ store: DurableQueue,
         _ journal: Journal
     ) throws(StartProblem) -> (CredentialKeeper, SecretBox?) {
         let box = try start { () throws(SecretBoxProblem) in

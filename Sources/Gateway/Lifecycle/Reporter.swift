@@ -11,7 +11,7 @@ import System
 final class Reporter: Sendable {
     struct Parts: Sendable {
         let configuration: Locked<GatewayConfiguration>
-        let store: LogStore
+        let store: DurableQueue
         let forwarder: Forwarder
         let counters: IngestCounters
         let intake: IntakeSwitch

@@ -25,7 +25,7 @@ struct Steering: Sendable {
     /// Ends what proofs wait for at STS.
     let proofEnd: Interruption
 
-    let store: LogStore
+    let store: DurableQueue
     let forwarder: Forwarder
     let devices: DeviceHandler.Shared
     let reporter: Reporter

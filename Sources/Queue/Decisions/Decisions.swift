@@ -17,7 +17,7 @@ package protocol Decisions: Sendable {
     )
 }
 
-extension LogStore: Decisions {
+extension DurableQueue: Decisions {
     package func decide(
         _ decision: Decision,
         whenDurable: @escaping @Sendable (DecisionRefusal?) -> Void

@@ -71,7 +71,7 @@ package protocol StreamLister: Sendable {
     func list(_ wish: StreamWish, _ answer: @escaping @Sendable (StreamListing?) -> Void)
 }
 
-extension LogStore: StreamLister {
+extension DurableQueue: StreamLister {
     package func list(
         _ wish: StreamWish,
         _ answer: @escaping @Sendable (StreamListing?) -> Void

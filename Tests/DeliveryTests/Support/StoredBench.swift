@@ -10,7 +10,7 @@ final class StoredBench {
     private let directory: TemporaryDirectory
     private let rules: DestinationRules
     private let adjusting: (inout DestinationSettings) -> Void
-    private(set) var store: LogStore
+    private(set) var store: DurableQueue
     private(set) var forwarder: Forwarder
 
     init(
@@ -29,14 +29,14 @@ final class StoredBench {
     private static func open(
         _ directory: TemporaryDirectory,
         _ rules: DestinationRules
-    ) throws -> LogStore {
+    ) throws -> DurableQueue {
         var configuration = QueueConfiguration(directory: directory.path, freeBytesMin: 0)
         configuration.destinations = ["app": rules]
-        return try LogStore(configuration, journal: .silent)
+        return try DurableQueue(configuration, journal: .silent)
     }
 
     private static func forwarder(
-        _ store: LogStore,
+        _ store: DurableQueue,
         _ sandbox: TestSandbox,
         _ adjusting: (inout DestinationSettings) -> Void
     ) throws -> Forwarder {

@@ -57,7 +57,7 @@ final class ScenarioRun {
         queue = try SteppedQueue(settings, seed: seed)
     }
 
-    var store: LogStore { queue.store }
+    var store: DurableQueue { queue.store }
     var now: WallTime { queue.now }
 
     func rules(_ destination: String) -> Rules {

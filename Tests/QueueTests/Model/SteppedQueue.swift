@@ -7,7 +7,7 @@ import System
 final class SteppedQueue {
     private(set) var directory: TemporaryDirectory
     private var configuration: QueueConfiguration
-    private var life: (owner: QueueOwner, store: LogStore)?
+    private var life: (owner: QueueOwner, store: DurableQueue)?
     let clock = SettableClock()
     private let saboteur = Saboteur()
     private let arrived = Locked<[SealedPacket]>([])
@@ -28,7 +28,7 @@ final class SteppedQueue {
         return life.owner
     }
 
-    var store: LogStore {
+    var store: DurableQueue {
         guard let life else { preconditionFailure("between two lives") }
         return life.store
     }
@@ -40,7 +40,7 @@ final class SteppedQueue {
             return clock.now
         }
         let owner = try QueueOwner(configuration, door, queueClock, .silent)
-        let store = LogStore(door)
+        let store = DurableQueue(door)
         life = (owner, store)
         saboteur.owner = owner
         store.deliver { [arrived] packets in arrived.withLock { $0 += packets } }

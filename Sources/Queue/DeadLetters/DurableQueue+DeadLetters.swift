@@ -1,6 +1,6 @@
 import System
 
-extension LogStore: DeadLetters {
+extension DurableQueue: DeadLetters {
     package func deadLetters(
         matching filter: DeadLetterFilter,
         after id: Int64,

@@ -9,7 +9,7 @@ import Testing
 
     @Test("What is stored comes out in order, and is gone once it is acknowledged")
     func roundTrip() throws {
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         for start in stride(from: 0, to: 50, by: 10) {
             let batch = Batch(stream: .named("a"), logs: logs(start..<start + 10))
@@ -35,7 +35,7 @@ import Testing
     func readBack() throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.recentBytesMax = 0
-        let store = try LogStore(configuration, journal: .silent)
+        let store = try DurableQueue(configuration, journal: .silent)
         defer { store.close() }
         #expect(store.store(Batch(stream: .named("a"), logs: logs(0..<1000))) == .stored)
         #expect(store.store(Batch(stream: .named("b"), logs: logs(1000..<1100))) == .stored)
@@ -52,14 +52,14 @@ import Testing
     func restart() throws {
         let before: SealedPacket
         do {
-            let store = try LogStore(.small(directory.path), journal: .silent)
+            let store = try DurableQueue(.small(directory.path), journal: .silent)
             let consumer = Consumer(store)
             _ = store.store(Batch(stream: .named("a"), logs: logs(0..<10)))
             store.flush("app")
             before = consumer.packets(1)[0]
             _ = store.store(Batch(stream: .named("a"), logs: logs(10..<20)))
         }
-        let store = try LogStore(.small(directory.path), journal: .silent)
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
         defer { store.close() }
         let consumer = Consumer(store)
         let again = consumer.packets(1)[0]

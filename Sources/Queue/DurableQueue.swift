@@ -4,7 +4,7 @@ package import System
 ///
 /// Opening recovers what an earlier life left, also after `kill -9`: packets that were sealed are handed
 /// over first, with the same content and pack id.
-package final class LogStore: Sendable {
+package final class DurableQueue: Sendable {
     let door: QueueDoor
     private let worker: Worker?
     private let isClosed = Locked(false)
@@ -110,7 +110,7 @@ private final class Opening: Sendable {
 
 // MARK: - BatchQueue
 
-extension LogStore: BatchQueue {
+extension DurableQueue: BatchQueue {
     package var admission: QueueAdmission { door.admission }
 
     package func admission(for outlet: Outlet) -> QueueAdmission { door.admission(for: outlet) }

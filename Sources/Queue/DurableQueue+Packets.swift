@@ -1,6 +1,6 @@
 import System
 
-extension LogStore: PacketSource {
+extension DurableQueue: PacketSource {
     package func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void) {
         door.post(.deliver(receiver))
     }
