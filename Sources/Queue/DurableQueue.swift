@@ -5,7 +5,7 @@ package import System
 /// Opening recovers what an earlier life left, also after `kill -9`: packets that were sealed are handed
 /// over first, with the same content and pack id.
 package final class DurableQueue: Sendable {
-    let door: QueueDoor
+    let door: QueueHandle
     private let worker: Worker?
     private let isClosed = Locked(false)
 
@@ -25,7 +25,7 @@ package final class DurableQueue: Sendable {
         let opening: Opening
         let worker: Worker
         do throws(SystemError) {
-            let door = try QueueDoor(configuration)
+            let door = try QueueHandle(configuration)
             let started = try Opening()
             worker = try Worker("queue") {
                 // Opened where it is used: the connection never changes threads.
@@ -51,7 +51,7 @@ package final class DurableQueue: Sendable {
     }
 
     /// Without a thread: tests take the owner's turns themselves, so that the same calls do the same each time.
-    init(_ door: QueueDoor) {
+    init(_ door: QueueHandle) {
         self.door = door
         worker = nil
     }

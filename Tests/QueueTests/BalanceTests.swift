@@ -15,7 +15,7 @@ import Testing
         let journal = Journal(level: .error, format: .json) { lines.put($0) }
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.housekeeping = .zero
-        let door = try QueueDoor(configuration)
+        let door = try QueueHandle(configuration)
         let owner = try QueueOwner(configuration, door, .started(), journal)
         let store = try #require(owner.store)
         #expect(try store.stage([Batch(stream: .named("a"), logs: logs(0..<10))]) == nil)

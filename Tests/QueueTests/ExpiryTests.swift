@@ -16,7 +16,7 @@ import Testing
         configuration.durability = .normal
         configuration.tuning.housekeeping = .seconds(3600)
         configuration.ageMax = .seconds(60)
-        let door = try QueueDoor(configuration)
+        let door = try QueueHandle(configuration)
         let clock = QueueClock { [time] in time.withLock { $0 } }
         let owner = try QueueOwner(configuration, door, clock, .silent)
         let store = try #require(owner.store)

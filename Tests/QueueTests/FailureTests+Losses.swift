@@ -22,7 +22,7 @@ extension FailureTests {
             _ = Consumer(store).packets(1)
             store.close()
         }
-        let door = try QueueDoor(configuration)
+        let door = try QueueHandle(configuration)
         let owner = try QueueOwner(configuration, door, clock.queueClock, journal)
         clock.advance(61)
         DiskFault.set(.writeError)

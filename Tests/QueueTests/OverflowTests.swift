@@ -131,7 +131,7 @@ import Testing
         configuration.destinations["app"]?.overflow = .dropOldest
         let owner = try QueueOwner(
             configuration,
-            QueueDoor(configuration),
+            QueueHandle(configuration),
             .started(),
             .silent
         )

@@ -19,7 +19,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.destinations = rules("typo")
         let journal = Journal(level: .info, format: .json) { [lines] in lines.put($0) }
-        return try QueueOwner(configuration, QueueDoor(configuration), .started(), journal)
+        return try QueueOwner(configuration, QueueHandle(configuration), .started(), journal)
     }
 
     /// A packet that delivery holds.
@@ -60,7 +60,7 @@ import Testing
         var configuration = QueueConfiguration.small(directory.path)
         configuration.tuning.retryMin = .seconds(60)
         configuration.tuning.retryMax = .seconds(60)
-        let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), .silent)
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
         owner.nextHousekeeping = Moment(nanoseconds: 0)
         owner.failed(.unsuitable("a test"))
         owner.keepHouse(isQuiet: true)

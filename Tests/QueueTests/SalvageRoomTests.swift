@@ -261,7 +261,7 @@ import Testing
         let lines = Awaited<[UInt8]>()
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
         let configuration = configuration(directory.path)
-        let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), journal)
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), journal)
         let before = try #require(owner.store).remainders
         #expect(before.count == 1 && before[0].logs > 0)
         owner.nextHousekeeping = Moment(nanoseconds: 0)
@@ -291,7 +291,7 @@ import Testing
         var configuration = configuration(directory.path, room: 1_500_000)
         configuration.tuning.spareBytes = 8 << 20
         let arrived = Awaited<SealedPacket>()
-        let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), .silent)
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
         owner.door.post(.deliver { for packet in $0 { arrived.put(packet) } })
         owner.door.post(.flush("app"))
         owner.door.post(.request(1000, .named("app-log")))
@@ -318,7 +318,7 @@ import Testing
         try damage()
         try DurableQueue(configuration(directory.path, room: 600_000), journal: .silent).close()
         let configuration = configuration(directory.path)
-        let owner = try QueueOwner(configuration, QueueDoor(configuration), .started(), .silent)
+        let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
         let before = try #require(owner.store).remainders
         try #require(before.count > 1)
         let copy = "\(directory.path)/\(before[0].file)"

@@ -71,7 +71,7 @@ import Testing
         let time = Locked(WallTime(seconds: 1_800_000_000))
         var configuration = QueueConfiguration.small(directory.path)
         configuration.ageMax = .seconds(60)
-        let door = try QueueDoor(configuration)
+        let door = try QueueHandle(configuration)
         let clock = QueueClock { time.withLock { $0 } }
         let owner = try QueueOwner(configuration, door, clock, .silent)
         let store = try #require(owner.store)

@@ -7,7 +7,7 @@ import System
 final class QueueOwner {
     var configuration: QueueConfiguration
     let directory: DataDirectory
-    let door: QueueDoor
+    let door: QueueHandle
     let journal: Journal
     let clock: QueueClock
     private let lock: LockFile
@@ -98,7 +98,7 @@ final class QueueOwner {
     /// Opens and recovers the queue, or says why it cannot be.
     init(
         _ configuration: QueueConfiguration,
-        _ door: QueueDoor,
+        _ door: QueueHandle,
         _ clock: QueueClock,
         _ journal: Journal
     ) throws(QueueError) {

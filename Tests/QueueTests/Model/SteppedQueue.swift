@@ -34,7 +34,7 @@ final class SteppedQueue {
     }
 
     private func begin() throws {
-        let door = try QueueDoor(configuration)
+        let door = try QueueHandle(configuration)
         let queueClock = QueueClock { [clock, saboteur] in
             saboteur.look()
             return clock.now

@@ -3,7 +3,7 @@ import Synchronization
 import System
 
 /// What callers and the owner share.
-final class QueueDoor: Sendable {
+final class QueueHandle: Sendable {
     let wake: WakeUp
     let mailbox: Mailbox<Message>
     let status: Locked<QueueStatus>
