@@ -113,7 +113,7 @@ extension DataDirectory {
             let descriptor = open(mark, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return nil }
             let file = OwnedDescriptor(taking: descriptor)
-            let bytes = LogScan.read(file.number, fileSize(mark) ?? 0, at: 0) ?? []
+            let bytes = WALScan.read(file.number, fileSize(mark) ?? 0, at: 0) ?? []
             return Remainder(of: String(other.dropFirst(path.count + 1)), bytes)
         }
     }

@@ -54,14 +54,14 @@ extension DataDirectory {
     /// writes on before it; what then still lies behind would look like transactions of the same round. The file keeps its
     /// length: on a full disk that is all there is to write acknowledgements to.
     private func forget(_ rest: [Int]) throws(SQLiteError) {
-        let bytes = LogScan.frameHeadBytes
+        let bytes = WALScan.frameHeadBytes
         let nobodys = [UInt8](repeating: 0, count: bytes)
         do throws(SystemError) {
             let descriptor = OwnedDescriptor(
                 taking: try system("open") { open(log, O_RDWR | O_CLOEXEC) }
             )
             let number = descriptor.number
-            let heads = rest.map { LogScan.read(number, bytes, at: $0) ?? nobodys }
+            let heads = rest.map { WALScan.read(number, bytes, at: $0) ?? nobodys }
             let isWritten = rest.allSatisfy { pwrite(number, nobodys, bytes, off_t($0)) == bytes }
             if !isWritten { _ = try system("ftruncate") { ftruncate(number, off_t(rest[0])) } }
             do throws(SystemError) {
@@ -97,9 +97,9 @@ extension DataDirectory {
 
     /// A checkpoint that makes the file shorter may have come to the disk without its head; the log knows. And of a file
     /// without a head nothing else does.
-    private func pagesTold(_ stored: borrowing StoredPages, _ last: LogScan.Frame?) -> Int? {
+    private func pagesTold(_ stored: borrowing StoredPages, _ last: WALScan.Frame?) -> Int? {
         let logged = last.map { Int($0.commit) }
-        guard let head = LogScan.read(stored.database, 32, at: 0),
+        guard let head = WALScan.read(stored.database, 32, at: 0),
             Int(head[16]) << 8 | Int(head[17]) == stored.pageBytes & 0xffff
         else { return logged }
         let told = Int(BigEndianWords(head)[7])

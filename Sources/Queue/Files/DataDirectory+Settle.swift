@@ -53,7 +53,7 @@ extension DataDirectory {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         let file = OwnedDescriptor(taking: descriptor)
-        return LogScan.read(file.number, bytes, at: 0)?.allSatisfy { $0 == 0 } == true
+        return WALScan.read(file.number, bytes, at: 0)?.allSatisfy { $0 == 0 } == true
     }
 }
 

@@ -11,7 +11,7 @@ struct LogHead {
     let bytes: [UInt8]
     let isBigEndian: Bool
     let pageBytes: Int
-    var frameBytes: Int { LogScan.frameHeadBytes + pageBytes }
+    var frameBytes: Int { WALScan.frameHeadBytes + pageBytes }
     var salt: (UInt32, UInt32) { (BigEndianWords(bytes)[4], BigEndianWords(bytes)[5]) }
     var sum: WALChecksum {
         WALChecksum(isBigEndian: isBigEndian, (BigEndianWords(bytes)[6], BigEndianWords(bytes)[7]))
@@ -51,7 +51,7 @@ extension LogHead {
     /// The head that the frames of a log must have had, nil where they are none.
     static func rebuilt(_ read: (_ count: Int, _ offset: Int) -> [UInt8]?) -> LogHead? {
         for pageBytes in (9...16).map({ 1 << $0 }) {
-            let count = LogScan.frameHeadBytes + pageBytes
+            let count = WALScan.frameHeadBytes + pageBytes
             guard let first = read(count, Self.count) else { return nil }
             for isBigEndian in [false, true] {
                 if let head = before(first, pageBytes, isBigEndian) { return head }
@@ -72,7 +72,7 @@ extension LogHead {
         let words = BigEndianWords(first)
         let salt = first[8..<16]
         var sum = WALChecksum(isBigEndian: isBigEndian, (words[4], words[5]))
-        sum.remove(first[LogScan.frameHeadBytes...])
+        sum.remove(first[WALScan.frameHeadBytes...])
         sum.remove(first[..<8])
         sum.remove(salt)
         let start = start(pageBytes, isBigEndian: isBigEndian)
@@ -113,7 +113,7 @@ extension LogHead {
             (BigEndianWords(frame)[4], BigEndianWords(frame)[5])
         )
         sum.add(next[..<8])
-        sum.add(next[LogScan.frameHeadBytes...])
+        sum.add(next[WALScan.frameHeadBytes...])
         return sum.value == (BigEndianWords(next)[4], BigEndianWords(next)[5])
     }
 }

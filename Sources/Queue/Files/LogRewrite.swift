@@ -30,7 +30,7 @@ enum LogRewrite {
         while let frame = try read(file, head.frameBytes, at: offset) {
             let words = BigEndianWords(frame)
             sum.add(frame[..<8])
-            sum.add(frame[LogScan.frameHeadBytes...])
+            sum.add(frame[WALScan.frameHeadBytes...])
             guard (words[2], words[3]) == head.salt, sum.value == (words[4], words[5]) else {
                 break
             }

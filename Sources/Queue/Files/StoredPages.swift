@@ -4,7 +4,7 @@ import Glibc
 struct StoredPages: ~Copyable {
     let database: CInt
     let log: CInt
-    let scan: LogScan?
+    let scan: WALScan?
     let pageBytes: Int
     /// Of the database's file.
     let bytes: Int
@@ -26,7 +26,7 @@ struct StoredPages: ~Copyable {
     init(of database: String, _ version: Version) {
         self.database = open(database, O_RDONLY | O_CLOEXEC)
         log = open(database + "-wal", O_RDONLY | O_CLOEXEC)
-        let scan = log < 0 ? nil : LogScan(log)
+        let scan = log < 0 ? nil : WALScan(log)
         self.scan = scan
         pageBytes = scan?.head.pageBytes ?? QueueTuning().pageBytes
         bytes = fileSize(database) ?? 0
@@ -58,8 +58,8 @@ struct StoredPages: ~Copyable {
         // There are no more.
         guard 1...Int(UInt32.max) ~= number else { return nil }
         guard let frame = places[number] else {
-            return LogScan.read(database, count, at: (number - 1) * pageBytes)
+            return WALScan.read(database, count, at: (number - 1) * pageBytes)
         }
-        return LogScan.read(log, count, at: frame + LogScan.frameHeadBytes)
+        return WALScan.read(log, count, at: frame + WALScan.frameHeadBytes)
     }
 }

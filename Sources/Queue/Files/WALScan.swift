@@ -5,7 +5,7 @@ import Glibc
 ///
 /// A frame's checksum goes on from that of the frame before, which stands in that one's head. So a frame can be proved
 /// although the one before it is damaged, and damage costs the pages that it hit.
-struct LogScan {
+struct WALScan {
     struct Frame {
         let offset: Int
         let page: UInt32

@@ -1,6 +1,6 @@
 import Glibc
 
-extension LogScan {
+extension WALScan {
     /// What is wrong with the log, nil when nothing is.
     var problem: SQLiteError? {
         guard isDamaged else { return nil }
@@ -28,7 +28,7 @@ struct MendedLog {
     mutating func write(_ stored: borrowing StoredPages, _ first: FirstPage.Mended?) -> Bool {
         guard write(head.bytes) else { return false }
         for frame in stored.scan?.sound ?? [] {
-            guard let bytes = LogScan.read(stored.log, head.frameBytes, at: frame.offset) else {
+            guard let bytes = WALScan.read(stored.log, head.frameBytes, at: frame.offset) else {
                 code = errno
                 return false
             }
@@ -50,9 +50,9 @@ struct MendedLog {
     /// A frame, with the sum that it has at this place.
     private mutating func add(_ frame: [UInt8]) -> Bool {
         sum.add(frame[..<8])
-        sum.add(frame[LogScan.frameHeadBytes...])
+        sum.add(frame[WALScan.frameHeadBytes...])
         let own = sum.value.0.bytes + sum.value.1.bytes
-        return write(frame[..<16] + own + frame[LogScan.frameHeadBytes...])
+        return write(frame[..<16] + own + frame[WALScan.frameHeadBytes...])
     }
 
     private mutating func write(_ bytes: some Collection<UInt8>) -> Bool {
