@@ -19,7 +19,7 @@ extension DataDirectory {
         }
         try link(log, as: Self.damagedLog(of: aside))
         let descriptor = try create(aside + "-wal")
-        let head = stored.scan?.head ?? LogHead(pageBytes: stored.pageBytes)
+        let head = stored.scan?.head ?? WALHeader(pageBytes: stored.pageBytes)
         var mended = MendedLog(descriptor.number, head)
         guard mended.write(stored, first) else {
             throw problem("cannot hold a mended log", mended.code)

@@ -30,7 +30,7 @@ extension DataDirectory {
 
     private func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
         // A log that is there and cannot be looked into is for SQLite to judge.
-        guard stored.scan != nil || (fileSize(log) ?? 0) <= LogHead.count else { return nil }
+        guard stored.scan != nil || (fileSize(log) ?? 0) <= WALHeader.count else { return nil }
         return loneLog(stored) ?? FirstPage.problem(stored) ?? missingPages(stored)
             ?? stored.scan?.problem
     }
@@ -40,7 +40,7 @@ extension DataDirectory {
     }
 
     /// 32 bytes, which lie in one sector.
-    private func restore(_ head: LogHead) -> Bool {
+    private func restore(_ head: WALHeader) -> Bool {
         let number = open(log, O_WRONLY | O_CLOEXEC)
         guard number >= 0 else { return false }
         let descriptor = OwnedDescriptor(taking: number)

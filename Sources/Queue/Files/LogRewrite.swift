@@ -19,14 +19,14 @@ enum LogRewrite {
     }
 
     private static func writeFrames(_ file: CInt) throws(SystemError) -> Int {
-        guard let found = try read(file, LogHead.count, at: 0), let head = LogHead(found) else {
+        guard let found = try read(file, WALHeader.count, at: 0), let head = WALHeader(found) else {
             return 0
         }
         // The head counts for nothing without frames, and is written with the first one.
         var unwritten = found
         var sum = head.sum
         var frames = 0
-        var offset = LogHead.count
+        var offset = WALHeader.count
         while let frame = try read(file, head.frameBytes, at: offset) {
             let words = BigEndianWords(frame)
             sum.add(frame[..<8])

@@ -13,12 +13,12 @@ extension WALScan {
 /// A log as SQLite would have written it, of the sound frames of another, and a first page.
 struct MendedLog {
     private let descriptor: CInt
-    private let head: LogHead
+    private let head: WALHeader
     private var sum: WALChecksum
     /// Why it could not be written.
     private(set) var code: CInt = 0
 
-    init(_ descriptor: CInt, _ head: LogHead) {
+    init(_ descriptor: CInt, _ head: WALHeader) {
         self.descriptor = descriptor
         self.head = head
         sum = head.sum

@@ -17,7 +17,7 @@ struct WALScan {
     /// Pages that a transaction holds in memory at least before it writes any.
     private static let small = 64
 
-    let head: LogHead
+    let head: WALHeader
     /// What the file has for it is damaged.
     let isHeadRebuilt: Bool
     /// Those that are what was written, in their order, up to the last commit.
@@ -32,10 +32,10 @@ struct WALScan {
     /// Nil where there is no log, or none of which anything can be read: SQLite begins a new one. Also where a part of it
     /// cannot be read, which is no end: SQLite fails on it.
     init?(_ descriptor: CInt) {
-        guard let found = Self.read(descriptor, LogHead.count, at: 0) else { return nil }
-        let sound = LogHead(found)
+        guard let found = Self.read(descriptor, WALHeader.count, at: 0) else { return nil }
+        let sound = WALHeader(found)
         isHeadRebuilt = sound == nil
-        guard let head = sound ?? LogHead.rebuilt({ Self.read(descriptor, $0, at: $1) }) else {
+        guard let head = sound ?? WALHeader.rebuilt({ Self.read(descriptor, $0, at: $1) }) else {
             return nil
         }
         self.head = head
@@ -50,7 +50,7 @@ struct WALScan {
     private mutating func scan(_ descriptor: CInt) -> Int {
         let (frameBytes, salt) = (head.frameBytes, head.salt)
         var sum = head.sum
-        var offset = LogHead.count
+        var offset = WALHeader.count
         var damaged = 0
         // Of the transaction that is being read.
         var pages: Set<UInt32> = []
@@ -99,11 +99,11 @@ struct WALScan {
     var isDamaged: Bool { commitsBehind > 1 || isHeadRebuilt && !sound.isEmpty }
 
     /// The one to write back, where all behind it is as it was.
-    var lostHead: LogHead? { isHeadRebuilt && damagedFrames == 0 && !sound.isEmpty ? head : nil }
+    var lostHead: WALHeader? { isHeadRebuilt && damagedFrames == 0 && !sound.isEmpty ? head : nil }
 
     /// Where the frames begin that lie behind what SQLite reads of this round.
     var rest: [Int] {
-        Array(stride(from: max(provenEnd, LogHead.count), to: roundEnd, by: head.frameBytes))
+        Array(stride(from: max(provenEnd, WALHeader.count), to: roundEnd, by: head.frameBytes))
     }
 
     static func read(_ descriptor: CInt, _ count: Int, at offset: Int) -> [UInt8]? {

@@ -23,7 +23,7 @@ import Testing
     @Test("A bit that flipped in the head of the log costs nothing, and is put right in its place")
     func flippedBit() throws {
         let whole = try directory.fillLog()
-        for place in 0..<LogHead.count {
+        for place in 0..<WALHeader.count {
             let copy = whole.copy()
             var bytes = readFile(log(copy))
             bytes[place] ^= 1 << (place % 8)
@@ -41,8 +41,8 @@ import Testing
         let copy = try directory.fillLog()
         let bytes = readFile(log(copy))
         writeFile(log(copy), [UInt8](repeating: 0, count: count) + bytes[count...])
-        let lost = try lost(copy, salvages: count > LogHead.count ? 1 : 0)
-        #expect(lost == 0 || count > LogHead.count)
+        let lost = try lost(copy, salvages: count > WALHeader.count ? 1 : 0)
+        #expect(lost == 0 || count > WALHeader.count)
     }
 
     @Test("The head that is found is the one that was", arguments: [0, 1, 5])
@@ -50,15 +50,15 @@ import Testing
         for _ in 0..<rounds { _ = try directory.fillLog() }
         let copy = try directory.fillLog()
         let bytes = readFile(log(copy))
-        let head = LogHead.rebuilt(reader(bytes))
-        #expect(head?.bytes == Array(bytes[..<LogHead.count]))
-        #expect(LogHead(Array(bytes[..<LogHead.count])) != nil)
+        let head = WALHeader.rebuilt(reader(bytes))
+        #expect(head?.bytes == Array(bytes[..<WALHeader.count]))
+        #expect(WALHeader(Array(bytes[..<WALHeader.count])) != nil)
     }
 
     @Test("What an older round has left behind a short one is none of its")
     func olderRound() throws {
-        let head = LogHead(pageBytes: 512, salt: [0, 0, 0, 9, 1, 2, 3, 4])
-        func frames(_ count: Int, _ head: LogHead) -> [UInt8] {
+        let head = WALHeader(pageBytes: 512, salt: [0, 0, 0, 9, 1, 2, 3, 4])
+        func frames(_ count: Int, _ head: WALHeader) -> [UInt8] {
             var sum = head.sum
             return (0..<count).flatMap { number in
                 let page = [UInt8](repeating: UInt8(number), count: 512)
@@ -68,39 +68,39 @@ import Testing
                 return start + head.bytes[16..<24] + sum.value.0.bytes + sum.value.1.bytes + page
             }
         }
-        let older = LogHead(pageBytes: 512, salt: [0, 0, 0, 8, 5, 6, 7, 8])
+        let older = WALHeader(pageBytes: 512, salt: [0, 0, 0, 8, 5, 6, 7, 8])
         let frameBytes = 24 + 512
         let left = head.bytes + frames(2, head) + frames(9, older).dropFirst(2 * frameBytes)
-        #expect(LogHead.rebuilt(reader(left))?.bytes == head.bytes)
+        #expect(WALHeader.rebuilt(reader(left))?.bytes == head.bytes)
         // The first frame is gone as well: there is no pair of this round.
         let gone = [UInt8](repeating: 0, count: 32 + frameBytes) + left.dropFirst(32 + frameBytes)
-        #expect(LogHead.rebuilt(reader(gone)) == nil)
+        #expect(WALHeader.rebuilt(reader(gone)) == nil)
     }
 
     @Test("A head that cannot be is none, whatever its sum says", arguments: [513, 1000, 65_000])
     func pageBytes(count: Int) {
-        #expect(LogHead(LogHead(pageBytes: count).bytes) == nil)
+        #expect(WALHeader(WALHeader(pageBytes: count).bytes) == nil)
     }
 
     @Test("The order of bytes does not matter", arguments: [false, true])
     func order(isBigEndian: Bool) {
-        let head = LogHead(pageBytes: 1024, isBigEndian: isBigEndian, salt: Array(1...8))
+        let head = WALHeader(pageBytes: 1024, isBigEndian: isBigEndian, salt: Array(1...8))
         let page = (0..<1024).map { UInt8($0 % 251) }
         var sum = head.sum
         sum.add((UInt32(7).bytes + UInt32(9).bytes)[...])
         sum.add(page[...])
         let frame =
             UInt32(7).bytes + UInt32(9).bytes + Array(1...8) + sum.value.0.bytes + sum.value.1.bytes
-        #expect(LogHead.rebuilt(reader(head.bytes + frame + page))?.bytes == head.bytes)
+        #expect(WALHeader.rebuilt(reader(head.bytes + frame + page))?.bytes == head.bytes)
     }
 
     @Test("What is no log has no head")
     func noLog() {
         var generator = SeededGenerator(seed: 3)
         let noise = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        #expect(LogHead.rebuilt(reader(noise)) == nil)
-        #expect(LogHead.rebuilt(reader([UInt8](repeating: 0, count: 200_000))) == nil)
-        #expect(LogHead.rebuilt(reader([])) == nil)
+        #expect(WALHeader.rebuilt(reader(noise)) == nil)
+        #expect(WALHeader.rebuilt(reader([UInt8](repeating: 0, count: 200_000))) == nil)
+        #expect(WALHeader.rebuilt(reader([])) == nil)
     }
 
     private func reader(_ bytes: [UInt8]) -> (Int, Int) -> [UInt8]? {

@@ -3,7 +3,7 @@
 /// One that is damaged follows from the first frame. That one repeats the salts, and has a sum that goes on from the
 /// head's: the way back over its bytes leads to that sum, and farther back to the one number of the head that nothing
 /// else tells.
-struct LogHead {
+struct WALHeader {
     static let count = 32
     private static let magic: UInt32 = 0x377f_0682
     private static let version: UInt32 = 3_007_000
@@ -47,16 +47,16 @@ struct LogHead {
     }
 }
 
-extension LogHead {
+extension WALHeader {
     /// The head that the frames of a log must have had, nil where they are none.
-    static func rebuilt(_ read: (_ count: Int, _ offset: Int) -> [UInt8]?) -> LogHead? {
+    static func rebuilt(_ read: (_ count: Int, _ offset: Int) -> [UInt8]?) -> WALHeader? {
         for pageBytes in (9...16).map({ 1 << $0 }) {
             let count = WALScan.frameHeadBytes + pageBytes
             guard let first = read(count, Self.count) else { return nil }
             for isBigEndian in [false, true] {
                 if let head = before(first, pageBytes, isBigEndian) { return head }
                 if let salt = salt(read, count, isBigEndian) {
-                    return LogHead(pageBytes: pageBytes, isBigEndian: isBigEndian, salt: salt)
+                    return WALHeader(pageBytes: pageBytes, isBigEndian: isBigEndian, salt: salt)
                 }
             }
         }
@@ -68,7 +68,7 @@ extension LogHead {
         _ first: [UInt8],
         _ pageBytes: Int,
         _ isBigEndian: Bool
-    ) -> LogHead? {
+    ) -> WALHeader? {
         let words = BigEndianWords(first)
         let salt = first[8..<16]
         var sum = WALChecksum(isBigEndian: isBigEndian, (words[4], words[5]))
@@ -82,7 +82,7 @@ extension LogHead {
         guard known.value.0 == sum.value.0 else { return nil }
         let round = sum.value.1 &- known.value.1
         let number = (isBigEndian ? round : round.byteSwapped).bytes
-        return LogHead(start + number + salt, isBigEndian: isBigEndian, pageBytes: pageBytes)
+        return WALHeader(start + number + salt, isBigEndian: isBigEndian, pageBytes: pageBytes)
     }
 
     /// Where the first frame is lost as well, the next ones have the salts still. Not those far behind it: they may be
