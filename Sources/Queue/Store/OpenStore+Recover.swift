@@ -53,7 +53,7 @@ extension OpenStore {
     /// Makes certain that the log that was found at opening is on the disk. Until it is nothing may be accepted: a sync
     /// may have failed in an earlier life, and commits behind frames that never reached the disk would be lost with them.
     ///
-    /// `LogRewrite` does that, and comes first: it proves each frame, and a checkpoint proves none. Instead of a frame that
+    /// `WALRewrite` does that, and comes first: it proves each frame, and a checkpoint proves none. Instead of a frame that
     /// never reached the disk a checkpoint would move into the database what the file has in its place.
     ///
     /// The checkpoint behind it makes the next commit begin the log from its start. A reader, such as `sluice backup`, keeps
@@ -88,7 +88,7 @@ extension OpenStore {
         let log = database.path + "-wal"
         let written: Int
         do throws(SystemError) {
-            written = try LogRewrite.run(log)
+            written = try WALRewrite.run(log)
         } catch {
             database.rollBack()
             throw .system(error, log)

@@ -25,7 +25,7 @@ import Testing
         let log = readFile(path)
         let times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
-        #expect(try LogRewrite.run(path) == (log.count - 32) / frameBytes(log))
+        #expect(try WALRewrite.run(path) == (log.count - 32) / frameBytes(log))
         #expect(readFile(path) == log)
         #expect(written(path).tv_sec > 1)
     }
@@ -37,7 +37,7 @@ import Testing
         var log = readFile(path)
         log[32 + 5 * frameBytes(log) + 500] ^= 1
         writeFile(path, log)
-        #expect(try LogRewrite.run(path) == 5)
+        #expect(try WALRewrite.run(path) == 5)
         #expect(readFile(path) == log)
     }
 
@@ -81,7 +81,7 @@ import Testing
     func readError() throws {
         // Nothing is mapped at its first page.
         let error = SystemError(call: "pread", code: EIO)
-        #expect(throws: error) { try LogRewrite.run("/proc/self/mem") }
+        #expect(throws: error) { try WALRewrite.run("/proc/self/mem") }
         let found = SQLiteError.system(error, "queue.db-wal")
         #expect(found.isUnreadable && found.kind == .io && !found.isDamage)
     }
@@ -99,17 +99,17 @@ import Testing
             taking: try system("open") { open("/proc/self/mem", O_RDONLY | O_CLOEXEC) }
         )
         let end = Int(bitPattern: pages) + page
-        #expect(try LogRewrite.read(memory.number, 10, at: end - 10)?.count == 10)
+        #expect(try WALRewrite.read(memory.number, 10, at: end - 10)?.count == 10)
         #expect(throws: SystemError(call: "pread", code: EIO)) {
-            try LogRewrite.read(memory.number, 20, at: end - 10)
+            try WALRewrite.read(memory.number, 20, at: end - 10)
         }
     }
 
     @Test("A log that is empty has no frames, and one that is not there is an error")
     func noLog() throws {
         let path = directory.path + "/queue.db-wal"
-        #expect(throws: SystemError(call: "open", code: ENOENT)) { try LogRewrite.run(path) }
+        #expect(throws: SystemError(call: "open", code: ENOENT)) { try WALRewrite.run(path) }
         writeFile(path, [])
-        #expect(try LogRewrite.run(path) == 0)
+        #expect(try WALRewrite.run(path) == 0)
     }
 }

@@ -6,7 +6,7 @@ import System
 /// After a sync that failed the kernel may take pages for written that never reached the disk, and a second sync then
 /// succeeds without writing them. Writing them makes them dirty, so the next sync covers them. The content stays as it
 /// is, so connections that read the log meanwhile see no change, and no space is needed.
-enum LogRewrite {
+enum WALRewrite {
     /// Stops at the first frame that is not proved, where SQLite takes the log to end. Returns how many it has written.
     static func run(_ path: String) throws(SystemError) -> Int {
         let file = OwnedDescriptor(
