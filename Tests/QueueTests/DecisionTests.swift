@@ -117,7 +117,7 @@ extension DurableQueue {
     @Test("The audit log forgets its oldest entries")
     func trimmed() throws {
         let connection = try Connection(directory.path + "/audit.db", .readWrite)
-        try Schema.migrate(connection, from: 0)
+        try QueueSchema.migrate(connection, from: 0)
         let table = try DecisionTable(connection)
         try connection.execute("BEGIN")
         let entry = AuditEntry(actor: "a", address: "b", action: "c", subject: "d")

@@ -50,7 +50,7 @@ import Testing
         let copy = try directory.fillLog()
         do {
             let connection = try Connection(copy.path + "/queue.db", .readWrite)
-            try connection.execute("PRAGMA user_version = \(Schema.migrations.count + 1)")
+            try connection.execute("PRAGMA user_version = \(QueueSchema.migrations.count + 1)")
         }
         let log = readFile(copy.path + "/queue.db-wal")
         for isAlone in [false, true] {

@@ -18,11 +18,11 @@ import Testing
         try fill()
         let connection = try Connection(directory.path + "/queue.db", .readWrite)
         let steps =
-            Schema.migrations + [
+            QueueSchema.migrations + [
                 "ALTER TABLE streams ADD COLUMN lane INTEGER NOT NULL DEFAULT 7",
                 "CREATE TABLE later (number INTEGER PRIMARY KEY)",
             ]
-        try Schema.migrate(connection, from: Schema.migrations.count, steps)
+        try QueueSchema.migrate(connection, from: QueueSchema.migrations.count, steps)
         #expect(try connection.integer("PRAGMA user_version") == Int64(steps.count))
         #expect(try connection.integer("SELECT lane FROM streams") == 7)
         #expect(try connection.integer("SELECT sum(logs) FROM rows") == 10)
@@ -34,16 +34,16 @@ import Testing
     )
     func interrupted() throws {
         try fill()
-        let version = Int64(Schema.migrations.count)
+        let version = Int64(QueueSchema.migrations.count)
         do {
             let connection = try Connection(directory.path + "/queue.db", .readWrite)
             let first = "CREATE TABLE later (number INTEGER PRIMARY KEY)"
             let second = "DELETE FROM rows; ALTER TABLE missing ADD COLUMN lane INTEGER"
             #expect(throws: SQLiteError.self) {
-                try Schema.migrate(
+                try QueueSchema.migrate(
                     connection,
-                    from: Schema.migrations.count,
-                    Schema.migrations + [first, second]
+                    from: QueueSchema.migrations.count,
+                    QueueSchema.migrations + [first, second]
                 )
             }
             // The process ends here, in the middle of the second step.

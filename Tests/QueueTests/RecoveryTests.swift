@@ -94,7 +94,7 @@ import Testing
         }
         #expect(error?.kind == .newerSchema)
         #expect(error?.description.contains("schema 99") == true)
-        try tamper(directory, "PRAGMA user_version = \(Schema.migrations.count)")
+        try tamper(directory, "PRAGMA user_version = \(QueueSchema.migrations.count)")
         let again = try DurableQueue(.small(directory.path), journal: .silent)
         #expect(again.status.ledger.queued == 10)
         again.close()

@@ -58,7 +58,7 @@ import Testing
     func complete() {
         let versions = Set(SchemaFixture.all.map(\.schema))
         // Fixtures/README.md says how one is added.
-        #expect(versions == Set(1..<Schema.migrations.count))
+        #expect(versions == Set(1..<QueueSchema.migrations.count))
     }
 
     @Test("Every log of an older queue is there, byte for byte", arguments: SchemaFixture.all)
@@ -91,7 +91,7 @@ import Testing
         try open(lines).close()
         let said = lines.take(lines.count).map { String(decoding: $0, as: UTF8.self) }
         let kept = directory.path + "/queue.schema-\(fixture.schema).db"
-        guard fixture.schema < Schema.migrations.count else {
+        guard fixture.schema < QueueSchema.migrations.count else {
             #expect(access(kept, F_OK) != 0)
             return
         }
@@ -103,7 +103,7 @@ import Testing
         #expect(stat(kept, &about) == 0 && about.st_mode & 0o777 == 0o600)
         let connection = try Connection(kept, .readOnly)
         #expect(try connection.integer("PRAGMA user_version") == Int64(fixture.schema))
-        #expect(try connection.integer("PRAGMA application_id") == Int64(Schema.applicationID))
+        #expect(try connection.integer("PRAGMA application_id") == Int64(QueueSchema.applicationID))
         #expect(try connection.integer("PRAGMA auto_vacuum") == 2)
         #expect(try connection.text("PRAGMA integrity_check") == "ok")
         #expect(try storedLogs(kept) == stored)

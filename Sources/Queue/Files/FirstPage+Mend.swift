@@ -30,7 +30,7 @@ extension FirstPage {
     /// What SQLite would believe, or take for the work of another version.
     static func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
         guard newerVersion(stored) == nil, let found = stored.page(1) else { return nil }
-        let own = FirstPage(version: Schema.migrations.count, pageBytes: stored.pageBytes)
+        let own = FirstPage(version: QueueSchema.migrations.count, pageBytes: stored.pageBytes)
         if let own, own.hasTables(of: found), own.hasHead(of: found) { return nil }
         var isAlike = false
         for page in all(stored.pageBytes) where page.hasTables(of: found) {
@@ -45,14 +45,15 @@ extension FirstPage {
     static func newerVersion(_ stored: borrowing StoredPages) -> Int? {
         guard let found = stored.page(1) else { return nil }
         let version = BigEndianWords(Array(found[60..<64]))[0]
-        let isOurs = BigEndianWords(Array(found[68..<72]))[0] == UInt32(Schema.applicationID)
-        return isOurs && version > Schema.migrations.count && version < 128 ? Int(version) : nil
+        let isOurs = BigEndianWords(Array(found[68..<72]))[0] == UInt32(QueueSchema.applicationID)
+        return isOurs && version > QueueSchema.migrations.count && version < 128
+            ? Int(version) : nil
     }
 
     /// Of all versions, and of their copies as they were brought to later ones. The likeliest come first, and none is made
     /// before it is asked for.
     private static func all(_ pageBytes: Int) -> some Sequence<FirstPage> {
-        let versions = (1...Schema.migrations.count).reversed()
+        let versions = (1...QueueSchema.migrations.count).reversed()
         let kinds: [(version: Int, copiedAt: Int?)] =
             versions.map { ($0, nil) }
             + versions.flatMap { version in

@@ -30,11 +30,11 @@ struct FirstPage {
         let connection = try Connection(":memory:", .readWrite)
         try Pragmas.create(on: connection, pageBytes: pageBytes)
         if let copiedAt {
-            try Schema.migrate(connection, from: 0, Array(Schema.migrations[..<copiedAt]))
+            try QueueSchema.migrate(connection, from: 0, Array(QueueSchema.migrations[..<copiedAt]))
             try connection.execute("VACUUM")
         }
-        let steps = Array(Schema.migrations[..<version])
-        try Schema.migrate(connection, from: copiedAt ?? 0, steps)
+        let steps = Array(QueueSchema.migrations[..<version])
+        try QueueSchema.migrate(connection, from: copiedAt ?? 0, steps)
         let columns = try connection.prepare("SELECT * FROM streams").columns
         return (try connection.content(), Int(columns))
     }

@@ -78,8 +78,8 @@ package enum Backup {
             if let isSame { connection.endUnless(isSame) }
             try connection.execute("PRAGMA mmap_size = 0")
             let schema = Int(try connection.integer("PRAGMA user_version"))
-            guard schema <= Schema.migrations.count else { throw .newerSchema(schema) }
-            guard try connection.integer("PRAGMA application_id") == Schema.applicationID,
+            guard schema <= QueueSchema.migrations.count else { throw .newerSchema(schema) }
+            guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID,
                 schema > 0
             else { throw .damage("the file is not a Sluice queue") }
             bytes = try DatabaseCopy.bytes(connection)

@@ -88,8 +88,9 @@ package struct Inspection {
         // One moment of it.
         try connection.execute("BEGIN")
         schema = Int(try connection.integer("PRAGMA user_version"))
-        guard schema <= Schema.migrations.count else { throw .newerSchema(schema) }
-        guard try connection.integer("PRAGMA application_id") == Schema.applicationID, schema > 0
+        guard schema <= QueueSchema.migrations.count else { throw .newerSchema(schema) }
+        guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID,
+            schema > 0
         else { throw .damage("the file is not a Sluice queue") }
         self.report = report
         self.report.schema = schema

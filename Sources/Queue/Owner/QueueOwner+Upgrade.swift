@@ -29,12 +29,12 @@ extension QueueOwner {
     }
 
     func reportUpgrade(from schema: Int) {
-        guard schema > 0, schema < Schema.migrations.count else { return }
+        guard schema > 0, schema < QueueSchema.migrations.count else { return }
         let kept = directory.older(schema)
         journal.info(
             "queue was brought to a newer schema, and as it was is kept until you delete it",
             [
-                "from": schema, "to": Schema.migrations.count, "kept": kept,
+                "from": schema, "to": QueueSchema.migrations.count, "kept": kept,
                 "bytes": fileSize(kept) ?? 0,
             ]
         )
@@ -42,7 +42,7 @@ extension QueueOwner {
 
     private static func noRoom(_ schema: Int, bytes: Int, free: Int) -> String {
         """
-        has schema \(schema) and must be brought to \(Schema.migrations.count), before which a copy of it is kept; that \
+        has schema \(schema) and must be brought to \(QueueSchema.migrations.count), before which a copy of it is kept; that \
         takes \(bytes) bytes with queue.min_free_bytes, and \(free) are free. Free them, let the version that wrote it deliver its logs (sluice \
         drain) so that it becomes smaller, or move the data directory to a larger disk and set data_dir
         """

@@ -91,7 +91,7 @@ struct SQLiteError: Error, CustomStringConvertible {
     static func newerSchema(_ found: Int) -> SQLiteError {
         SQLiteError(
             .newerSchema,
-            "schema \(found), and this one knows \(Schema.migrations.count)"
+            "schema \(found), and this one knows \(QueueSchema.migrations.count)"
         )
     }
 }
@@ -104,7 +104,7 @@ extension QueueError {
         case .corrupt:
             self.init(.corrupt, "\(path): the queue's database is damaged: \(error).")
         case .newerSchema:
-            let kept = "queue.schema-\(Schema.migrations.count).db"
+            let kept = "queue.schema-\(QueueSchema.migrations.count).db"
             let isKept = access("\(DataDirectory.parent(of: path))/\(kept)", F_OK) == 0
             let wayBack = isKept ? " go back to the copy that it kept as \(kept)," : ""
             self.init(

@@ -37,15 +37,15 @@ extension OpenStore {
     ) throws(SQLiteError) -> (connection: Connection, found: Int) {
         let connection = try Connection(path, .readWrite)
         let version = Int(try connection.integer("PRAGMA user_version"))
-        guard version <= Schema.migrations.count else { throw .newerSchema(version) }
+        guard version <= QueueSchema.migrations.count else { throw .newerSchema(version) }
         if version == 0 {
             try Pragmas.create(on: connection, pageBytes: configuration.tuning.pageBytes)
-        } else if try connection.integer("PRAGMA application_id") != Schema.applicationID {
+        } else if try connection.integer("PRAGMA application_id") != QueueSchema.applicationID {
             throw .damage("the file is not a Sluice queue")
         }
         try Pragmas.owner(connection, configuration.durability, configuration.tuning)
-        if version > 0, version < Schema.migrations.count { try keep(connection, version) }
-        try Schema.migrate(connection, from: version)
+        if version > 0, version < QueueSchema.migrations.count { try keep(connection, version) }
+        try QueueSchema.migrate(connection, from: version)
         return (connection, version)
     }
 }

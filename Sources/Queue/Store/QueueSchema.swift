@@ -1,6 +1,6 @@
 /// The tables, as a list of steps forward. A step that was released never changes; a change of the
 /// schema is one more step.
-enum Schema {
+enum QueueSchema {
     static let migrations = [
         """
         PRAGMA application_id = \(applicationID);
