@@ -7,7 +7,7 @@ struct ControlFields {
     init(_ body: UnsafeRawBufferPointer) throws(Refusal) {
         let value: JSONValue
         do {
-            value = try JSONReader.read(body)
+            value = try StrictJSONReader.read(body)
         } catch {
             throw .badParameter("The body is not JSON: \(error.reason) (byte \(error.position)).")
         }

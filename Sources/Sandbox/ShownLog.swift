@@ -44,7 +44,7 @@ extension LogArchive {
     private static func members(of json: String) -> [(name: String, value: String)] {
         guard
             case .object(let members)? = Array(json.utf8).withUnsafeBytes({
-                try? JSONReader.read($0)
+                try? StrictJSONReader.read($0)
             })
         else { return [] }
         return members.compactMap { member in

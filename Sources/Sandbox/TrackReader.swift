@@ -13,7 +13,7 @@ struct TrackReader {
         reader.logs.rawBytes = bytes.count
         let value: JSONValue
         do {
-            value = try JSONReader.read(bytes)
+            value = try StrictJSONReader.read(bytes)
         } catch {
             throw .badBody("The body is not JSON: \(error.reason) (byte \(error.position)).")
         }

@@ -19,9 +19,10 @@ import Testing
 
     private func numbers(_ response: Response) -> [Int] {
         response.text.split(separator: "\n").compactMap { line in
-            Array(line.utf8).withUnsafeBytes { try? JSONReader.read($0) }?["n"]?.string.flatMap {
-                Int($0)
-            }
+            Array(line.utf8).withUnsafeBytes { try? StrictJSONReader.read($0) }?["n"]?.string
+                .flatMap {
+                    Int($0)
+                }
         }
     }
 

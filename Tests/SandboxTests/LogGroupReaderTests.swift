@@ -219,7 +219,7 @@ import Testing
             #expect(!logs.entries.isEmpty)
             for entry in logs.entries {
                 let object = Array(logs.json.bytes[entry.fields])
-                #expect(object.withUnsafeBytes { (try? JSONReader.read($0)) != nil })
+                #expect(object.withUnsafeBytes { (try? StrictJSONReader.read($0)) != nil })
             }
         }
     }

@@ -52,7 +52,7 @@ import Testing
 
 @Suite struct JSONReaderTests {
     private func read(_ text: String) throws -> JSONValue {
-        try Array(text.utf8).withUnsafeBytes { try JSONReader.read($0) }
+        try Array(text.utf8).withUnsafeBytes { try StrictJSONReader.read($0) }
     }
 
     @Test
@@ -90,7 +90,7 @@ import Testing
                 bytes[place] = UInt8.random(in: .min ... .max, using: &random)
             }
             bytes.removeLast(Int.random(in: 0...3, using: &random))
-            _ = bytes.withUnsafeBytes { try? JSONReader.read($0) }
+            _ = bytes.withUnsafeBytes { try? StrictJSONReader.read($0) }
         }
     }
 }

@@ -12,7 +12,7 @@ final class TestClient {
         var body: [UInt8] = []
 
         var text: String { String(decoding: body, as: UTF8.self) }
-        var json: JSONValue? { body.withUnsafeBytes { try? JSONReader.read($0) } }
+        var json: JSONValue? { body.withUnsafeBytes { try? StrictJSONReader.read($0) } }
     }
 
     /// How an answer can end before its time.

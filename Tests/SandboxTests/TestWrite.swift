@@ -183,7 +183,7 @@ extension Sandbox {
 extension Response {
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    var json: JSONValue? { body.withUnsafeBytes { try? JSONReader.read($0) } }
+    var json: JSONValue? { body.withUnsafeBytes { try? StrictJSONReader.read($0) } }
 
     var errorCode: String? { json?["errorCode"]?.string }
 

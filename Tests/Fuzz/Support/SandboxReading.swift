@@ -39,7 +39,7 @@ struct SandboxReading: Equatable {
 
     /// Nil when it is no JSON.
     static func json(_ text: some Collection<UInt8>) -> JSONValue? {
-        exactly(text) { text in try? JSONReader.read(text) }
+        exactly(text) { text in try? StrictJSONReader.read(text) }
     }
 
     fileprivate static func read(_ group: [UInt8]) throws(Refusal) -> ReceivedLogs {

@@ -5,14 +5,14 @@ struct JSONProblem: Error, Equatable {
 }
 
 /// Reads JSON strictly (RFC 8259), for small documents: control requests and web tracking.
-struct JSONReader {
+struct StrictJSONReader {
     private static let depthMax = 64
 
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
     static func read(_ bytes: UnsafeRawBufferPointer) throws(JSONProblem) -> JSONValue {
-        var reader = JSONReader(bytes: bytes)
+        var reader = StrictJSONReader(bytes: bytes)
         let value = try reader.value(depth: 0)
         reader.skipSpace()
         guard reader.position == bytes.count else {
