@@ -2,13 +2,13 @@
 /// their numbers, each once unless it repeats, nothing unknown, required fields present. SLS warns
 /// that other orders may not be parsed.
 struct LogGroupReader {
-    private let rules: LogRules
+    private let rules: LogChecks
     private let bytes: UnsafeRawBufferPointer
     private var logs = ReceivedLogs()
 
     static func read(
         _ bytes: UnsafeRawBufferPointer,
-        rules: LogRules
+        rules: LogChecks
     ) throws(Refusal) -> ReceivedLogs {
         var reader = LogGroupReader(rules: rules, bytes: bytes)
         reader.logs.rawBytes = bytes.count
@@ -20,7 +20,7 @@ struct LogGroupReader {
         return reader.logs
     }
 
-    private init(rules: LogRules, bytes: UnsafeRawBufferPointer) {
+    private init(rules: LogChecks, bytes: UnsafeRawBufferPointer) {
         self.rules = rules
         self.bytes = bytes
     }

@@ -67,11 +67,11 @@ extension Sandbox {
         )
     }
 
-    private func rules(at now: WallTime) -> LogRules {
+    private func rules(at now: WallTime) -> LogChecks {
         let poisons = state.withLock { $0.poisons }
         // Asked for each key of each log: nothing where there is none.
         let isAny = !poisons.refusals.isEmpty
-        return LogRules(limits: configuration.limits, now: now, poisons: isAny ? poisons : nil)
+        return LogChecks(limits: configuration.limits, now: now, poisons: isAny ? poisons : nil)
     }
 
     private func store(

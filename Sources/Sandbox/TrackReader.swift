@@ -2,12 +2,12 @@ import System
 
 /// Reads the JSON of an unsigned write (web tracking).
 struct TrackReader {
-    let rules: LogRules
+    let rules: LogChecks
     private var logs = ReceivedLogs()
 
     static func read(
         _ bytes: UnsafeRawBufferPointer,
-        rules: LogRules
+        rules: LogChecks
     ) throws(Refusal) -> ReceivedLogs {
         var reader = TrackReader(rules: rules)
         reader.logs.rawBytes = bytes.count
@@ -24,7 +24,7 @@ struct TrackReader {
         return reader.logs
     }
 
-    private init(rules: LogRules) {
+    private init(rules: LogChecks) {
         self.rules = rules
     }
 

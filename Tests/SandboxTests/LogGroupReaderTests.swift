@@ -8,7 +8,7 @@ import Testing
         _ bytes: [UInt8],
         _ limits: SandboxConfiguration.Limits = .init()
     ) throws(Refusal) -> ReceivedLogs {
-        let rules = LogRules(limits: limits, now: TestWrite.noon)
+        let rules = LogChecks(limits: limits, now: TestWrite.noon)
         return try bytes.withUnsafeBufferPointer { bytes throws(Refusal) in
             try LogGroupReader.read(UnsafeRawBufferPointer(bytes), rules: rules)
         }

@@ -20,7 +20,7 @@ struct SandboxReading: Equatable {
     let source: String
     let logs: [Log]
 
-    private static let rules = LogRules(limits: .init(), now: Fixed.arrival)
+    private static let rules = LogChecks(limits: .init(), now: Fixed.arrival)
 
     /// Why SLS would refuse the group, as far as the sandbox knows.
     static func refusal(of group: [UInt8]) -> String? {

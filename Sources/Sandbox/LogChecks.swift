@@ -1,7 +1,7 @@
 import System
 
 /// What SLS allows in a log, apart from how it is encoded.
-struct LogRules {
+struct LogChecks {
     let limits: SandboxConfiguration.Limits
     let now: WallTime
     var poisons: Poisons?
