@@ -33,7 +33,7 @@ struct Answer: Sendable {
     }
 }
 
-extension Refusal {
+extension SLSRefusal {
     /// As SLS writes it.
     var body: [UInt8] {
         var text = JSONText()

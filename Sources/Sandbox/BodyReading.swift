@@ -7,9 +7,9 @@ extension ReceivedRequest {
         _ body: UnsafeRawBufferPointer,
         inflater: Inflater,
         limits: SandboxConfiguration.Limits
-    ) throws(Refusal) -> UnsafeRawBufferPointer {
+    ) throws(SLSRefusal) -> UnsafeRawBufferPointer {
         guard let text = self["x-log-bodyrawsize"] else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "MissingBodyRawSize",
                 "x-log-bodyrawsize does not exist in header when it is necessary."
@@ -17,7 +17,7 @@ extension ReceivedRequest {
         }
         guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let size = Int(text)
         else {
-            throw Refusal(400, "InvalidBodyRawSize", "x-log-bodyrawsize is invalid.")
+            throw SLSRefusal(400, "InvalidBodyRawSize", "x-log-bodyrawsize is invalid.")
         }
         return try inflated(body, size: size, inflater: inflater, limits: limits)
     }
@@ -28,7 +28,7 @@ extension ReceivedRequest {
         _ body: UnsafeRawBufferPointer,
         inflater: Inflater,
         limits: SandboxConfiguration.Limits
-    ) throws(Refusal) -> UnsafeRawBufferPointer {
+    ) throws(SLSRefusal) -> UnsafeRawBufferPointer {
         guard self["x-log-compresstype"] == nil else {
             return try rawBody(body, inflater: inflater, limits: limits)
         }
@@ -40,7 +40,7 @@ extension ReceivedRequest {
         size: Int,
         inflater: Inflater,
         limits: SandboxConfiguration.Limits
-    ) throws(Refusal) -> UnsafeRawBufferPointer {
+    ) throws(SLSRefusal) -> UnsafeRawBufferPointer {
         guard size <= limits.rawBytesMax else {
             throw .tooLarge("Body size \(size) must little than \(limits.rawBytesMax).")
         }
@@ -55,7 +55,7 @@ extension ReceivedRequest {
         // Exactly these words: SLS knows neither "gzip" nor "LZ4".
         let codings: [String: ContentCoding] = ["lz4": .lz4, "deflate": .deflate, "zstd": .zstd]
         guard let coding = codings[type] else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "InvalidCompressType",
                 "x-log-compresstype \(type) is unsupported."
@@ -67,11 +67,11 @@ extension ReceivedRequest {
         do {
             raw = try inflater.inflate(body, coding, rawBytes: size, limit: limit)
         } catch {
-            throw Refusal(400, "PostBodyUncompressError", "Body uncompress fail: \(error).")
+            throw SLSRefusal(400, "PostBodyUncompressError", "Body uncompress fail: \(error).")
         }
         // The size is SLS's contract with the sender, so it is not left to the inflater.
         guard raw.count == size else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "PostBodyUncompressError",
                 "Body uncompress fail: \(raw.count) bytes, x-log-bodyrawsize is \(size)."

@@ -5,8 +5,8 @@ enum ClaimedSignature: Equatable, Sendable {
     /// `SLS4-HMAC-SHA256 Credential={id}/{date}/{region}/sls/aliyun_v4_request,Signature={signature}`
     case v4(accessKeyID: String, date: String, region: String, signature: String)
 
-    init(parsing text: String) throws(Refusal) {
-        let unreadable = Refusal.badParameter(
+    init(parsing text: String) throws(SLSRefusal) {
+        let unreadable = SLSRefusal.badParameter(
             "http extend authorization : \(text) pair is invalid"
         )
         if text.hasPrefix("LOG ") {

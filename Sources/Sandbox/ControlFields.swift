@@ -4,7 +4,7 @@ struct ControlFields {
     private var values: [String: JSONValue] = [:]
     private var known: [String] = []
 
-    init(_ body: UnsafeRawBufferPointer) throws(Refusal) {
+    init(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) {
         let value: JSONValue
         do {
             value = try StrictJSONReader.read(body)
@@ -28,7 +28,7 @@ struct ControlFields {
         return value == .null ? nil : value
     }
 
-    mutating func text(_ name: String, bytesMax: Int = 256) throws(Refusal) -> String? {
+    mutating func text(_ name: String, bytesMax: Int = 256) throws(SLSRefusal) -> String? {
         guard let value = take(name) else { return nil }
         guard case .string(let text) = value else { throw wrong(name, value, "a string") }
         guard !text.isEmpty, text.utf8.count <= bytesMax else {
@@ -39,13 +39,15 @@ struct ControlFields {
         return text
     }
 
-    mutating func flag(_ name: String) throws(Refusal) -> Bool? {
+    mutating func flag(_ name: String) throws(SLSRefusal) -> Bool? {
         guard let value = take(name) else { return nil }
         guard case .bool(let flag) = value else { throw wrong(name, value, "true or false") }
         return flag
     }
 
-    mutating func number(_ name: String, in range: ClosedRange<Double>) throws(Refusal) -> Double? {
+    mutating func number(_ name: String, in range: ClosedRange<Double>) throws(SLSRefusal)
+        -> Double?
+    {
         guard let value = take(name) else { return nil }
         guard case .number(let number) = value else { throw wrong(name, value, "a number") }
         guard range.contains(number) else {
@@ -56,7 +58,7 @@ struct ControlFields {
         return number
     }
 
-    mutating func integer(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
+    mutating func integer(_ name: String, in range: ClosedRange<Int>) throws(SLSRefusal) -> Int? {
         guard let value = take(name) else { return nil }
         guard case .number(let number) = value, let integer = Int(exactly: number) else {
             throw wrong(name, value, "a whole number")
@@ -70,14 +72,14 @@ struct ControlFields {
     }
 
     /// To be called last.
-    func refuseUnknown() throws(Refusal) {
+    func refuseUnknown() throws(SLSRefusal) {
         guard let name = values.keys.min() else { return }
         throw .badParameter(
             "\(name) is unknown; what is known: \(known.joined(separator: ", "))."
         )
     }
 
-    private func wrong(_ name: String, _ value: JSONValue, _ expected: String) -> Refusal {
+    private func wrong(_ name: String, _ value: JSONValue, _ expected: String) -> SLSRefusal {
         if case .number(let number) = value {
             return .badParameter("\(name) is \(number), \(expected) is expected.")
         }

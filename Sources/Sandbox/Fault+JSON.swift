@@ -2,7 +2,7 @@ extension Fault {
     private static let choices = ["status or code", "body", "reset", "truncate", "hold"]
 
     /// Reads what `POST /faults` asks for.
-    init(_ fields: inout ControlFields) throws(Refusal) {
+    init(_ fields: inout ControlFields) throws(SLSRefusal) {
         project = try fields.text("project")
         logstore = try fields.text("logstore")
         skip = try fields.integer("skip", in: 0...1_000_000_000) ?? 0
@@ -33,7 +33,7 @@ extension Fault {
         if answer == .hold { store = true }
     }
 
-    private static func answer(_ fields: inout ControlFields) throws(Refusal) -> Answer? {
+    private static func answer(_ fields: inout ControlFields) throws(SLSRefusal) -> Answer? {
         let status = try fields.integer("status", in: 200...599)
         let code = try fields.text("code")
         let message = try fields.text("message", bytesMax: 4096)
@@ -66,7 +66,7 @@ extension Fault {
         _ status: Int?,
         _ code: String?,
         _ message: String?
-    ) throws(Refusal) -> Refusal? {
+    ) throws(SLSRefusal) -> SLSRefusal? {
         guard status != nil || code != nil else {
             guard message == nil else { throw .badParameter("message needs a status or a code.") }
             return nil
@@ -77,7 +77,7 @@ extension Fault {
         guard let code = code ?? KnownCode.usual(for: status) else {
             throw .badParameter("The status \(status) needs a code, or a body.")
         }
-        return Refusal(status, code, message ?? "The sandbox was asked to answer \(code).")
+        return SLSRefusal(status, code, message ?? "The sandbox was asked to answer \(code).")
     }
 
     /// As `GET /faults` shows it: what was asked for, with what is left of it.

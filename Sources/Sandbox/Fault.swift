@@ -4,7 +4,7 @@ import System
 struct Fault: Sendable, Equatable {
     /// What happens to the answer itself; at most one for a request.
     enum Answer: Sendable, Equatable {
-        case refusal(Refusal)
+        case refusal(SLSRefusal)
         /// Anything, like the page of a captive portal.
         case page(status: Int, contentType: String, body: String)
         /// The connection is reset without an answer.

@@ -30,7 +30,7 @@ struct FieldOrder {
     }
 
     /// The number of the next field.
-    mutating func next(_ cursor: inout WireCursor) throws(Refusal) -> Int {
+    mutating func next(_ cursor: inout WireCursor) throws(SLSRefusal) -> Int {
         let start = cursor.position
         let (number, kind) = try cursor.tag()
         guard number <= shape.kinds.count else {

@@ -30,7 +30,7 @@ struct KeyRing: Sendable {
     mutating func remove(_ id: String) -> Bool { keys.removeValue(forKey: id) != nil }
 
     /// The key of this id when it may be used with this security token now.
-    func key(_ id: String, token: String?, at time: WallTime) throws(Refusal) -> Credential {
+    func key(_ id: String, token: String?, at time: WallTime) throws(SLSRefusal) -> Credential {
         guard let key = keys[id] else { throw .unauthorized("AccessKeyId not found: \(id)") }
         switch (key.credential.securityToken?.revealed, token) {
         case (nil, nil): break

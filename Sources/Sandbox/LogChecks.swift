@@ -11,9 +11,9 @@ struct LogChecks {
         "__extract_others__",
     ]
 
-    func checkKey(_ key: UnsafeRawBufferPointer) throws(Refusal) {
+    func checkKey(_ key: UnsafeRawBufferPointer) throws(SLSRefusal) {
         guard (1...limits.keyBytesMax).contains(key.count) else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "InvalidKey",
                 "A key has \(key.count) bytes, 1 to \(limits.keyBytesMax) are allowed."
@@ -25,24 +25,24 @@ struct LogChecks {
         for reserved in Self.reservedKeys where reserved.utf8CodeUnitCount == key.count {
             let name = UnsafeRawBufferPointer(start: reserved.utf8Start, count: key.count)
             guard !name.elementsEqual(key) else {
-                throw Refusal(400, "InvalidKey", "The key \(reserved) is reserved.")
+                throw SLSRefusal(400, "InvalidKey", "The key \(reserved) is reserved.")
             }
         }
     }
 
-    func checkValue(byteCount: Int) throws(Refusal) {
+    func checkValue(byteCount: Int) throws(SLSRefusal) {
         guard byteCount <= limits.valueBytesMax else {
             throw .badBody("A value has \(byteCount) bytes, \(limits.valueBytesMax) are allowed.")
         }
     }
 
-    func checkTopic(byteCount: Int) throws(Refusal) {
+    func checkTopic(byteCount: Int) throws(SLSRefusal) {
         guard byteCount <= limits.topicBytesMax else {
             throw .badBody("The topic has \(byteCount) bytes, \(limits.topicBytesMax) are allowed.")
         }
     }
 
-    func checkSource(byteCount: Int) throws(Refusal) {
+    func checkSource(byteCount: Int) throws(SLSRefusal) {
         guard byteCount <= limits.sourceBytesMax else {
             throw .badBody(
                 "The source has \(byteCount) bytes, \(limits.sourceBytesMax) are allowed."
@@ -51,7 +51,7 @@ struct LogChecks {
     }
 
     /// Out of the window SLS refuses the whole request.
-    func checkTime(_ time: UInt32, log: Int) throws(Refusal) {
+    func checkTime(_ time: UInt32, log: Int) throws(SLSRefusal) {
         let oldest = now.seconds - limits.oldestLog.components.seconds
         let newest = now.seconds + limits.newestLog.components.seconds
         guard Int64(time) >= oldest, Int64(time) <= newest else {
@@ -61,15 +61,15 @@ struct LogChecks {
         }
     }
 
-    func checkCount(_ count: Int) throws(Refusal) {
+    func checkCount(_ count: Int) throws(SLSRefusal) {
         guard count <= limits.logsPerRequestMax else {
             throw .tooLarge("Logs count \(count) must little than \(limits.logsPerRequestMax).")
         }
     }
 
-    func checkText(_ text: UnsafeRawBufferPointer) throws(Refusal) {
+    func checkText(_ text: UnsafeRawBufferPointer) throws(SLSRefusal) {
         guard isUTF8(text) else {
-            throw Refusal(400, "InvalidEncoding", "The log is not encoded in UTF-8.")
+            throw SLSRefusal(400, "InvalidEncoding", "The log is not encoded in UTF-8.")
         }
     }
 

@@ -9,7 +9,7 @@ struct LogGroupReader {
     static func read(
         _ bytes: UnsafeRawBufferPointer,
         rules: LogChecks
-    ) throws(Refusal) -> ReceivedLogs {
+    ) throws(SLSRefusal) -> ReceivedLogs {
         var reader = LogGroupReader(rules: rules, bytes: bytes)
         reader.logs.rawBytes = bytes.count
         reader.logs.json.reserve(bytes.count + bytes.count / 4)
@@ -25,7 +25,7 @@ struct LogGroupReader {
         self.bytes = bytes
     }
 
-    private mutating func readGroup() throws(Refusal) {
+    private mutating func readGroup() throws(SLSRefusal) {
         var cursor = WireCursor(bytes, 0..<bytes.count)
         var order = FieldOrder(.logGroup)
         while !cursor.isAtEnd {
@@ -46,7 +46,7 @@ struct LogGroupReader {
         }
     }
 
-    private mutating func readLog(_ range: Range<Int>) throws(Refusal) {
+    private mutating func readLog(_ range: Range<Int>) throws(SLSRefusal) {
         var cursor = WireCursor(bytes, range)
         var order = FieldOrder(.log)
         var time: UInt32?
@@ -69,7 +69,7 @@ struct LogGroupReader {
         logs.entries.append(.init(time: time, nanoseconds: nanoseconds, fields: fields))
     }
 
-    private func readTime(_ cursor: inout WireCursor) throws(Refusal) -> UInt32 {
+    private func readTime(_ cursor: inout WireCursor) throws(SLSRefusal) -> UInt32 {
         let value = try cursor.varint()
         guard let time = UInt32(exactly: value) else {
             throw cursor.problem("Time \(value) is not a uint32")
@@ -77,7 +77,7 @@ struct LogGroupReader {
         return time
     }
 
-    private func readNanoseconds(_ cursor: inout WireCursor) throws(Refusal) -> UInt32 {
+    private func readNanoseconds(_ cursor: inout WireCursor) throws(SLSRefusal) -> UInt32 {
         let value = try cursor.fixed32()
         guard value < 1_000_000_000 else {
             throw cursor.problem("Time_ns is \(value), a second has fewer nanoseconds")
@@ -88,7 +88,7 @@ struct LogGroupReader {
     private mutating func readContent(
         _ cursor: inout WireCursor,
         isFirst: Bool
-    ) throws(Refusal) {
+    ) throws(SLSRefusal) {
         let (key, value) = try readPair(try cursor.chunk(), .content)
         if !isFirst { logs.json.append(",") }
         logs.json.append(quoting: slice(key))
@@ -96,7 +96,7 @@ struct LogGroupReader {
         logs.json.append(quoting: slice(value))
     }
 
-    private mutating func readTag(_ range: Range<Int>) throws(Refusal) {
+    private mutating func readTag(_ range: Range<Int>) throws(SLSRefusal) {
         let (key, value) = try readPair(range, .logTag)
         if !logs.tags.bytes.isEmpty { logs.tags.append(",") }
         logs.tags.append(prefix: "__tag__:", quoting: slice(key))
@@ -109,7 +109,7 @@ struct LogGroupReader {
     private func readPair(
         _ range: Range<Int>,
         _ shape: MessageShape
-    ) throws(Refusal) -> (key: Range<Int>, value: Range<Int>) {
+    ) throws(SLSRefusal) -> (key: Range<Int>, value: Range<Int>) {
         var cursor = WireCursor(bytes, range)
         var order = FieldOrder(shape)
         var key: Range<Int>?
@@ -128,7 +128,7 @@ struct LogGroupReader {
         return (key, value)
     }
 
-    private func text(_ range: Range<Int>) throws(Refusal) -> String {
+    private func text(_ range: Range<Int>) throws(SLSRefusal) -> String {
         try rules.checkText(slice(range))
         return String(decoding: slice(range), as: UTF8.self)
     }

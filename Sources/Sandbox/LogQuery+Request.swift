@@ -5,7 +5,7 @@ extension LogQuery {
     ]
 
     /// Reads the parameters of `GET /logs`; a misspelt one must not show everything.
-    init(_ request: ReceivedRequest) throws(Refusal) {
+    init(_ request: ReceivedRequest) throws(SLSRefusal) {
         if let unknown = request.query.first(where: { !Self.known.contains($0.key) }) {
             throw .badParameter(
                 "The parameter \(unknown.key) is unknown; what is known: "
@@ -34,7 +34,7 @@ extension ReceivedRequest {
     }
 
     /// The parameter as a whole number.
-    func whole(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
+    func whole(_ name: String, in range: ClosedRange<Int>) throws(SLSRefusal) -> Int? {
         guard let text = filter(name) else { return nil }
         guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text),
             range.contains(number)

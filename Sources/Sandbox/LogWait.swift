@@ -15,7 +15,7 @@ struct LogWait: Sendable, Equatable {
     var isOver: Bool { found >= count }
 
     /// Looks at what has arrived since the last time.
-    mutating func look(in sandbox: Sandbox) throws(Refusal) {
+    mutating func look(in sandbox: Sandbox) throws(SLSRefusal) {
         var rest = query
         rest.after = cursor
         rest.newest = false

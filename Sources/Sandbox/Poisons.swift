@@ -3,7 +3,7 @@ import System
 /// What the sandbox finds wrong with logs on request: a log that has a field of such a name is refused, and
 /// the whole request with it, as SLS refuses all for one.
 struct Poisons: Sendable {
-    private(set) var refusals: [(key: [UInt8], refusal: Refusal)] = []
+    private(set) var refusals: [(key: [UInt8], refusal: SLSRefusal)] = []
     let capacity: Int
 
     init(capacity: Int) {
@@ -11,7 +11,7 @@ struct Poisons: Sendable {
     }
 
     /// False when there are too many.
-    mutating func set(_ key: String, _ refusal: Refusal) -> Bool {
+    mutating func set(_ key: String, _ refusal: SLSRefusal) -> Bool {
         let bytes = Array(key.utf8)
         refusals.removeAll { $0.key == bytes }
         guard refusals.count < capacity else { return false }
@@ -21,7 +21,7 @@ struct Poisons: Sendable {
 
     mutating func removeAll() { refusals = [] }
 
-    func check(_ key: UnsafeRawBufferPointer) throws(Refusal) {
+    func check(_ key: UnsafeRawBufferPointer) throws(SLSRefusal) {
         for (poison, refusal) in refusals where key.elementsEqual(poison) { throw refusal }
     }
 }
@@ -41,7 +41,7 @@ extension Sandbox {
         return .json(object.finished)
     }
 
-    func setPoison(_ body: UnsafeRawBufferPointer) throws(Refusal) -> Answer {
+    func setPoison(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
         var fields = try ControlFields(body)
         let key = try fields.text("key")
         let code = try fields.text("code") ?? "PostBodyInvalid"
@@ -53,7 +53,7 @@ extension Sandbox {
             throw .badParameter("The code \(code) needs a status.")
         }
         let words = message ?? "A log has the field \(key), which the sandbox was asked to refuse."
-        let isSet = state.withLock { $0.poisons.set(key, Refusal(status, code, words)) }
+        let isSet = state.withLock { $0.poisons.set(key, SLSRefusal(status, code, words)) }
         guard isSet else {
             let most = configuration.limits.poisonsMax
             throw .badParameter("\(most) poisons are set: remove them first.")

@@ -5,7 +5,7 @@ struct QueryPair: Sendable, Equatable {
 
     /// The pairs in the order they came. Clients encode a space as `%20` or, like a form, as `+`;
     /// a plus sign itself always comes as `%2B`.
-    static func list(parsing query: String) throws(Refusal) -> [QueryPair] {
+    static func list(parsing query: String) throws(SLSRefusal) -> [QueryPair] {
         var pairs: [QueryPair] = []
         for piece in query.utf8.split(separator: UInt8(ascii: "&")) {
             let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
@@ -17,7 +17,7 @@ struct QueryPair: Sendable, Equatable {
         return pairs
     }
 
-    private static func decoded(_ piece: Substring.UTF8View) throws(Refusal) -> String {
+    private static func decoded(_ piece: Substring.UTF8View) throws(SLSRefusal) -> String {
         var bytes: [UInt8] = []
         var rest = piece.makeIterator()
         while let byte = rest.next() {

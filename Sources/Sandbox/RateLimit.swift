@@ -15,7 +15,7 @@ struct RateLimit: Sendable, Equatable {
             && (self.logstore == nil || self.logstore == logstore)
     }
 
-    func refusal(for what: What) -> Refusal {
+    func refusal(for what: What) -> SLSRefusal {
         let message =
             switch (code, what) {
             case ("ShardWriteQuotaExceed", .requests): "Write QPS Exceed"
@@ -23,7 +23,7 @@ struct RateLimit: Sendable, Equatable {
             case (_, .requests): "Project write quota exceed: qps"
             case (_, .bytes): "Project write quota exceed: inflow"
             }
-        return Refusal(403, code, message)
+        return SLSRefusal(403, code, message)
     }
 
     enum What { case requests, bytes }
@@ -71,7 +71,7 @@ struct RateLimits: Sendable {
         _ logstore: String,
         bytes: Int,
         at moment: Moment
-    ) throws(Refusal) {
+    ) throws(SLSRefusal) {
         for index in entries.indices where entries[index].limit.concerns(project, logstore) {
             let limit = entries[index].limit
             guard entries[index].requests?.take(1, at: moment) != false else {

@@ -1,9 +1,9 @@
 extension ReceivedRequest {
     /// The project that the request is for: the first label of the host, or `x-log-project` from
     /// clients that connect to a bare address.
-    func project() throws(Refusal) -> String {
+    func project() throws(SLSRefusal) -> String {
         guard let host = self["host"], !host.isEmpty else {
-            throw Refusal(400, "MissingHost", "Host does not exist in http header.")
+            throw SLSRefusal(400, "MissingHost", "Host does not exist in http header.")
         }
         let project: String
         if let named = self["x-log-project"] {
@@ -11,7 +11,7 @@ extension ReceivedRequest {
         } else if let label = Self.prefix(of: host) {
             project = label
         } else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "InvalidHost",
                 "The host \(host) names no project: put it in front (project.\(host)), "
@@ -22,8 +22,8 @@ extension ReceivedRequest {
         return project
     }
 
-    static func noSuchProject(_ name: String) -> Refusal {
-        Refusal(404, "ProjectNotExist", "The Project does not exist : \(name)")
+    static func noSuchProject(_ name: String) -> SLSRefusal {
+        SLSRefusal(404, "ProjectNotExist", "The Project does not exist : \(name)")
     }
 
     /// The first label when there are more, and not of an address.

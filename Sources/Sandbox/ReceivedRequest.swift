@@ -21,7 +21,7 @@ struct ReceivedRequest: Sendable {
         path: String,
         query: String?,
         fields: [(name: String, value: String)]
-    ) throws(Refusal) {
+    ) throws(SLSRefusal) {
         self.method = method
         self.path = path
         self.query = try query.map(QueryPair.list(parsing:)) ?? []
@@ -30,7 +30,7 @@ struct ReceivedRequest: Sendable {
         }
     }
 
-    init(_ head: RequestHead) throws(Refusal) {
+    init(_ head: RequestHead) throws(SLSRefusal) {
         let bytes = head.bytes
         func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
         try self.init(

@@ -3,7 +3,7 @@ import System
 
 extension Sandbox {
     /// Turns the outcome of a request into its answer, with everything that goes wrong with it.
-    func finish(_ visit: Visit, _ outcome: Result<Content, Refusal>) -> Answer {
+    func finish(_ visit: Visit, _ outcome: Result<Content, SLSRefusal>) -> Answer {
         let mishap = visit.mishap
         var response: Response
         var code: String?

@@ -1,7 +1,7 @@
 import System
 
 extension Sandbox {
-    func existingProject(of request: ReceivedRequest) throws(Refusal) -> String {
+    func existingProject(of request: ReceivedRequest) throws(SLSRefusal) -> String {
         let project = try request.project()
         guard configuration.projects?.contains(project) != false else {
             throw ReceivedRequest.noSuchProject(project)
@@ -9,9 +9,9 @@ extension Sandbox {
         return project
     }
 
-    func checkLogstore(_ name: String) throws(Refusal) {
+    func checkLogstore(_ name: String) throws(SLSRefusal) {
         guard Name.isLogstore(name), configuration.logstores?.contains(name) != false else {
-            throw Refusal(404, "LogStoreNotExist", "logstore \(name) does not exist")
+            throw SLSRefusal(404, "LogStoreNotExist", "logstore \(name) does not exist")
         }
     }
 
@@ -19,7 +19,7 @@ extension Sandbox {
         _ request: ReceivedRequest,
         body: UnsafeRawBufferPointer,
         at now: WallTime
-    ) throws(Refusal) {
+    ) throws(SLSRefusal) {
         let keys = state.withLock { $0.keys }
         let check = SignatureCheck(
             request: request,
@@ -32,9 +32,9 @@ extension Sandbox {
     }
 
     /// The headers that every write needs.
-    func checkFields(of request: ReceivedRequest, hasBody: Bool) throws(Refusal) {
+    func checkFields(of request: ReceivedRequest, hasBody: Bool) throws(SLSRefusal) {
         guard request["content-length"] != nil else {
-            throw Refusal(
+            throw SLSRefusal(
                 411,
                 "MissingContentLength",
                 "Content-Length does not exist in http header when it is necessary."
@@ -42,10 +42,10 @@ extension Sandbox {
         }
         if let type = request["content-type"] {
             guard type == "application/x-protobuf" else {
-                throw Refusal(415, "InvalidContentType", "Content-Type \(type) is unsupported.")
+                throw SLSRefusal(415, "InvalidContentType", "Content-Type \(type) is unsupported.")
             }
         } else if hasBody {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "MissingContentType",
                 "Content-Type does not exist in http header when body is not empty."
@@ -54,16 +54,20 @@ extension Sandbox {
         try checkVersion(request["x-log-apiversion"])
     }
 
-    func checkVersion(_ version: String?) throws(Refusal) {
+    func checkVersion(_ version: String?) throws(SLSRefusal) {
         guard let version else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "MissingAPIVersion",
                 "x-log-apiversion does not exist in http header."
             )
         }
         guard version == "0.6.0" else {
-            throw Refusal(400, "InvalidAPIVersion", "x-log-apiversion \(version) is unsupported.")
+            throw SLSRefusal(
+                400,
+                "InvalidAPIVersion",
+                "x-log-apiversion \(version) is unsupported."
+            )
         }
     }
 
@@ -72,10 +76,10 @@ extension Sandbox {
         _ project: String,
         _ logstore: String,
         rawBytes: String?
-    ) throws(Refusal) {
+    ) throws(SLSRefusal) {
         let bytes = rawBytes.flatMap { Int($0) } ?? 0
         let moment = configuration.moment()
-        try state.withLock { state throws(Refusal) in
+        try state.withLock { state throws(SLSRefusal) in
             try state.rateLimits.admit(project, logstore, bytes: max(0, bytes), at: moment)
         }
     }

@@ -5,7 +5,7 @@ extension Sandbox {
         _ request: ReceivedRequest,
         body: UnsafeRawBufferPointer
     ) -> Answer {
-        do throws(Refusal) {
+        do throws(SLSRefusal) {
             return try carryOut(route, request, body: body)
         } catch {
             return .text("application/json", error.body + Array("\n".utf8), status: error.status)
@@ -16,7 +16,7 @@ extension Sandbox {
         _ route: ControlRoute,
         _ request: ReceivedRequest,
         body: UnsafeRawBufferPointer
-    ) throws(Refusal) -> Answer {
+    ) throws(SLSRefusal) -> Answer {
         switch (route, request.method == "HEAD" ? "GET" : request.method) {
         case (.page, "GET"): try page(request)
         case (.logs, "GET"): try logs(request)
@@ -36,7 +36,7 @@ extension Sandbox {
         case (.poisons, "POST"): try setPoison(body)
         case (.poisons, "DELETE"): removePoisons()
         default:
-            throw Refusal(
+            throw SLSRefusal(
                 405,
                 "InvalidMethod",
                 "\(request.method) \(request.path) means nothing here."

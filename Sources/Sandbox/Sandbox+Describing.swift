@@ -8,7 +8,7 @@ extension Sandbox {
         _ request: ReceivedRequest,
         body: UnsafeRawBufferPointer,
         _ visit: Visit
-    ) throws(Refusal) -> Content {
+    ) throws(SLSRefusal) -> Content {
         let project = try existingProject(of: request)
         try checkVersion(request["x-log-apiversion"])
         try authenticate(request, body: body, at: visit.now)

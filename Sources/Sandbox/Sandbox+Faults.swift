@@ -14,7 +14,7 @@ extension Sandbox {
         return .json(object.finished)
     }
 
-    func addFault(_ body: UnsafeRawBufferPointer) throws(Refusal) -> Answer {
+    func addFault(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
         var fields = try ControlFields(body)
         let fault = try Fault(&fields)
         guard let id = state.withLock({ $0.faults.add(fault) }) else {
@@ -27,10 +27,10 @@ extension Sandbox {
         return .json(object.finished)
     }
 
-    func removeFaults(_ id: Int?) throws(Refusal) -> Answer {
+    func removeFaults(_ id: Int?) throws(SLSRefusal) -> Answer {
         let removed = state.withLock { $0.faults.remove(id) }
         if let id, removed.isEmpty {
-            throw Refusal(404, "ParameterInvalid", "There is no fault \(id).")
+            throw SLSRefusal(404, "ParameterInvalid", "There is no fault \(id).")
         }
         removed.forEach(late.release(fault:))
         var object = JSONObject()

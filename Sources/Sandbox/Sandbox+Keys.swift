@@ -16,7 +16,7 @@ extension Sandbox {
         return .json(object.finished)
     }
 
-    func setKey(_ body: UnsafeRawBufferPointer) throws(Refusal) -> Answer {
+    func setKey(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
         var fields = try ControlFields(body)
         let id = try fields.text("access_key_id")
         let secret = try fields.text("access_key_secret", bytesMax: 4096)
@@ -42,12 +42,12 @@ extension Sandbox {
         return listKeys()
     }
 
-    func removeKey(_ request: ReceivedRequest) throws(Refusal) -> Answer {
+    func removeKey(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
         guard let id = request.parameter("access_key_id") else {
             throw .badParameter("Say which: ?access_key_id=…")
         }
         guard state.withLock({ $0.keys.remove(id) }) else {
-            throw Refusal(404, "ParameterInvalid", "There is no key \(id).")
+            throw SLSRefusal(404, "ParameterInvalid", "There is no key \(id).")
         }
         return listKeys()
     }

@@ -2,7 +2,7 @@ import HTTP
 import System
 
 extension Sandbox {
-    func logs(_ request: ReceivedRequest) throws(Refusal) -> Answer {
+    func logs(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
         let query = try LogQuery(request)
         let wait = try request.whole("wait_s", in: 0...60) ?? 0
         let least = try request.whole("min", in: 1...1_000_000) ?? 1
@@ -15,7 +15,7 @@ extension Sandbox {
     }
 
     /// The logs that match, with the cursor to go on from.
-    func lines(_ query: LogQuery) throws(Refusal) -> Answer {
+    func lines(_ query: LogQuery) throws(SLSRefusal) -> Answer {
         var lines = LogLines(cursor: query.after)
         try look(query) { archive, slice throws(DatabaseError) in
             try archive.collect(query, within: slice, into: &lines)
@@ -33,7 +33,7 @@ extension Sandbox {
     func look(
         _ query: LogQuery,
         _ body: (borrowing LogArchive, ClosedRange<Int64>) throws(DatabaseError) -> Bool
-    ) throws(Refusal) {
+    ) throws(SLSRefusal) {
         do throws(DatabaseError) {
             for slice in state.withLock({ $0.archive.slices(query) }) {
                 let goesOn = try state.withLock { state throws(DatabaseError) in
@@ -42,11 +42,11 @@ extension Sandbox {
                 guard goesOn else { return }
             }
         } catch {
-            throw Refusal(500, "InternalServerError", "The sandbox cannot read: \(error)")
+            throw SLSRefusal(500, "InternalServerError", "The sandbox cannot read: \(error)")
         }
     }
 
-    func clearLogs() throws(Refusal) -> Answer {
+    func clearLogs() throws(SLSRefusal) -> Answer {
         do throws(DatabaseError) {
             let now = configuration.clock()
             let cleared = try state.withLock { state throws(DatabaseError) in
@@ -60,7 +60,7 @@ extension Sandbox {
             object.add("cleared", cleared)
             return .json(object.finished)
         } catch {
-            throw Refusal(500, "InternalServerError", "The sandbox cannot clear: \(error)")
+            throw SLSRefusal(500, "InternalServerError", "The sandbox cannot clear: \(error)")
         }
     }
 }

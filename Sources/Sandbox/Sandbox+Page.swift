@@ -5,7 +5,7 @@ extension Sandbox {
     private static let logsShown = 100
 
     /// The page for people.
-    func page(_ request: ReceivedRequest) throws(Refusal) -> Answer {
+    func page(_ request: ReceivedRequest) throws(SLSRefusal) -> Answer {
         var query = try LogQuery(request)
         query.limit = Self.logsShown
         query.newest = true

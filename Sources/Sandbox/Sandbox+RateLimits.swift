@@ -16,7 +16,7 @@ extension Sandbox {
         return .json(object.finished)
     }
 
-    func setLimit(_ body: UnsafeRawBufferPointer) throws(Refusal) -> Answer {
+    func setLimit(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) -> Answer {
         var fields = try ControlFields(body)
         let project = try fields.text("project")
         let logstore = try fields.text("logstore")

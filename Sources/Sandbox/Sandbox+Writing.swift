@@ -16,7 +16,7 @@ extension Sandbox {
         _ request: ReceivedRequest,
         body: UnsafeRawBufferPointer,
         inflater: Inflater
-    ) throws(Refusal) {
+    ) throws(SLSRefusal) {
         let project = try existingProject(of: request)
         try checkFields(of: request, hasBody: !body.isEmpty)
         try authenticate(request, body: body, at: write.visit.now)
@@ -45,7 +45,7 @@ extension Sandbox {
         body: UnsafeRawBufferPointer,
         inflater: Inflater,
         _ visit: Visit
-    ) throws(Refusal) {
+    ) throws(SLSRefusal) {
         let project = try existingProject(of: request)
         let version = request["x-log-apiversion"] ?? request.parameter("APIVersion")
         try checkVersion(version)
@@ -77,8 +77,8 @@ extension Sandbox {
     private func store(
         _ logs: ReceivedLogs,
         at address: LogArchive.Address
-    ) throws(Refusal) {
-        let firstDrop = try state.withLock { state throws(Refusal) in
+    ) throws(SLSRefusal) {
+        let firstDrop = try state.withLock { state throws(SLSRefusal) in
             do {
                 if let lane = address.lane,
                     let last = try state.archive.sequence(
@@ -87,7 +87,7 @@ extension Sandbox {
                         address.logstore
                     ), lane.sequence <= last
                 {
-                    throw Refusal(
+                    throw SLSRefusal(
                         400,
                         "InvalidSequenceId",
                         "Sequence id \(lane.sequence) of key \(lane.key) is not after \(last)."
@@ -97,10 +97,10 @@ extension Sandbox {
                 state.statistics.countStored(logs, at: address, receipt)
                 defer { if receipt.dropped.logs > 0 { state.hasToldOfDrops = true } }
                 return receipt.dropped.logs > 0 && !state.hasToldOfDrops
-            } catch let refusal as Refusal {
+            } catch let refusal as SLSRefusal {
                 throw refusal
             } catch {
-                throw Refusal(500, "InternalServerError", "The sandbox cannot store: \(error)")
+                throw SLSRefusal(500, "InternalServerError", "The sandbox cannot store: \(error)")
             }
         }
         late.noteStored()
@@ -118,9 +118,9 @@ extension Sandbox {
 
 extension ReceivedRequest {
     /// The hash key of a routed write, with its sequence id when it is to be stored once only.
-    fileprivate func lane() throws(Refusal) -> (key: String, sequence: UInt64)? {
+    fileprivate func lane() throws(SLSRefusal) -> (key: String, sequence: UInt64)? {
         guard let key = parameter("key") else {
-            throw Refusal(400, "MissingParameter", "The parameter key is missing.")
+            throw SLSRefusal(400, "MissingParameter", "The parameter key is missing.")
         }
         guard key.utf8.count == 32, key.utf8.allSatisfy({ $0.hexDigit != nil }) else {
             throw .badParameter("The hash key \(key) is not 32 hexadecimal digits.")

@@ -44,15 +44,17 @@ final class Sandbox: Sendable {
         let refusal =
             switch problem.status {
             case 413:
-                Refusal.tooLarge("Body size must little than \(configuration.limits.rawBytesMax).")
-            case 408: Refusal(408, "RequestTimeout", problem.reason)
-            case 503: Refusal(503, "ServerBusy", problem.reason)
-            default: Refusal(problem.status, "ParameterInvalid", problem.reason)
+                SLSRefusal.tooLarge(
+                    "Body size must little than \(configuration.limits.rawBytesMax)."
+                )
+            case 408: SLSRefusal(408, "RequestTimeout", problem.reason)
+            case 503: SLSRefusal(503, "ServerBusy", problem.reason)
+            default: SLSRefusal(problem.status, "ParameterInvalid", problem.reason)
             }
         return refuse(refusal)
     }
 
-    func refuse(_ refusal: Refusal) -> Response {
+    func refuse(_ refusal: SLSRefusal) -> Response {
         let visit = begin(nil, bodyBytes: 0)
         return finish(visit, .failure(refusal)).response
     }
@@ -106,10 +108,10 @@ final class Sandbox: Sendable {
         body: UnsafeRawBufferPointer,
         inflater: Inflater,
         _ visit: Visit
-    ) -> Result<Content, Refusal> {
-        do throws(Refusal) {
+    ) -> Result<Content, SLSRefusal> {
+        do throws(SLSRefusal) {
             guard let route = visit.route else {
-                throw Refusal(
+                throw SLSRefusal(
                     404,
                     "InvalidPath",
                     "The sandbox has no \(request.path.prefix(100)); it has /logstores/{logstore}/"
@@ -130,7 +132,7 @@ final class Sandbox: Sendable {
             case (.logstores, "GET"), (.logstore, "GET"):
                 return .success(try describe(route, request, body: body, visit))
             default:
-                throw Refusal(405, "InvalidMethod", "\(request.method) is not allowed here.")
+                throw SLSRefusal(405, "InvalidMethod", "\(request.method) is not allowed here.")
             }
             return .success(.empty)
         } catch {

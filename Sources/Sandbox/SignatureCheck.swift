@@ -11,10 +11,10 @@ struct SignatureCheck {
     /// The only region that counts; nil takes any.
     let region: String?
 
-    func pass(_ keys: KeyRing) throws(Refusal) {
+    func pass(_ keys: KeyRing) throws(SLSRefusal) {
         try refuseRepeatedFields()
         guard let authorization = request["authorization"] else {
-            throw Refusal(400, "MissAccessKeyId", "Authorization does not exist in http header.")
+            throw SLSRefusal(400, "MissAccessKeyId", "Authorization does not exist in http header.")
         }
         let claim = try ClaimedSignature(parsing: authorization)
         switch claim {
@@ -43,12 +43,12 @@ struct SignatureCheck {
                 )
             }
         guard areEqualInConstantTime(Array(expected.utf8), Array(claim.signature.utf8)) else {
-            throw Refusal(401, "SignatureNotMatch", "signature \(claim.signature) not match")
+            throw SLSRefusal(401, "SignatureNotMatch", "signature \(claim.signature) not match")
         }
     }
 
     /// A signature says nothing about the order or joining of repeated fields.
-    private func refuseRepeatedFields() throws(Refusal) {
+    private func refuseRepeatedFields() throws(SLSRefusal) {
         var seen: Set<String> = []
         for field in request.fields where Self.isSigned(field.name) {
             guard seen.insert(field.name).inserted else {
@@ -62,17 +62,17 @@ struct SignatureCheck {
             || ["authorization", "content-md5", "content-type", "date", "host"].contains(name)
     }
 
-    private func checkSignatureMethod(_ only: String, required: Bool) throws(Refusal) {
+    private func checkSignatureMethod(_ only: String, required: Bool) throws(SLSRefusal) {
         guard let method = request["x-log-signaturemethod"] else {
             guard required else { return }
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "MissingSignatureMethod",
                 "x-log-signaturemethod does not exist in http header."
             )
         }
         guard method == only else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "InvalidSignatureMethod",
                 "signature method \(method) is unsupported."
@@ -82,12 +82,12 @@ struct SignatureCheck {
 
     // MARK: - Dates
 
-    private func checkDateV1() throws(Refusal) {
+    private func checkDateV1() throws(SLSRefusal) {
         guard let text = request.dateV1 else {
-            throw Refusal(400, "MissingDate", "Date does not exist in http header.")
+            throw SLSRefusal(400, "MissingDate", "Date does not exist in http header.")
         }
         guard let date = SignedDate.reading(text) ?? SignedDate.readingCompact(text) else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "InvalidRequestTime",
                 "Request time \(text) not follow RFC822 spec."
@@ -96,12 +96,12 @@ struct SignatureCheck {
         try checkSkew(of: date, text)
     }
 
-    private func checkDateV4(_ day: String) throws(Refusal) {
+    private func checkDateV4(_ day: String) throws(SLSRefusal) {
         guard let text = request["x-log-date"] else {
-            throw Refusal(400, "MissingDate", "x-log-date does not exist in http header.")
+            throw SLSRefusal(400, "MissingDate", "x-log-date does not exist in http header.")
         }
         guard let date = SignedDate.readingCompact(text) else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "InvalidRequestTime",
                 "Request time \(text) is not like 20250114T083000Z."
@@ -113,10 +113,10 @@ struct SignatureCheck {
         try checkSkew(of: date, text)
     }
 
-    private func checkSkew(of date: WallTime, _ text: String) throws(Refusal) {
+    private func checkSkew(of date: WallTime, _ text: String) throws(SLSRefusal) {
         let apart = Duration.nanoseconds(abs(date.nanoseconds - now.nanoseconds))
         guard apart <= skewMax else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "RequestTimeExpired",
                 "Request time \(text) has been expired while server time is "
@@ -127,10 +127,10 @@ struct SignatureCheck {
 
     // MARK: - Digests of the body
 
-    private func checkMD5() throws(Refusal) {
+    private func checkMD5() throws(SLSRefusal) {
         guard let given = request["content-md5"] else {
             guard body.isEmpty else {
-                throw Refusal(
+                throw SLSRefusal(
                     400,
                     "MissingParameter",
                     "Content-MD5 does not exist in http header when body is not empty."
@@ -144,9 +144,9 @@ struct SignatureCheck {
         }
     }
 
-    private func checkSHA256() throws(Refusal) {
+    private func checkSHA256() throws(SLSRefusal) {
         guard let given = request["x-log-content-sha256"] else {
-            throw Refusal(
+            throw SLSRefusal(
                 400,
                 "MissingParameter",
                 "x-log-content-sha256 does not exist in http header."

@@ -8,7 +8,7 @@ struct TrackReader {
     static func read(
         _ bytes: UnsafeRawBufferPointer,
         rules: LogChecks
-    ) throws(Refusal) -> ReceivedLogs {
+    ) throws(SLSRefusal) -> ReceivedLogs {
         var reader = TrackReader(rules: rules)
         reader.logs.rawBytes = bytes.count
         let value: JSONValue
@@ -28,7 +28,7 @@ struct TrackReader {
         self.rules = rules
     }
 
-    private mutating func read(_ members: [JSONValue.Member]) throws(Refusal) {
+    private mutating func read(_ members: [JSONValue.Member]) throws(SLSRefusal) {
         var hasLogs = false
         for member in members {
             switch member.name {
@@ -52,7 +52,7 @@ struct TrackReader {
         guard hasLogs else { throw .badBody("__logs__ is missing.") }
     }
 
-    private mutating func readTags(_ value: JSONValue) throws(Refusal) {
+    private mutating func readTags(_ value: JSONValue) throws(SLSRefusal) {
         guard case .object(let members) = value else {
             throw .badBody("__tags__ is \(value.kind), an object is expected.")
         }
@@ -66,7 +66,7 @@ struct TrackReader {
         }
     }
 
-    private mutating func readLog(_ value: JSONValue) throws(Refusal) {
+    private mutating func readLog(_ value: JSONValue) throws(SLSRefusal) {
         guard case .object(let members) = value else {
             throw .badBody("A log is \(value.kind), an object is expected.")
         }
@@ -75,7 +75,7 @@ struct TrackReader {
         // Web tracking stamps the time of arrival, whatever the log says.
         for member in members where member.name != "__time__" {
             let value = try text(member)
-            try Array(member.name.utf8).withUnsafeBufferPointer { key throws(Refusal) in
+            try Array(member.name.utf8).withUnsafeBufferPointer { key throws(SLSRefusal) in
                 try rules.checkKey(UnsafeRawBufferPointer(key))
             }
             try rules.checkValue(byteCount: value.utf8.count)
@@ -90,7 +90,7 @@ struct TrackReader {
         logs.entries.append(.init(time: time, nanoseconds: nil, fields: fields))
     }
 
-    private func text(_ member: JSONValue.Member) throws(Refusal) -> String {
+    private func text(_ member: JSONValue.Member) throws(SLSRefusal) -> String {
         guard case .string(let text) = member.value else {
             throw .badBody("\(member.name) is \(member.value.kind), a string is expected.")
         }

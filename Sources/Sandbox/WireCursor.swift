@@ -21,12 +21,12 @@ struct WireCursor {
     var isAtEnd: Bool { position == end }
 
     /// The refusal for what was found, here or where it began.
-    func problem(_ reason: String, at start: Int? = nil) -> Refusal {
+    func problem(_ reason: String, at start: Int? = nil) -> SLSRefusal {
         .badBody("Protobuf content cannot be parsed: \(reason) (byte \(start ?? position)).")
     }
 
     /// The number and the kind of the next field.
-    mutating func tag() throws(Refusal) -> (number: Int, kind: Kind) {
+    mutating func tag() throws(SLSRefusal) -> (number: Int, kind: Kind) {
         let start = position
         let tag = try varint()
         guard let kind = Kind(rawValue: UInt8(tag & 7)) else {
@@ -38,7 +38,7 @@ struct WireCursor {
         return (Int(tag >> 3), kind)
     }
 
-    mutating func varint() throws(Refusal) -> UInt64 {
+    mutating func varint() throws(SLSRefusal) -> UInt64 {
         var value: UInt64 = 0
         for index in 0..<10 {
             guard position < end else { throw problem("a number is cut off") }
@@ -53,7 +53,7 @@ struct WireCursor {
     }
 
     /// Where the bytes of a string or of a message stand.
-    mutating func chunk() throws(Refusal) -> Range<Int> {
+    mutating func chunk() throws(SLSRefusal) -> Range<Int> {
         let length = try varint()
         guard length <= UInt64(end - position) else {
             throw problem("\(length) bytes are announced where \(end - position) are left")
@@ -63,7 +63,7 @@ struct WireCursor {
         return range
     }
 
-    mutating func fixed32() throws(Refusal) -> UInt32 {
+    mutating func fixed32() throws(SLSRefusal) -> UInt32 {
         guard end - position >= 4 else { throw problem("four bytes are announced, fewer are left") }
         let value = bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)
         position += 4

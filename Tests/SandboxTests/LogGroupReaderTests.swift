@@ -7,9 +7,9 @@ import Testing
     static func read(
         _ bytes: [UInt8],
         _ limits: SandboxConfiguration.Limits = .init()
-    ) throws(Refusal) -> ReceivedLogs {
+    ) throws(SLSRefusal) -> ReceivedLogs {
         let rules = LogChecks(limits: limits, now: TestWrite.noon)
-        return try bytes.withUnsafeBufferPointer { bytes throws(Refusal) in
+        return try bytes.withUnsafeBufferPointer { bytes throws(SLSRefusal) in
             try LogGroupReader.read(UnsafeRawBufferPointer(bytes), rules: rules)
         }
     }
@@ -180,7 +180,7 @@ import Testing
         limits.logsPerRequestMax = 3
         let log = TestGroup.Log()
         #expect(try Self.read(TestGroup(logs: [log, log, log]).bytes, limits).entries.count == 3)
-        #expect(throws: Refusal(413, "PostBodyTooLarge", "Logs count 4 must little than 3.")) {
+        #expect(throws: SLSRefusal(413, "PostBodyTooLarge", "Logs count 4 must little than 3.")) {
             try Self.read(TestGroup(logs: [log, log, log, log]).bytes, limits)
         }
     }

@@ -24,7 +24,7 @@ struct SandboxReading: Equatable {
 
     /// Why SLS would refuse the group, as far as the sandbox knows.
     static func refusal(of group: [UInt8]) -> String? {
-        do throws(Refusal) {
+        do throws(SLSRefusal) {
             _ = try read(group)
             return nil
         } catch {
@@ -42,8 +42,10 @@ struct SandboxReading: Equatable {
         exactly(text) { text in try? StrictJSONReader.read(text) }
     }
 
-    fileprivate static func read(_ group: [UInt8]) throws(Refusal) -> ReceivedLogs {
-        try exactly(group) { group throws(Refusal) in try LogGroupReader.read(group, rules: rules) }
+    fileprivate static func read(_ group: [UInt8]) throws(SLSRefusal) -> ReceivedLogs {
+        try exactly(group) { group throws(SLSRefusal) in
+            try LogGroupReader.read(group, rules: rules)
+        }
     }
 
     fileprivate static func fields(_ object: [UInt8]) -> [Field] {

@@ -181,7 +181,7 @@ import Testing
         do {
             let response = try sandbox.put(write)
             answer = (response.status, response.errorCode, response.field("x-log-requestid"))
-        } catch let refusal as Refusal {
+        } catch let refusal as SLSRefusal {
             // What cannot even be taken for a request is refused in the same way.
             let response = sandbox.refuse(refusal)
             answer = (response.status, response.errorCode, response.field("x-log-requestid"))

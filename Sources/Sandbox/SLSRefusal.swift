@@ -1,5 +1,5 @@
 /// An answer of SLS that is not 200: its status, its error code and its words.
-struct Refusal: Error, Equatable, Sendable {
+struct SLSRefusal: Error, Equatable, Sendable {
     let status: Int
     let code: String
     let message: String
@@ -10,20 +10,20 @@ struct Refusal: Error, Equatable, Sendable {
         self.message = message
     }
 
-    static func badParameter(_ message: String) -> Refusal {
-        Refusal(400, "ParameterInvalid", message)
+    static func badParameter(_ message: String) -> SLSRefusal {
+        SLSRefusal(400, "ParameterInvalid", message)
     }
 
-    static func badBody(_ message: String) -> Refusal {
-        Refusal(400, "PostBodyInvalid", message)
+    static func badBody(_ message: String) -> SLSRefusal {
+        SLSRefusal(400, "PostBodyInvalid", message)
     }
 
-    static func tooLarge(_ message: String) -> Refusal {
-        Refusal(413, "PostBodyTooLarge", message)
+    static func tooLarge(_ message: String) -> SLSRefusal {
+        SLSRefusal(413, "PostBodyTooLarge", message)
     }
 
-    static func unauthorized(_ message: String) -> Refusal {
-        Refusal(401, "Unauthorized", message)
+    static func unauthorized(_ message: String) -> SLSRefusal {
+        SLSRefusal(401, "Unauthorized", message)
     }
 }
 
