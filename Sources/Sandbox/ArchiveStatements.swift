@@ -2,16 +2,16 @@
 struct ArchiveStatements {
     private static let schemaVersion: Int64 = 1
 
-    let insertRequest: Statement
-    let insertLog: Statement
-    let findPack: Statement
-    let oldestRequest: Statement
-    let deleteRequest: Statement
-    let deleteLogs: Statement
-    let findLane: Statement
-    let moveLane: Statement
-    let trimLanes: Statement
-    let sums: Statement
+    let insertRequest: ArchiveStatement
+    let insertLog: ArchiveStatement
+    let findPack: ArchiveStatement
+    let oldestRequest: ArchiveStatement
+    let deleteRequest: ArchiveStatement
+    let deleteLogs: ArchiveStatement
+    let findLane: ArchiveStatement
+    let moveLane: ArchiveStatement
+    let trimLanes: ArchiveStatement
+    let sums: ArchiveStatement
 
     init(_ database: Database) throws(DatabaseError) {
         insertRequest = try database.prepare(

@@ -36,7 +36,7 @@ final class Database {
         guard code == SQLITE_OK else { throw error(code, sql) }
     }
 
-    func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+    func prepare(_ sql: String) throws(DatabaseError) -> ArchiveStatement {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(
             handle,
@@ -47,7 +47,7 @@ final class Database {
             nil
         )
         guard code == SQLITE_OK, let statement else { throw error(code, sql) }
-        return Statement(statement, sql)
+        return ArchiveStatement(statement, sql)
     }
 
     private func error(_ code: Int32, _ action: String) -> DatabaseError {

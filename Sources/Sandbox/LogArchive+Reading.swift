@@ -63,7 +63,7 @@ extension LogArchive {
         _ query: LogQuery,
         within slice: ClosedRange<Int64>,
         _ columns: String
-    ) throws(DatabaseError) -> Statement {
+    ) throws(DatabaseError) -> ArchiveStatement {
         let (condition, values) = query.condition(within: slice)
         // CROSS JOIN keeps the order of the tables, so that rows come in the order of the logs.
         let statement = try database.prepare(
@@ -74,7 +74,7 @@ extension LogArchive {
         return statement
     }
 
-    private func append(_ row: Statement, to text: inout JSONText, details: Bool) {
+    private func append(_ row: ArchiveStatement, to text: inout JSONText, details: Bool) {
         text.append("{\"__time__\":\"")
         text.append("\(row.integer(2))".utf8)
         if let nanoseconds = row.optionalInteger(3) {
@@ -98,7 +98,7 @@ extension LogArchive {
         text.append("\n")
     }
 
-    private func appendDetails(_ row: Statement, to text: inout JSONText) {
+    private func appendDetails(_ row: ArchiveStatement, to text: inout JSONText) {
         text.append(",\"__cursor__\":\"")
         text.append("\(row.integer(0))".utf8)
         text.append("\",\"__pack_index__\":\"")

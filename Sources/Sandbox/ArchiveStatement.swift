@@ -4,7 +4,7 @@ import CSQLite
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 /// A prepared statement, used over and over. Parameters and columns count from 0.
-final class Statement {
+final class ArchiveStatement {
     private let handle: OpaquePointer
     private let sql: String
 
