@@ -43,7 +43,7 @@ package final class DeviceHandler: RequestHandler {
 
     let shared: Shared
     let answers: DeviceAnswers
-    let reader: BodyReader
+    let reader: BodyDecoder
     var routes: Replaceable<RoutingTable>.Snapshot
     var keys: Replaceable<DeviceKeys>.Snapshot
     /// The last request that was let in, until it is handled.
@@ -53,7 +53,7 @@ package final class DeviceHandler: RequestHandler {
     package init(_ shared: Shared) {
         self.shared = shared
         answers = DeviceAnswers(counters: shared.counters)
-        reader = BodyReader(shared.limits)
+        reader = BodyDecoder(shared.limits)
         routes = Replaceable.Snapshot(of: shared.routes)
         keys = Replaceable.Snapshot(of: shared.door.keys)
         stamp = Stamp(mint: shared.mint)

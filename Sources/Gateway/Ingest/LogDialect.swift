@@ -29,7 +29,7 @@ protocol LogDialect: Sendable {
     /// Looks at the body as it came, before it is inflated.
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal)
 
-    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs
 
     /// The answer when all is on disk. Receipt, CORS and label are added to it.
     func accepted(_ acceptance: Acceptance) -> Response
@@ -45,7 +45,7 @@ extension LogDialect {
 
     func coding(_ head: RequestHead) -> ContentCoding? { nil }
 
-    var contentEncodings: String { BodyReader.contentEncodings }
+    var contentEncodings: String { BodyDecoder.contentEncodings }
 
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {}
 }

@@ -45,7 +45,7 @@ struct AcknowledgementQuery {
 
     let ids: [AcknowledgementID]
 
-    init(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) {
+    init(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) {
         let room = request.limits.http.answerBytes - #"{"acks":{}}"#.utf8.count
         do throws(LogDecodingError) {
             ids = try reader.decoder.decodeAcknowledgements(

@@ -50,7 +50,7 @@ struct ElasticDialect: LogDialect {
         return try ElasticIndex.name(head.bytes[index])
     }
 
-    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let logs: BulkLogs
         do throws(LogDecodingError) {
             logs = try reader.decoder.decodeBulk(

@@ -60,7 +60,7 @@ struct ElasticDocument: LogDialect {
         return text
     }
 
-    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let name = try ElasticIndex.name(request.head.bytes[index])
         let id = try idText(request.head)
         let logs: DecodedLogs

@@ -61,10 +61,10 @@ struct LokiDialect: LogDialect {
     func coding(_ head: RequestHead) -> ContentCoding? { encoding == .protobuf ? .snappy : nil }
 
     var contentEncodings: String {
-        encoding == .protobuf ? "snappy, identity" : BodyReader.contentEncodings
+        encoding == .protobuf ? "snappy, identity" : BodyDecoder.contentEncodings
     }
 
-    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let tenant = try LokiTenant(request.head)
         var streams = try streams(of: request, reader)
         for index in streams.indices {
@@ -87,7 +87,7 @@ struct LokiDialect: LogDialect {
 
     private func streams(
         of request: LogRequest,
-        _ reader: BodyReader
+        _ reader: BodyDecoder
     ) throws(Refusal) -> [TrackedLogs] {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules

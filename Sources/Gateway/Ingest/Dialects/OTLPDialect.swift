@@ -33,7 +33,7 @@ struct OTLPDialect: LogDialect {
         return .logstore(logstore)
     }
 
-    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let labels = request.target.labels
         let topic = labels.topic.isEmpty ? request.target.tag ?? Self.tag : labels.topic
         var groups = try groups(of: request, reader)
@@ -47,7 +47,7 @@ struct OTLPDialect: LogDialect {
 
     private func groups(
         of request: LogRequest,
-        _ reader: BodyReader
+        _ reader: BodyDecoder
     ) throws(Refusal) -> [TrackedLogs] {
         let (rules, bytesMax) = (request.rules, request.repeatedBytesMax)
         do throws(LogDecodingError) {

@@ -44,7 +44,7 @@ struct PlainDialect: LogDialect {
         return .tag(tag)
     }
 
-    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let target = request.target
         let query = try PlainQuery(request.head)
         let logs: DecodedLogs
@@ -71,7 +71,7 @@ struct PlainDialect: LogDialect {
     private func logs(
         _ request: LogRequest,
         _ query: PlainQuery,
-        _ reader: BodyReader
+        _ reader: BodyDecoder
     ) throws(LogDecodingError) -> DecodedLogs {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules

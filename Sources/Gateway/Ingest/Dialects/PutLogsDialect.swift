@@ -32,7 +32,7 @@ struct PutLogsDialect: LogDialect {
         try head.checkDigest(of: body)
     }
 
-    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let groups: [TrackedLogs]
         do throws(LogDecodingError) {
             groups = try self.groups(request, reader)
@@ -44,7 +44,7 @@ struct PutLogsDialect: LogDialect {
 
     private func groups(
         _ request: LogRequest,
-        _ reader: BodyReader
+        _ reader: BodyDecoder
     ) throws(LogDecodingError) -> [TrackedLogs] {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules

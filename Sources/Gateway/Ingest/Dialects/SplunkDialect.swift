@@ -52,7 +52,7 @@ struct SplunkDialect: LogDialect {
         return .tag(tag)
     }
 
-    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         switch form {
         case .events: return try events(request, reader)
         case .lines: return try lines(request, reader)
@@ -67,7 +67,7 @@ struct SplunkDialect: LogDialect {
         }
     }
 
-    private func events(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    private func events(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let groups: [SplunkEvents]
         do throws(SplunkFault) {
             groups = try reader.decoder.decodeSplunk(
@@ -97,7 +97,7 @@ struct SplunkDialect: LogDialect {
         return TakenLogs(parts, of: request)
     }
 
-    private func lines(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    private func lines(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let noData = Refusal(400, "NoData", "the body has no line")
         guard !request.content.isEmpty else { throw noData }
         var events = try origin(request.head)

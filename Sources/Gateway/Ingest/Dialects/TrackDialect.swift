@@ -46,7 +46,7 @@ struct TrackDialect: LogDialect {
         guard head.method == .post || body.isEmpty else { throw .unwantedBody }
     }
 
-    func read(_ request: LogRequest, _ reader: BodyReader) throws(Refusal) -> TakenLogs {
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         switch request.head.method {
         // Who asks for the head of an answer wants nothing done.
         case .head: return answered(TakenLogs([]))
@@ -62,7 +62,7 @@ struct TrackDialect: LogDialect {
 
     private func body(
         _ request: LogRequest,
-        _ reader: BodyReader
+        _ reader: BodyDecoder
     ) throws(Refusal) -> TakenLogs {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules

@@ -2,7 +2,7 @@ import HTTP
 import Logs
 
 /// Gives the content of a request's body, inflated where it has to be.
-struct BodyReader {
+struct BodyDecoder {
     let decoder: JSONLogDecoder
     let putLogs: PutLogsDecoder
     let otlp: OTLPDecoder
