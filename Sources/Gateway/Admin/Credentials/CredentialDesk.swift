@@ -20,7 +20,7 @@ struct CredentialDesk: Sendable {
         do throws(Refusal) {
             switch (route, head.method) {
             case (.credentials, _):
-                responder.send(CredentialDocument.answer(steering.keeper.status, wantsText))
+                responder.send(CredentialAnswers.answer(steering.keeper.status, wantsText))
             case (.credential(let name), .put):
                 try rotate(name, head, body, holder, responder)
             case (.credential(let name), .delete):
@@ -28,14 +28,14 @@ struct CredentialDesk: Sendable {
                 let condition = try IfMatch(head)
                 change(responder) { steering throws(Refusal) in
                     try steering.forgetCredential(name, if: condition, entry)
-                    return CredentialDocument.forgotten(name, steering, wantsText)
+                    return CredentialAnswers.forgotten(name, steering, wantsText)
                 }
             case (.credential(let name), _):
-                responder.send(try CredentialDocument.answer(name, steering, wantsText))
+                responder.send(try CredentialAnswers.answer(name, steering, wantsText))
             case (.credentialVerify(let name), _):
                 steering.vaultHelm.post(answering: responder) { [steering] () throws(Refusal) in
                     let proofs = try steering.verify(name)
-                    responder.send(CredentialDocument.answer(name, proofs: proofs, wantsText))
+                    responder.send(CredentialAnswers.answer(name, proofs: proofs, wantsText))
                 }
             default: responder.send(ErrorShape.plain.response(AdminRoute.unknownPath))
             }
@@ -70,7 +70,7 @@ struct CredentialDesk: Sendable {
         let exchange: @Sendable (Steering.Proofs) -> Void = { proofs in
             change(responder) { steering throws(Refusal) in
                 let rotation = try steering.rotate(name, pushed, proofs, if: condition, entry)
-                return try CredentialDocument.answer(name, steering, wantsText, after: rotation)
+                return try CredentialAnswers.answer(name, steering, wantsText, after: rotation)
             }
         }
         // Forced, it asks nobody, and must not wait for others' proofs.

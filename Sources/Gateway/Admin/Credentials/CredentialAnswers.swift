@@ -4,7 +4,7 @@ import HTTP
 import System
 
 /// What is shown of credentials: nothing that signs.
-enum CredentialDocument {
+enum CredentialAnswers {
     static func answer(_ all: [CredentialStatus], _ wantsText: Bool) -> Response {
         guard !wantsText else { return Response(text: all.map(\.line).joined()) }
         var json = JSONText()
