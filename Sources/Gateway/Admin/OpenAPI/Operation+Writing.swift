@@ -40,7 +40,7 @@ extension JSONText {
         if let example = parameter.example { member("example", example) }
     }
 
-    private mutating func answer(_ answer: Answer) {
+    private mutating func answer(_ answer: DocumentedAnswer) {
         member("description", answer.says)
         if !answer.headers.isEmpty {
             object("headers") { json in

@@ -31,13 +31,13 @@ struct Operation: Sendable {
     var says: String
     var parameters: [Parameter] = []
     var body: Body?
-    var answers: [Answer]
+    var answers: [DocumentedAnswer]
     /// Without a token.
     var isOpen = false
 }
 
 /// What may come back.
-struct Answer: Sendable {
+struct DocumentedAnswer: Sendable {
     let status: Int
     let says: String
     /// By media type; a text where there is no schema.
@@ -46,7 +46,7 @@ struct Answer: Sendable {
     var headers: [String] = []
     var links: [Link] = []
 
-    func linked(to links: Link...) -> Answer {
+    func linked(to links: Link...) -> DocumentedAnswer {
         var answer = self
         answer.links = links
         return answer
@@ -62,30 +62,30 @@ struct Link: Sendable {
     let parameters: KeyValuePairs<String, String>
 }
 
-extension Answer {
+extension DocumentedAnswer {
     private static let textType = "text/plain"
 
     /// JSON for scripts and, asked for with `Accept: text/plain`, a text for people.
-    static func fine(_ says: String, _ schema: String, headers: [String] = []) -> Answer {
+    static func fine(_ says: String, _ schema: String, headers: [String] = []) -> DocumentedAnswer {
         let contents: [(type: String, schema: Schema)] = [
             ("application/json", .named(schema)), (textType, .string),
         ]
-        return Answer(status: 200, says: says, contents: contents, headers: headers)
+        return DocumentedAnswer(status: 200, says: says, contents: contents, headers: headers)
     }
 
-    static func text(_ says: String) -> Answer {
-        Answer(status: 200, says: says, contents: [(textType, .string)])
+    static func text(_ says: String) -> DocumentedAnswer {
+        DocumentedAnswer(status: 200, says: says, contents: [(textType, .string)])
     }
 
     /// No, and why.
-    static func refusal(_ status: Int, _ says: String) -> Answer {
+    static func refusal(_ status: Int, _ says: String) -> DocumentedAnswer {
         let headers =
             switch status {
             case 401: ["www-authenticate"]
             case 429, 503: ["retry-after"]
             default: [String]()
             }
-        return Answer(
+        return DocumentedAnswer(
             status: status,
             says: says,
             contents: [("application/json", .named("Error"))],
@@ -94,7 +94,7 @@ extension Answer {
     }
 
     /// To any request that cannot be read or whose sender may not.
-    static let everywhere: [Answer] = [
+    static let everywhere: [DocumentedAnswer] = [
         .refusal(
             400,
             "the request cannot be read, or has a parameter or a body that means nothing here"
@@ -112,7 +112,7 @@ extension Answer {
         .refusal(505, "another version of HTTP"),
     ]
 
-    static let closed: [Answer] = [
+    static let closed: [DocumentedAnswer] = [
         .refusal(401, "no token, or not one that is known"),
         .refusal(429, "too many different wrong tokens came from this address"),
     ]
@@ -125,13 +125,15 @@ extension Operation {
         head.method = .head
         head.id += "Head"
         head.says += ": the head alone"
-        head.answers = operation.allAnswers.map { Answer(status: $0.status, says: $0.says) }
+        head.answers = operation.allAnswers.map {
+            DocumentedAnswer(status: $0.status, says: $0.says)
+        }
         return [operation, head]
     }
 
     /// Its own, and those that it has in common with others.
-    var allAnswers: [Answer] {
-        var common = Answer.everywhere + (isOpen ? [] : Answer.closed)
+    var allAnswers: [DocumentedAnswer] {
+        var common = DocumentedAnswer.everywhere + (isOpen ? [] : DocumentedAnswer.closed)
         if !method.isReading {
             common.append(.refusal(403, "a token that may only look"))
         }

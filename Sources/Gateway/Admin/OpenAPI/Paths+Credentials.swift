@@ -62,11 +62,11 @@ extension OpenAPIDocument {
 
     private static let name = name(of: "a credential of the configuration", example: "default")
     private static let first: KeyValuePairs = ["name": "$response.body#/credentials/0/name"]
-    private static let nobody = Answer.refusal(404, "no such credential")
+    private static let nobody = DocumentedAnswer.refusal(404, "no such credential")
 
     /// With what each destination said; a credential that cannot be sent at all is refused in the common shape.
-    private static func unproved(_ status: Int, _ says: String) -> Answer {
-        Answer(
+    private static func unproved(_ status: Int, _ says: String) -> DocumentedAnswer {
+        DocumentedAnswer(
             status: status,
             says: says,
             contents: [

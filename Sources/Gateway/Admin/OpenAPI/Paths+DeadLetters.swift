@@ -31,7 +31,7 @@ extension OpenAPIDocument {
                     says: "The same, one JSON object a line",
                     parameters: filter + page,
                     answers: [
-                        Answer(
+                        DocumentedAnswer(
                             status: 200,
                             says: "a page",
                             contents: [("application/x-ndjson", .string)],
@@ -63,7 +63,10 @@ extension OpenAPIDocument {
         says: "its number"
     )
     private static let first: KeyValuePairs = ["id": "$response.body#/dead_letters/0/id"]
-    private static let nobody = Answer.refusal(404, "no such dead letter, or not any more")
+    private static let nobody = DocumentedAnswer.refusal(
+        404,
+        "no such dead letter, or not any more"
+    )
     private static let logstore = query("logstore", .string, "of this logstore")
     private static let filter = [
         query("destination", .string, "of this destination"), logstore,

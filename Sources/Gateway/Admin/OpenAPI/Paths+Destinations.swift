@@ -49,13 +49,13 @@ extension OpenAPIDocument {
     private static let first: KeyValuePairs = [
         "name": "$response.body#/destinations/0/settings/name"
     ]
-    private static let nobody = Answer.refusal(404, "no such destination")
-    private static let shown = Answer.fine(
+    private static let nobody = DocumentedAnswer.refusal(404, "no such destination")
+    private static let shown = DocumentedAnswer.fine(
         "as it is then; of every one a list, without an ETag",
         "DestinationAnswer",
         headers: ["etag"]
     )
-    private static let full = Answer.refusal(
+    private static let full = DocumentedAnswer.refusal(
         409,
         "it does not run, or too many settings are decided already"
     )

@@ -48,7 +48,7 @@ extension OpenAPIDocument {
                         ),
                     ],
                     answers: [
-                        Answer(
+                        DocumentedAnswer(
                             status: 200,
                             says: "an event a log, and `missed` for those that found no room",
                             contents: [("text/event-stream", .string)]
@@ -94,7 +94,7 @@ extension OpenAPIDocument {
     static let same: KeyValuePairs = [
         "path.name": "$request.path.name", "header.If-Match": "$response.header.etag",
     ]
-    static let meanwhile = Answer.refusal(
+    static let meanwhile = DocumentedAnswer.refusal(
         412,
         "it is another version, as after somebody else's change"
     )

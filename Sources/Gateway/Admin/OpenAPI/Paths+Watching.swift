@@ -21,8 +21,12 @@ extension OpenAPIDocument {
                     id: "readiness",
                     says: "Whether traffic should be sent here",
                     answers: [
-                        Answer(status: 200, says: "yes", contents: readiness),
-                        Answer(status: 503, says: "no, for these reasons", contents: readiness),
+                        DocumentedAnswer(status: 200, says: "yes", contents: readiness),
+                        DocumentedAnswer(
+                            status: 503,
+                            says: "no, for these reasons",
+                            contents: readiness
+                        ),
                     ],
                     isOpen: true
                 )
@@ -78,7 +82,7 @@ extension OpenAPIDocument {
                     id: "openapi",
                     says: "This document",
                     answers: [
-                        Answer(
+                        DocumentedAnswer(
                             status: 200,
                             says: "OpenAPI 3.1",
                             contents: [("application/json", .named("OpenAPI"))]
@@ -111,7 +115,7 @@ extension OpenAPIDocument {
         _ says: String,
         _ schema: String
     ) -> PathItem {
-        let answer = Answer(
+        let answer = DocumentedAnswer(
             status: 200,
             says: "now",
             contents: [("application/json", .named(schema))]
