@@ -10,7 +10,7 @@ extension DeadLetterChange {
             return ErrorShape.plain.response(refusal)
         }
         guard wantsText else {
-            var json = JSONText()
+            var json = JSONWriter()
             json.object { json in
                 json.member(done, changed)
                 json.member("unreadable", unreadable)

@@ -42,7 +42,7 @@ enum DeadLetterText {
     }
 
     static func document(_ page: DeadLetterPage, _ sums: [DeadLetterSum]) -> String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.array("sums") { json in
                 for sum in sums {
@@ -69,7 +69,7 @@ enum DeadLetterText {
 
     /// One JSON object without a line break.
     static func line(_ letter: DeadLetter) -> String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.deadLetter(letter) }
         return json.text
     }
@@ -77,7 +77,7 @@ enum DeadLetterText {
     /// The log as a device would send it: what an edit takes.
     static func logDocument(_ letter: DeadLetter) -> String? {
         guard let entry = letter.content else { return nil }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.log(entry) }
         return json.text
     }
@@ -90,7 +90,7 @@ extension DeathReason {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     fileprivate mutating func deadLetter(_ letter: DeadLetter) {
         let (stream, reason) = (letter.stream, letter.reason)
         member("id", letter.id)

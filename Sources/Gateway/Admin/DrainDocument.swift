@@ -20,7 +20,7 @@ extension GatewayReport {
                 text: "\(state): \(queue.ledger.queued) queued\(arriving)\(held)\(dead)\n"
             )
         }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("draining", isDraining)
             json.member("queued", queue.ledger.queued)

@@ -4,7 +4,7 @@ import System
 extension GatewayReport {
     /// `/admin/ledger`: where every log is, and whether that adds up.
     var ledgerDocument: String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("closed", queue.destinations.values.allSatisfy { $0.imbalance == 0 })
             json.object("ledger") { $0.ledger(queue.ledger) }

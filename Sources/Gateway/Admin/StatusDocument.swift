@@ -7,7 +7,7 @@ import Tokens
 extension GatewayReport {
     /// `/admin/status`: what an operator asks first.
     var statusDocument: String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("version", Version.current)
             json.member("time", now.rfc3339)
@@ -63,7 +63,7 @@ extension GatewayReport {
 
     /// `/readyz`, whatever it says.
     var readinessDocument: String {
-        var json = JSONText()
+        var json = JSONWriter()
         let reasons = reasonsAgainstTraffic
         json.object { json in
             json.member("ready", reasons.isEmpty)
@@ -79,7 +79,7 @@ extension GatewayReport {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     mutating func ledger(_ ledger: Ledger) {
         member("accepted", ledger.accepted)
         member("delivered", ledger.delivered)

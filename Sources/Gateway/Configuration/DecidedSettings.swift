@@ -35,7 +35,7 @@ package struct DecidedSettings: Equatable, Sendable {
 
     /// An object of texts: what a text means is decided by the setting that it is for.
     var json: String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.decided(self) }
         return json.text
     }
@@ -76,7 +76,7 @@ extension YAMLNode {
     var isDecided: Bool { line == Self.decidedLine }
 }
 
-extension JSONText {
+extension JSONWriter {
     mutating func decided(_ settings: DecidedSettings) {
         for entry in settings.entries { member(entry.key, entry.value) }
     }

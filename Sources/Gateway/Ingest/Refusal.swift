@@ -57,7 +57,7 @@ enum ErrorShape {
 }
 
 private func plainErrorBody(_ refusal: Refusal) -> String {
-    var json = JSONText()
+    var json = JSONWriter()
     json.object { json in
         json.object("error") { json in
             json.member("code", refusal.code)

@@ -69,7 +69,7 @@ package struct QueueBackup: Sendable {
     }
 
     static func document(_ report: InspectionReport, _ path: String) -> String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("path", path)
             json.member("schema", report.schema)

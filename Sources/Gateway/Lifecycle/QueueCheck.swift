@@ -54,7 +54,7 @@ package struct QueueCheck: Sendable {
     }
 
     static func document(_ report: InspectionReport) -> String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("path", report.path)
             json.member("fine", report.isFine)

@@ -48,7 +48,7 @@ final class TailWatcher: Sendable {
         if late > 0, !stream.write(Array("event: missed\ndata: {\"logs\":\(late)}\n\n".utf8)) {
             return miss(late + 1)
         }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("destination", key.destination)
             json.member("logstore", key.logstore)

@@ -26,7 +26,7 @@ struct CredentialNotice: Sendable, Equatable {
 
     /// What is posted.
     func json(host: String) -> String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("id", id)
             json.member("event", "credential.\(event.rawValue)")

@@ -36,14 +36,14 @@ import Testing
 
     @Test("The status has its bounds, and how near they are")
     func status() {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.backlog(queue, now: now) }
         #expect(
             json.text == """
                 {"admission":"destination_full","bytes":10,"bytes_max":100,"packets":3,"lanes":8,"oldest_seconds":10.000,"dead_bytes":2,"dropped_logs":7,"refused_logs":6,"last_refusal":"Unauthorized: denied","logstores":2,"logstores_max":5}
                 """
         )
-        var empty = JSONText()
+        var empty = JSONWriter()
         empty.object { $0.backlog(.init(), now: now) }
         #expect(empty.text.contains(#""bytes_max":null"#))
         #expect(empty.text.contains(#""oldest_seconds":null"#))

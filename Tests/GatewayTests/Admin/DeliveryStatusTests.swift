@@ -122,7 +122,7 @@ import Testing
             },
             paused("b", until: 1_000_005),
         ])
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.destination(shown, now: now) }
         for part in [
             #""state":"fine","trouble":null,"next_attempt":null"#,
@@ -150,7 +150,7 @@ import Testing
 
     @Test("A logstore to which nothing was sent yet is idle")
     func idle() throws {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.destination(try! destination(), now: now) }
         #expect(json.text.contains(#""oldest_seconds":null,"state":"idle"}"#), "\(json.text)")
     }

@@ -54,7 +54,7 @@ struct AuditDesk {
     }
 
     private static func document(_ records: [AuditRecord]) -> String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.array("changes") { json in
                 for record in records {

@@ -7,7 +7,7 @@ import System
 enum CredentialAnswers {
     static func answer(_ all: [CredentialStatus], _ wantsText: Bool) -> Response {
         guard !wantsText else { return Response(text: all.map(\.line).joined()) }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.array("credentials") { json in
                 for status in all { json.object { $0.credential(status) } }
@@ -40,7 +40,7 @@ enum CredentialAnswers {
             }
             return Response(text: status.line + note)
         }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.credential(status)
             guard let rotation else { return }
@@ -56,7 +56,7 @@ enum CredentialAnswers {
     static func forgotten(_ name: String, _ steering: Steering, _ wantsText: Bool) -> Response {
         if let answer = try? answer(name, steering, wantsText) { return answer }
         guard !wantsText else { return Response(text: "\(name): forgotten\n") }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.member("name", name) }
         return Response(json: json.text + "\n")
     }
@@ -85,7 +85,7 @@ enum CredentialAnswers {
                     + proofs.roles.map { $0.line(of: name) }.joined()
             )
         }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("name", name)
             let verdicts = proofs.verdicts
@@ -165,7 +165,7 @@ extension RoleProof {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     mutating func credential(_ status: CredentialStatus) {
         member("name", status.name)
         member("source", status.source)

@@ -12,7 +12,7 @@ extension Steering {
     func destinationsAnswer(_ wantsText: Bool) -> Response {
         let report = reporter.report
         guard !wantsText else { return Response(text: report.destinations.map(line).joined()) }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.array("destinations") { json in
                 for destination in report.destinations {
@@ -35,7 +35,7 @@ extension Steering {
         if wantsText {
             response = Response(text: line(destination))
         } else {
-            var json = JSONText()
+            var json = JSONWriter()
             json.object { member(destination, of: report, &$0) }
             response = Response(json: json.text + "\n")
         }
@@ -53,7 +53,7 @@ extension Steering {
     /// After what was decided of a destination was forgotten that does not run.
     private func forgottenAnswer(_ name: String, _ wantsText: Bool) -> Response {
         guard !wantsText else { return Response(text: "\(name): forgotten\n") }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.member("name", name) }
         return Response(json: json.text + "\n")
     }
@@ -77,7 +77,7 @@ extension Steering {
     private func member(
         _ destination: GatewayReport.Destination,
         of report: GatewayReport,
-        _ json: inout JSONText
+        _ json: inout JSONWriter
     ) {
         let settings = configuration.withLock { running in
             running.destinations.first { $0.name == destination.name }
@@ -95,7 +95,7 @@ extension Steering {
 extension Destination {
     /// Changes with each change of it.
     func version(_ decided: DecidedSettings) -> String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.settings(self) }
         return "\"\(Digest.sha256Hex(json.text + decided.json).prefix(16))\""
     }

@@ -5,7 +5,7 @@ enum OpenAPIDocument {
 
     /// Written once; it is the same for every gateway of this version.
     static let text: String = {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("openapi", "3.1.0")
             json.object("info") { json in
@@ -36,7 +36,7 @@ enum OpenAPIDocument {
     ]
 }
 
-extension JSONText {
+extension JSONWriter {
     fileprivate mutating func components() {
         object("securitySchemes") { json in
             json.object("token") { json in

@@ -1,6 +1,6 @@
 import HTTP
 
-extension JSONText {
+extension JSONWriter {
     mutating func path(_ item: PathItem) {
         object(item.template) { json in
             for operation in item.operations {

@@ -46,7 +46,7 @@ extension Schema.Member {
 
 // MARK: - Writing
 
-extension JSONText {
+extension JSONWriter {
     mutating func schema(_ name: String, _ schema: Schema) {
         object(name) { $0.members(of: schema) }
     }

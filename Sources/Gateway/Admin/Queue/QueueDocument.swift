@@ -10,7 +10,7 @@ extension QueueView {
     /// `/admin/queue`: what waits, how much of what may, and for how long.
     var document: String {
         let now = report.now
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.object("queue") { $0.queue(report.queue, now: now) }
             json.object("destinations") { json in
@@ -36,7 +36,7 @@ extension QueueView {
         return json.text + "\n"
     }
 
-    private func write(_ streams: StreamListing.Destination?, into json: inout JSONText) {
+    private func write(_ streams: StreamListing.Destination?, into json: inout JSONWriter) {
         guard let streams else {
             json.member("streams", String?.none)
             return json.member("streams_more", Int?.none)
@@ -55,7 +55,7 @@ extension QueueView {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     fileprivate mutating func stream(_ entry: StreamListing.Entry, now: WallTime) {
         let names = StreamNames(entry.stream)
         member("logstore", names.logstore)

@@ -130,7 +130,7 @@ struct BulkText {
         guard parts.contains(.error), reasonsLeft > 0 else { return }
         reasonsLeft -= 1
         separate(inner)
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { $0.cause(refusal) }
         put("\"error\":")
         bytes += json.text.utf8

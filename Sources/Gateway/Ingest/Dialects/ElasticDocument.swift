@@ -97,7 +97,7 @@ struct ElasticDocument: LogDialect {
     }
 
     private static func created(_ index: String, _ id: String) -> [UInt8] {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("_index", index)
             json.member("_id", id)

@@ -38,7 +38,7 @@ struct ElasticMedia: Sendable {
 
     /// As Elasticsearch tells errors. Its clients keep what is answered with 429 and 503.
     func response(_ refusal: Refusal) -> Response {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.object("error") { json in
                 json.array("root_cause") { json in
@@ -52,7 +52,7 @@ struct ElasticMedia: Sendable {
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     mutating func cause(_ refusal: Refusal) {
         member("type", refusal.elasticType)
         member("reason", refusal.reason)

@@ -36,7 +36,7 @@ struct ElasticPage {
 
     var response: Response {
         guard kind != .missing else { return refused(Self.missing) }
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             switch kind {
             case .root: Self.root(&json)
@@ -66,7 +66,7 @@ struct ElasticPage {
         "no such thing here: only _bulk and single documents are taken; turn the setup of templates, policies and pipelines off"
     )
 
-    private static func root(_ json: inout JSONText) {
+    private static func root(_ json: inout JSONWriter) {
         json.member("name", "sluice")
         json.member("cluster_name", "sluice")
         json.member("cluster_uuid", "sluice")
@@ -82,14 +82,14 @@ struct ElasticPage {
         json.member("tagline", "You Know, for Search")
     }
 
-    private static func license(_ json: inout JSONText) {
+    private static func license(_ json: inout JSONWriter) {
         json.member("status", "active")
         json.member("uid", "00000000-0000-0000-0000-000000000000")
         json.member("type", "basic")
         json.member("mode", "basic")
     }
 
-    private static func health(_ json: inout JSONText) {
+    private static func health(_ json: inout JSONWriter) {
         json.member("cluster_name", "sluice")
         json.member("status", "green")
         json.member("timed_out", false)

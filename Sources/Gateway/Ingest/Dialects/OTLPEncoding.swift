@@ -38,7 +38,7 @@ enum OTLPEncoding: Sendable {
             answer.append(1, partial.bytes)
             return response(200, answer.bytes)
         case .json:
-            var json = JSONText()
+            var json = JSONWriter()
             json.object { json in
                 json.object("partialSuccess") { json in
                     // 64 bits, which JSON has as text.
@@ -63,7 +63,7 @@ enum OTLPEncoding: Sendable {
             status.append(2, Array(message.utf8))
             answer = response(refusal.status, status.bytes)
         case .json:
-            var json = JSONText()
+            var json = JSONWriter()
             json.object { json in
                 json.member("code", code)
                 json.member("message", message)

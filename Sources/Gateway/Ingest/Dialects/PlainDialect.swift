@@ -100,7 +100,7 @@ struct PlainDialect: LogDialect {
 
     /// Where and why the first of the texts could not be read that became dead letters.
     private static func errors(_ faulty: [FaultyLogs]) -> String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.array { json in
             var count = 0
             for faulty in faulty where count < errorsMax {

@@ -42,7 +42,7 @@ struct SplunkAnswer {
     }
 
     var response: Response {
-        var json = JSONText()
+        var json = JSONWriter()
         json.object { json in
             json.member("text", text)
             json.member("code", code)

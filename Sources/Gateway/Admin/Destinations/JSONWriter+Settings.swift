@@ -3,7 +3,7 @@ import Queue
 import SLS
 import System
 
-extension JSONText {
+extension JSONWriter {
     /// The settings of a destination, as the configuration file has them.
     mutating func settings(_ destination: Destination) {
         let transfer = destination.transfer

@@ -1,7 +1,7 @@
 import Queue
 import System
 
-extension JSONText {
+extension JSONWriter {
     /// What of a destination waits in the queue, and what may.
     mutating func backlog(_ destination: QueueStatus.Destination, now: WallTime) {
         member("admission", destination.admission.name)

@@ -1,7 +1,7 @@
 import Net
 import System
 
-extension JSONText {
+extension JSONWriter {
     /// How a listener speaks TLS; nothing where it does not.
     mutating func certificates(_ status: CertificateWatch.Status?, now: WallTime) {
         guard let status else { return member("tls", nil as String?) }

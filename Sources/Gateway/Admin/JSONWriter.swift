@@ -1,24 +1,24 @@
 import System
 
 /// A JSON document written from front to back, members in the order they are given.
-struct JSONText {
+struct JSONWriter {
     private(set) var text = ""
     private var needsComma = false
 
-    mutating func object(_ members: (inout JSONText) -> Void) {
+    mutating func object(_ members: (inout JSONWriter) -> Void) {
         nest("{", "}", members)
     }
 
-    mutating func array(_ elements: (inout JSONText) -> Void) {
+    mutating func array(_ elements: (inout JSONWriter) -> Void) {
         nest("[", "]", elements)
     }
 
-    mutating func object(_ name: String, _ members: (inout JSONText) -> Void) {
+    mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
         key(name)
         object(members)
     }
 
-    mutating func array(_ name: String, _ elements: (inout JSONText) -> Void) {
+    mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
         key(name)
         array(elements)
     }
@@ -71,7 +71,8 @@ struct JSONText {
         needsComma = true
     }
 
-    private mutating func nest(_ open: String, _ close: String, _ body: (inout JSONText) -> Void) {
+    private mutating func nest(_ open: String, _ close: String, _ body: (inout JSONWriter) -> Void)
+    {
         separate()
         text += open
         needsComma = false

@@ -2,7 +2,7 @@ import Delivery
 import Queue
 import System
 
-extension JSONText {
+extension JSONWriter {
     mutating func destination(_ destination: GatewayReport.Destination, now: WallTime) {
         let delivery = destination.delivery
         member("name", destination.name)
