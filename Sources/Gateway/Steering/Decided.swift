@@ -38,9 +38,9 @@ struct Decided: Sendable, Equatable {
 /// Waits for what the queue's thread answers.
 extension Decisions {
     func recall() throws(QueueError) -> [String: [UInt8]] {
-        let outcome: Outcome<Result<[String: [UInt8]], QueueError>>
+        let outcome: Promise<Result<[String: [UInt8]], QueueError>>
         do throws(SystemError) {
-            outcome = try Outcome()
+            outcome = try Promise()
         } catch {
             throw QueueError(.io, "cannot wait for the queue: \(error).")
         }
@@ -63,7 +63,7 @@ extension Decisions {
 
     /// Returns why it was not stored, nil when it was.
     func store(_ decision: Decision) -> DecisionRefusal? {
-        guard let outcome = try? Outcome<DecisionRefusal?>() else { return .queue(.failing) }
+        guard let outcome = try? Promise<DecisionRefusal?>() else { return .queue(.failing) }
         decide(decision) { outcome.bring($0) }
         return outcome.wait()
     }

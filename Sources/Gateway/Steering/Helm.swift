@@ -53,7 +53,7 @@ package final class Helm: Sendable {
 
     /// Returns when everything that was posted before is done, or nothing more will be.
     func waitUntilHere() {
-        guard let outcome = try? Outcome<Void>(), post({ outcome.bring(()) }) else { return }
+        guard let outcome = try? Promise<Void>(), post({ outcome.bring(()) }) else { return }
         while !isEnding, outcome.wait(atMost: .milliseconds(200)) == nil {}
     }
 
@@ -68,7 +68,7 @@ package final class Helm: Sendable {
 }
 
 /// A value that another thread brings, for the one that waits for it.
-final class Outcome<Value: Sendable>: Sendable {
+final class Promise<Value: Sendable>: Sendable {
     private let value = Locked<Value?>(nil)
     private let wake: WakeUp
 

@@ -32,7 +32,7 @@ struct QueueDesk {
 
     /// Nil where the queue's thread is held up, by a disk that stands still perhaps: the rest is shown all the same.
     private func listing(_ wish: StreamWish) -> StreamListing? {
-        guard let outcome = try? Outcome<StreamListing?>() else { return nil }
+        guard let outcome = try? Promise<StreamListing?>() else { return nil }
         steering.store.list(wish) { outcome.bring($0) }
         return outcome.wait(atMost: Self.patience) ?? nil
     }
