@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct AddressBookTests {
     private static let start = Moment(nanoseconds: 5_000_000_000)
-    private let pace = Pace(Allowance(2))
+    private let pace = RateBudget(Allowance(2))
 
     private func address(_ number: Int) -> Neighbourhood {
         IPAddress(v4: UInt32(0x0A00_0000 + number)).neighbourhood
@@ -41,7 +41,7 @@ import Testing
     func parts() {
         let book = AddressBook()
         #expect(take(book, 1) && take(book, 1) && !take(book, 1))
-        let bytes = Pace(Allowance(10))
+        let bytes = RateBudget(Allowance(10))
         func takeBytes(_ count: Int) -> Bool {
             book.take(count, of: .bytes, bytes, for: address(1), atMost: 64, at: Self.start) == nil
         }
@@ -69,13 +69,13 @@ import Testing
     @Test("A reload that raises what addresses may send helps those that are waiting")
     func raised() {
         let book = AddressBook()
-        func wait(_ pace: Pace) -> Duration? {
+        func wait(_ pace: RateBudget) -> Duration? {
             book.take(1, of: .rate, pace, for: address(1), atMost: 64, at: Self.start)
         }
-        let slow = Pace(Allowance(1, per: .hour))
+        let slow = RateBudget(Allowance(1, per: .hour))
         #expect(wait(slow) == nil)
         #expect(wait(slow) == .seconds(3600))
-        #expect(wait(Pace(Allowance(200))) == .milliseconds(5))
+        #expect(wait(RateBudget(Allowance(200))) == .milliseconds(5))
     }
 
     @Test("The book has its bound; newcomers share then, and those who are there keep theirs")

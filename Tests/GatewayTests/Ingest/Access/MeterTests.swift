@@ -9,7 +9,7 @@ import Testing
 
     @Test("What is written together may come at once, and then as it comes back")
     func boundary() {
-        let (meter, pace) = (Meter(), Pace(Allowance(4)))
+        let (meter, pace) = (Meter(), RateBudget(Allowance(4)))
         for _ in 0..<4 { #expect(meter.take(1, pace, at: Self.start) == nil) }
         #expect(meter.take(1, pace, at: Self.start) == .milliseconds(250))
         let nearly = Self.start + .nanoseconds(249_999_999)
@@ -25,7 +25,7 @@ import Testing
     @Test("The same average has larger bursts over a longer time")
     func periods() {
         for (period, count) in [(Allowance.Period.second, 5), (.minute, 300), (.hour, 18_000)] {
-            let (meter, pace) = (Meter(), Pace(Allowance(count, per: period)))
+            let (meter, pace) = (Meter(), RateBudget(Allowance(count, per: period)))
             #expect(meter.take(count, pace, at: Self.start) == nil)
             #expect(meter.take(1, pace, at: Self.start) == .milliseconds(200))
         }
@@ -33,7 +33,7 @@ import Testing
 
     @Test("The largest body fits into any budget of bytes, one at a time")
     func largest() {
-        let (meter, pace) = (Meter(), Pace(Allowance(1000), burstMin: 10_000))
+        let (meter, pace) = (Meter(), RateBudget(Allowance(1000), burstMin: 10_000))
         #expect(meter.take(10_000, pace, at: Self.start) == nil)
         #expect(meter.take(10_000, pace, at: Self.start) == .seconds(10))
         #expect(meter.take(10_001, pace, at: Self.start + .seconds(1000)) == .milliseconds(1))
@@ -41,7 +41,7 @@ import Testing
 
     @Test("All or nothing is taken, and to ask takes nothing")
     func asked() {
-        let (meter, pace) = (Meter(), Pace(Allowance(10)))
+        let (meter, pace) = (Meter(), RateBudget(Allowance(10)))
         #expect(meter.take(8, pace, at: Self.start) == nil)
         #expect(meter.take(3, pace, at: Self.start) == .milliseconds(100))
         for _ in 0..<3 { #expect(meter.wait(for: 2, pace, at: Self.start) == nil) }
@@ -53,7 +53,9 @@ import Testing
 
     @Test("A wait does not outlast the pace that it was for, and a debt not the change of it")
     func replaced() {
-        let (meter, slow, fast) = (Meter(), Pace(Allowance(100, per: .hour)), Pace(Allowance(200)))
+        let (meter, slow, fast) = (
+            Meter(), RateBudget(Allowance(100, per: .hour)), RateBudget(Allowance(200))
+        )
         meter.charge(1000, slow, at: Self.start)
         #expect(meter.wait(for: 1, slow, at: Self.start) == .seconds(9 * 3600 + 36))
         #expect(meter.take(1, fast, at: Self.start) == .milliseconds(5))
@@ -67,7 +69,7 @@ import Testing
 
     @Test("A debt is made good before anything else fits")
     func debt() {
-        let (meter, pace) = (Meter(), Pace(Allowance(10)))
+        let (meter, pace) = (Meter(), RateBudget(Allowance(10)))
         meter.charge(25, pace, at: Self.start)
         #expect(meter.take(0, pace, at: Self.start) == .milliseconds(1500))
         #expect(meter.take(1, pace, at: Self.start) == .milliseconds(1600))
@@ -77,7 +79,7 @@ import Testing
     @Test("Nothing overflows, however much is asked of however little")
     func extremes() {
         for allowance in [Allowance(1, per: .hour), Allowance(1 << 40), Allowance(.max)] {
-            let pace = Pace(allowance, burstMin: 1 << 30)
+            let pace = RateBudget(allowance, burstMin: 1 << 30)
             for units in [0, 1, 1 << 30, .max] {
                 let meter = Meter()
                 _ = meter.take(units, pace, at: Self.start)
@@ -91,7 +93,7 @@ import Testing
     @Test("What cannot be divided evenly is all there, and never more")
     func rounding() {
         for amount in [1, 3, 7, 11, 999, 29_999] {
-            let (meter, pace) = (Meter(), Pace(Allowance(amount)))
+            let (meter, pace) = (Meter(), RateBudget(Allowance(amount)))
             var taken = 0
             while meter.take(1, pace, at: Self.start) == nil { taken += 1 }
             #expect(taken == amount)
@@ -106,7 +108,7 @@ import Testing
 
     @Test("Four threads together never get more than there is, and all of that")
     func concurrent() throws {
-        let (meter, pace, taken) = (Meter(), Pace(Allowance(1000)), CounterList(count: 2))
+        let (meter, pace, taken) = (Meter(), RateBudget(Allowance(1000)), CounterList(count: 2))
         let workers = try (0..<4).map { index in
             try Worker("taker-\(index)") {
                 // The clock of each goes on by itself: together they go through two seconds.

@@ -24,7 +24,7 @@ final class AddressBook: Sendable {
         var shared = 0
     }
 
-    /// As `Pace` has them: when all will be there again.
+    /// As `RateBudget` has them: when all will be there again.
     private struct Entry {
         var rate: Int64 = 0
         var bytes: Int64 = 0
@@ -54,7 +54,7 @@ final class AddressBook: Sendable {
         }
 
         /// As `Meter` does.
-        mutating func adopt(_ pace: Pace, of part: Part, at now: Moment) {
+        mutating func adopt(_ pace: RateBudget, of part: Part, at now: Moment) {
             guard bursts[part] != pace.burst else { return }
             if bursts[part] != 0 {
                 let most = pace.allUsed(at: now)
@@ -81,7 +81,7 @@ final class AddressBook: Sendable {
     func take(
         _ units: Int,
         of part: Part,
-        _ pace: Pace,
+        _ pace: RateBudget,
         for address: Neighbourhood,
         atMost most: Int,
         at now: Moment,
@@ -101,7 +101,7 @@ final class AddressBook: Sendable {
     func charge(
         _ units: Int,
         of part: Part,
-        _ pace: Pace,
+        _ pace: RateBudget,
         for address: Neighbourhood,
         atMost most: Int,
         at now: Moment
@@ -114,7 +114,7 @@ final class AddressBook: Sendable {
     private func withEntry<Result>(
         of address: Neighbourhood,
         _ part: Part,
-        _ pace: Pace,
+        _ pace: RateBudget,
         atMost most: Int,
         at now: Moment,
         _ body: (inout Entry) -> Result

@@ -10,13 +10,13 @@ import System
 /// are refused for another reason: to read them has cost the same.
 struct SenderBudget: Sendable {
     private let counter: KeyCounter
-    private let rate: Pace?
-    private let bytes: Pace?
+    private let rate: RateBudget?
+    private let bytes: RateBudget?
 
     init(_ rules: SenderRules, _ counter: KeyCounter, bodyBytesMax: Int) {
         self.counter = counter
-        rate = rules.rate.map { Pace($0) }
-        bytes = rules.bytes.map { Pace($0, burstMin: bodyBytesMax) }
+        rate = rules.rate.map { RateBudget($0) }
+        bytes = rules.bytes.map { RateBudget($0, burstMin: bodyBytesMax) }
     }
 
     var isUnlimited: Bool { rate == nil && bytes == nil }

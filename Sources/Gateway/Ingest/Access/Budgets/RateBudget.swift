@@ -3,7 +3,7 @@ import System
 /// An allowance in terms of one number: the moment at which all of it is there again (GCRA, the generic cell rate
 /// algorithm of ITU-T I.371, which calls it the theoretical arrival time). To take some puts that moment off, and
 /// nothing fits that would put it off beyond what a burst takes to come back.
-package struct Pace: Sendable, Equatable {
+package struct RateBudget: Sendable, Equatable {
     enum Judgement: Equatable {
         /// All will be there again at this moment.
         case fits(fullAt: Int64)
