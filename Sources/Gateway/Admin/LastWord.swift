@@ -3,11 +3,11 @@ import Synchronization
 
 /// Answers a change that nobody came to make because the gateway stopped before its turn.
 final class LastWord: Sendable {
-    private let helm: Helm
+    private let helm: SerialWorker
     private let deliver: @Sendable (Response) -> Void
     private let isGiven = Atomic<Bool>(false)
 
-    init(_ helm: Helm, _ deliver: @escaping @Sendable (Response) -> Void) {
+    init(_ helm: SerialWorker, _ deliver: @escaping @Sendable (Response) -> Void) {
         self.helm = helm
         self.deliver = deliver
     }

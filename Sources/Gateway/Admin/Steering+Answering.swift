@@ -28,7 +28,7 @@ extension Steering {
     }
 }
 
-extension Helm {
+extension SerialWorker {
     /// Does the work after what waits there; answers with the reason when that cannot be, or when the work says so.
     func post(
         answering responder: Responder,

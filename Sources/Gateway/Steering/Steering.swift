@@ -17,11 +17,11 @@ struct Steering: Sendable {
     let configuration: Locked<GatewayConfiguration>
     let decided: Locked<Decided>
     let reading: ConfigurationReading
-    let helm: Helm
+    let helm: SerialWorker
     /// For proofs of credentials, which may wait long for SLS.
-    let vaultHelm: Helm
+    let vaultHelm: SerialWorker
     /// For long looks at what is there: whoever only looks must not be in the way of changes.
-    let views: Helm
+    let views: SerialWorker
     /// Ends what proofs wait for at STS.
     let proofEnd: Interruption
 

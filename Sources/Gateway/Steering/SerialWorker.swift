@@ -3,7 +3,7 @@ import System
 
 /// Where what may take its time is done while the gateway runs: one after the other, on a thread of its own. Changes
 /// have one, since each may wait for the disk; proofs, which may wait for SLS; and long looks at the queue.
-package final class Helm: Sendable {
+package final class SerialWorker: Sendable {
     typealias Job = @Sendable () -> Void
 
     private let inbox: Mailbox<Job>
