@@ -4,7 +4,7 @@ import System
 extension Steering {
     /// A responder that labels what goes through it, and tells the journal of changes that were refused.
     func answering(_ head: RequestHead, _ label: Int, _ responder: Responder) -> Responder {
-        let word = LastWord(helm) { responder.send($0.labelled(label)) }
+        let word = AnswerOnStop(helm) { responder.send($0.labelled(label)) }
         guard !head.method.isReading else { return Responder { word.give($0) } }
         return Responder { [self] response in
             if (400..<500).contains(response.status) { tellRefused(head, response.status) }

@@ -2,7 +2,7 @@ import HTTP
 import Synchronization
 
 /// Answers a change that nobody came to make because the gateway stopped before its turn.
-final class LastWord: Sendable {
+final class AnswerOnStop: Sendable {
     private let helm: SerialWorker
     private let deliver: @Sendable (Response) -> Void
     private let isGiven = Atomic<Bool>(false)
