@@ -11,7 +11,7 @@ final class Webhook: Sendable {
         var waiting: [(notice: CredentialNotice, since: Moment)] = []
         var settings = WebhookSettings()
         var status = WebhookStatus()
-        var postman: Postman?
+        var postman: WebhookSender?
     }
 
     private let state = Locked(State())
@@ -38,7 +38,7 @@ final class Webhook: Sendable {
         stop()
         let postman =
             try settings.address.map { address throws(SystemError) in
-                try Postman(self, address, settings, pace, journal)
+                try WebhookSender(self, address, settings, pace, journal)
             }
         state.withLock { state in
             state.settings = settings
@@ -54,7 +54,7 @@ final class Webhook: Sendable {
 
     /// Does nothing where nobody is told.
     func tell(_ notice: CredentialNotice) {
-        let postman = state.withLock { state -> Postman? in
+        let postman = state.withLock { state -> WebhookSender? in
             guard let postman = state.postman else { return nil }
             if state.waiting.count == Self.waitingMax {
                 // The oldest of those that are not being told at this moment.
@@ -84,7 +84,7 @@ final class Webhook: Sendable {
     var next: (notice: CredentialNotice, since: Moment)? { state.withLock(\.waiting.first) }
 
     /// What came of an attempt to tell the first.
-    func settle(_ id: String, _ outcome: Postman.Outcome) {
+    func settle(_ id: String, _ outcome: WebhookSender.Outcome) {
         state.withLock { state in
             switch outcome {
             case .sent:

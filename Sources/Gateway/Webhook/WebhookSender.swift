@@ -4,7 +4,7 @@ import SLS
 import System
 
 /// The thread that posts what waits to one address.
-final class Postman: Sendable {
+final class WebhookSender: Sendable {
     enum Outcome: Sendable {
         case sent
         /// In words without the address' secrets.
