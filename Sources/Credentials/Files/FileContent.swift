@@ -41,19 +41,3 @@ extension SourceVisit {
         )
     }
 }
-
-/// What tells one content of a file from the next, without reading it: also when the file, or the
-/// folder that a link leads to, was exchanged as a whole.
-struct FileStamp: Equatable {
-    private var numbers: [Int] = []
-
-    init(_ path: String) {
-        var facts = stat()
-        guard stat(path, &facts) == 0 else { return }
-        numbers = [
-            Int(bitPattern: UInt(facts.st_dev)), Int(bitPattern: UInt(facts.st_ino)),
-            Int(facts.st_size), facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec,
-            facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec,
-        ]
-    }
-}

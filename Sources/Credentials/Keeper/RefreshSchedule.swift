@@ -17,7 +17,7 @@ struct RefreshSchedule {
     /// Answers in a row with a credential that SLS refuses.
     private var refused = 0
     private var files: [String]
-    private var stamps: [FileStamp] = []
+    private var stamps: [FileStamp?] = []
 
     /// The first time is at once.
     init(files: [String]) {
@@ -28,7 +28,7 @@ struct RefreshSchedule {
     mutating func watch(_ files: [String]) {
         guard files != self.files else { return }
         self.files = files
-        stamps = files.map(FileStamp.init)
+        stamps = files.map({ FileStamp(of: $0) })
     }
 
     /// Notices that the clock was set, or that the host slept: what was planned by it means nothing.
@@ -43,7 +43,7 @@ struct RefreshSchedule {
 
     func isDue(_ now: WallTime) -> Bool {
         if let due, due <= now { return true }
-        guard !files.isEmpty, files.map(FileStamp.init) != stamps else { return false }
+        guard !files.isEmpty, files.map({ FileStamp(of: $0) }) != stamps else { return false }
         guard hurried >= Self.hurriedMax, let lastCall else { return true }
         return now >= lastCall + Attendant.callInterval
     }
@@ -51,7 +51,7 @@ struct RefreshSchedule {
     /// The files as they are before they are read: a change while they are is seen afterwards.
     mutating func begin(_ now: WallTime) {
         let before = stamps
-        stamps = files.map(FileStamp.init)
+        stamps = files.map({ FileStamp(of: $0) })
         let gap = lastCall.map { now - $0 } ?? Attendant.callInterval * 2
         if gap >= Attendant.callInterval * 2 {
             hurried = 0
