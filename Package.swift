@@ -80,29 +80,36 @@ let package = Package(
         door("CSimdjson", library: "simdjson"),
 
         room("System", uses: ["CSystem"]),
+        room("JSON", uses: ["System"]),
+        room("Crypto", uses: ["System", "COpenSSL"]),
+        room("SQLite", uses: ["System", "CSQLite"]),
         room("Net", uses: ["CSystem", "System", "COpenSSL"]),
         room("HTTP", uses: ["System", "Net"]),
         room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy", "CSimdjson"]),
-        room("SLS", uses: ["System", "Logs", "COpenSSL"]),
-        room("Tokens", uses: ["System", "SLS", "COpenSSL"]),
-        room("Queue", uses: ["System", "Logs", "CSQLite"]),
-        room("Delivery", uses: ["System", "Logs", "SLS", "Queue", "CCurl"]),
-        room("Credentials", uses: ["System", "SLS", "CCurl", "COpenSSL"]),
-        room("Sandbox", uses: ["System", "Net", "HTTP", "Logs", "SLS", "CSQLite"]),
+        room("SLS", uses: ["System", "JSON", "Crypto", "Logs"]),
+        room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
+        room("Queue", uses: ["System", "Logs", "SQLite", "CSQLite"]),
+        room("Delivery", uses: ["System", "Crypto", "Logs", "SLS", "Queue", "CCurl"]),
+        room("Credentials", uses: ["System", "JSON", "Crypto", "SLS", "CCurl"]),
+        room("Sandbox", uses: ["System", "Crypto", "SQLite", "Net", "HTTP", "Logs", "SLS"]),
         room(
             "Gateway",
             uses: [
-                "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Credentials",
-                "Sandbox", "Tokens", "CYAML",
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
+                "Credentials", "Sandbox", "Tokens", "CYAML",
             ]
         ),
-        room("Operator", uses: ["System", "Net", "SLS", "Gateway", "CCurl"]),
-        program("sluice", path: "Sources/sluice", uses: ["System", "Gateway", "Operator"]),
+        room("Operator", uses: ["System", "JSON", "Crypto", "Net", "SLS", "Gateway", "CCurl"]),
+        program(
+            "sluice",
+            path: "Sources/sluice",
+            uses: ["System", "Crypto", "Gateway", "Operator"]
+        ),
 
         program(
             "sluice-bench",
             path: "Benchmarks/Bench",
-            uses: ["System", "Logs", "SLS", "Queue", "CSystem", "CSQLite"]
+            uses: ["System", "Crypto", "Logs", "SLS", "Queue", "CSystem", "CSQLite"]
         ),
 
         // Certificates and the client's side of TLS, for tests of several rooms.
@@ -128,34 +135,44 @@ let package = Package(
         tests(of: "Net", uses: ["System"]),
         tests(of: "HTTP", uses: ["System", "Net", "COpenSSL", "TestTLS"]),
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy"]),
-        tests(of: "SLS", uses: ["Logs"]),
-        tests(of: "Tokens", uses: ["System", "SLS"]),
-        tests(of: "Queue", uses: ["System", "Logs", "CSQLite"], excluding: ["Fixtures"]),
+        tests(of: "SLS", uses: ["System", "Crypto", "Logs"]),
+        tests(of: "Tokens", uses: ["System", "JSON", "Crypto"]),
+        tests(of: "Queue", uses: ["System", "Logs", "SQLite", "CSQLite"], excluding: ["Fixtures"]),
         tests(
             of: "Delivery",
-            uses: ["System", "Net", "Logs", "SLS", "Queue", "Sandbox", "CCurl", "TestPrograms"]
+            uses: [
+                "System", "Crypto", "Net", "Logs", "SLS", "Queue", "Sandbox", "CCurl",
+                "TestPrograms",
+            ]
         ),
-        tests(of: "Credentials", uses: ["System", "SLS", "COpenSSL", "TestPrograms"]),
-        tests(of: "Sandbox", uses: ["System", "Logs", "SLS", "HTTP"]),
+        tests(
+            of: "Credentials",
+            uses: ["System", "JSON", "Crypto", "SLS", "COpenSSL", "TestPrograms"]
+        ),
+        tests(of: "Sandbox", uses: ["System", "Crypto", "SQLite", "Logs", "SLS", "HTTP"]),
         tests(
             of: "Gateway",
             uses: [
-                "System", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery", "Credentials",
-                "Sandbox", "TestTLS", "TestPrograms", "Tokens", "CLZ4", "CZlib",
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
+                "Credentials", "Sandbox", "TestTLS", "TestPrograms", "Tokens", "CLZ4", "CZlib",
             ]
         ),
-        tests(of: "Operator", uses: ["Net", "HTTP", "System", "Gateway", "TestTLS"]),
+        tests(
+            of: "Operator",
+            uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Gateway", "TestTLS"]
+        ),
         fuzzEntries(
             uses: [
-                "System", "Net", "HTTP", "Logs", "SLS", "Delivery", "Credentials", "Sandbox",
-                "Gateway", "Tokens",
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Delivery",
+                "Credentials", "Sandbox", "Gateway", "Tokens",
             ]
         ),
         // The built program itself, started as a process.
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "sluice", "System", "Net", "HTTP", "Sandbox", "TestTLS", "TestPrograms", "CSQLite",
+                "sluice", "System", "Crypto", "Net", "HTTP", "Sandbox", "TestTLS", "TestPrograms",
+                "CSQLite",
             ],
             swiftSettings: swiftSettings
         ),

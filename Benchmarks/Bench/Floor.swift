@@ -1,7 +1,7 @@
 import CSQLite
+import Crypto
 import Glibc
 import Logs
-import SLS
 import System
 
 /// The yardstick: one thread does all the work that no gateway can leave out, and nothing else.

@@ -1,3 +1,5 @@
+package import Crypto
+import JSON
 package import SLS
 import System
 

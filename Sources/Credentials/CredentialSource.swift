@@ -1,3 +1,4 @@
+package import Crypto
 package import SLS
 
 /// Where a credential comes from, as configured. A value: equal sources are the same source, and a

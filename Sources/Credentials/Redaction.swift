@@ -1,4 +1,6 @@
+import Crypto
 import SLS
+import System
 
 /// What must not be repeated from a server's answer, however it is written there: STS, refusing a
 /// signature, sends back the text it signed, encoded, with the caller's token in it.

@@ -1,3 +1,4 @@
+import Crypto
 package import SLS
 package import System
 

@@ -1,4 +1,6 @@
+import Crypto
 import SLS
+import System
 
 extension Proxy {
     /// SOCKS has no room for longer ones.

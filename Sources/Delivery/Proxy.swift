@@ -1,4 +1,6 @@
-package import SLS
+package import Crypto
+import SLS
+import System
 
 /// What stands between the gateway and SLS, where the network demands it. TLS goes through it from end
 /// to end: it sees names and sizes, no logs and no keys.

@@ -1,4 +1,5 @@
 import CCurl
+import Crypto
 package import Gateway
 import Glibc
 import Net

@@ -1,5 +1,5 @@
 import Gateway
-import SLS
+import JSON
 
 /// How far a gateway is that takes no more logs and sends what it has: `/admin/drain` read.
 struct DrainProgress: Equatable {

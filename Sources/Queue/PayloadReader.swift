@@ -1,3 +1,5 @@
+import SQLite
+
 /// Reads payloads through a connection of its own, which is opened when it is first needed, cannot
 /// write, and never checkpoints. Each read is a short transaction, so the log can always be used anew.
 final class PayloadReader {

@@ -1,3 +1,5 @@
+package import Crypto
+
 /// An AccessKey, or an STS triple.
 package struct Credential: Sendable, Equatable {
     package let accessKeyID: String

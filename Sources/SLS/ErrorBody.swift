@@ -1,3 +1,5 @@
+import JSON
+
 /// `{"errorCode":"...","errorMessage":"..."}`, the body of SLS's refusals.
 ///
 /// Read strictly, but for content that nobody asked for: other members are passed over whatever they

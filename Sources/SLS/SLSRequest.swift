@@ -1,3 +1,4 @@
+import Crypto
 package import System
 
 /// A request to SLS as far as a signature covers it. The body is passed beside it.

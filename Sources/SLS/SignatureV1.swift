@@ -1,3 +1,5 @@
+import Crypto
+
 /// `LOG {AccessKeyId}:{base64(HMAC-SHA1)}`.
 package enum SignatureV1 {
     /// The value of `Authorization` for a request that is complete but for it.

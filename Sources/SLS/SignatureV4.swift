@@ -1,3 +1,4 @@
+package import Crypto
 import System
 
 /// `SLS4-HMAC-SHA256 Credential={AccessKeyId}/{scope},Signature={hex}`.

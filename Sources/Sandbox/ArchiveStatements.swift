@@ -1,19 +1,21 @@
+import SQLite
+
 /// The archive's tables, and what is done to them over and over.
 struct ArchiveStatements {
     private static let schemaVersion: Int64 = 1
 
-    let insertRequest: ArchiveStatement
-    let insertLog: ArchiveStatement
-    let findPack: ArchiveStatement
-    let oldestRequest: ArchiveStatement
-    let deleteRequest: ArchiveStatement
-    let deleteLogs: ArchiveStatement
-    let findLane: ArchiveStatement
-    let moveLane: ArchiveStatement
-    let trimLanes: ArchiveStatement
-    let sums: ArchiveStatement
+    let insertRequest: Statement
+    let insertLog: Statement
+    let findPack: Statement
+    let oldestRequest: Statement
+    let deleteRequest: Statement
+    let deleteLogs: Statement
+    let findLane: Statement
+    let moveLane: Statement
+    let trimLanes: Statement
+    let sums: Statement
 
-    init(_ database: Database) throws(DatabaseError) {
+    init(_ database: Connection) throws(SQLiteError) {
         insertRequest = try database.prepare(
             "INSERT INTO request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         )
@@ -40,27 +42,22 @@ struct ArchiveStatements {
     }
 
     /// Makes a new file's tables, and refuses a file of another version; the path is for the error.
-    static func createTables(in database: Database, path: String?) throws(DatabaseError) {
+    static func createTables(in database: Connection, path: String?) throws(SQLiteError) {
         // Nobody else may change the file meanwhile: the counts are kept beside it.
-        try database.run("PRAGMA locking_mode = EXCLUSIVE")
+        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         // A crash of the process loses nothing, a power cut may: it is a place to look at logs.
-        try database.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
+        try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
         // Debian's SQLite overwrites what is deleted, which makes dropping as dear as storing.
-        try database.run("PRAGMA secure_delete = OFF")
-        let statement = try database.prepare("PRAGMA user_version")
-        _ = try statement.step()
-        let version = statement.integer(0)
-        statement.reset()
+        try database.execute("PRAGMA secure_delete = OFF")
+        let version = try database.integer("PRAGMA user_version")
         guard version != schemaVersion else { return }
         guard version == 0 else {
-            throw DatabaseError(
-                code: 0,
-                reason: "its schema is version \(version), this sandbox writes \(schemaVersion); "
-                    + "choose another file or remove it",
-                action: "open \(path ?? "memory")"
+            throw .unsuitable(
+                "\(path ?? "memory") has a schema of version \(version), and this sandbox writes "
+                    + "\(schemaVersion); choose another file or remove it"
             )
         }
-        try database.run(
+        try database.execute(
             """
             BEGIN;
             CREATE TABLE request (

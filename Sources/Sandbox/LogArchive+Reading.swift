@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// Logs as they were found, one JSON object a line.
@@ -31,7 +32,7 @@ extension LogArchive {
         _ query: LogQuery,
         within slice: ClosedRange<Int64>,
         into lines: inout LogLines
-    ) throws(DatabaseError) {
+    ) throws(SQLiteError) {
         let statement = try matching(
             query,
             within: slice,
@@ -52,7 +53,7 @@ extension LogArchive {
     }
 
     /// How many logs match.
-    func count(_ query: LogQuery, within slice: ClosedRange<Int64>) throws(DatabaseError) -> Int {
+    func count(_ query: LogQuery, within slice: ClosedRange<Int64>) throws(SQLiteError) -> Int {
         let statement = try matching(query, within: slice, "1")
         var found = 0
         while try statement.step() { found += 1 }
@@ -63,18 +64,18 @@ extension LogArchive {
         _ query: LogQuery,
         within slice: ClosedRange<Int64>,
         _ columns: String
-    ) throws(DatabaseError) -> ArchiveStatement {
+    ) throws(SQLiteError) -> Statement {
         let (condition, values) = query.condition(within: slice)
         // CROSS JOIN keeps the order of the tables, so that rows come in the order of the logs.
         let statement = try database.prepare(
             "SELECT \(columns) FROM log CROSS JOIN request ON request.id = log.request "
                 + "WHERE \(condition) ORDER BY log.id \(query.newest ? "DESC" : "")"
         )
-        for (index, value) in values.enumerated() { statement.bind(Int32(index), value) }
+        for (index, value) in values.enumerated() { statement.bind(CInt(index + 1), value) }
         return statement
     }
 
-    private func append(_ row: ArchiveStatement, to text: inout JSONText, details: Bool) {
+    private func append(_ row: Statement, to text: inout JSONText, details: Bool) {
         text.append("{\"__time__\":\"")
         text.append("\(row.integer(2))".utf8)
         if let nanoseconds = row.optionalInteger(3) {
@@ -82,33 +83,33 @@ extension LogArchive {
             text.append("\(nanoseconds)".utf8)
         }
         text.append("\",\"__topic__\":")
-        text.append(quoting: row.bytes(5))
+        text.append(quoting: row.borrowedText(5))
         text.append(",\"__source__\":")
-        text.append(quoting: row.bytes(6))
-        let tags = row.bytes(7)
+        text.append(quoting: row.borrowedText(6))
+        let tags = row.borrowedText(7)
         if !tags.isEmpty {
             text.append(",")
             text.append(tags)
         }
         if details { appendDetails(row, to: &text) }
         // The fields are an object: its members go into this one.
-        let members = row.bytes(4).dropFirst()
+        let members = row.borrowedText(4).dropFirst()
         if members.count > 1 { text.append(",") }
         text.append(members)
         text.append("\n")
     }
 
-    private func appendDetails(_ row: ArchiveStatement, to text: inout JSONText) {
+    private func appendDetails(_ row: Statement, to text: inout JSONText) {
         text.append(",\"__cursor__\":\"")
         text.append("\(row.integer(0))".utf8)
         text.append("\",\"__pack_index__\":\"")
         text.append("\(row.integer(1))".utf8)
         text.append("\",\"__project__\":")
-        text.append(quoting: row.bytes(8))
+        text.append(quoting: row.borrowedText(8))
         text.append(",\"__logstore__\":")
-        text.append(quoting: row.bytes(9))
+        text.append(quoting: row.borrowedText(9))
         text.append(",\"__request_id__\":")
-        text.append(quoting: row.bytes(10))
+        text.append(quoting: row.borrowedText(10))
         text.append(",\"__received__\":")
         text.append(quoting: WallTime(nanoseconds: row.integer(11)).rfc3339)
     }

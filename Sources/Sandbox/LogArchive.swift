@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// The logs that arrived, in SQLite, in the order in which they came. When it is full the oldest
@@ -17,7 +18,7 @@ struct LogArchive: ~Copyable {
         let dropped: Size
     }
 
-    let database: Database
+    let database: Connection
     let statements: ArchiveStatements
     private let isInMemory: Bool
     let logsMax: Int
@@ -29,8 +30,8 @@ struct LogArchive: ~Copyable {
     /// The cursor behind the newest log. It never goes back, also when everything is cleared.
     private(set) var lastLog: Int64
 
-    init(path: String?, limits: SandboxConfiguration.Limits) throws(DatabaseError) {
-        let database = try Database(path: path)
+    init(path: String?, limits: SandboxConfiguration.Limits) throws(SQLiteError) {
+        let database = try Connection(path ?? ":memory:", .scratch)
         try ArchiveStatements.createTables(in: database, path: path)
         let statements = try ArchiveStatements(database)
         let sums = statements.sums
@@ -65,14 +66,14 @@ struct LogArchive: ~Copyable {
     mutating func store(
         _ logs: ReceivedLogs,
         at address: Address
-    ) throws(DatabaseError) -> Receipt {
-        try database.run("BEGIN")
+    ) throws(SQLiteError) -> Receipt {
+        try database.execute("BEGIN")
         do {
             let isDuplicate = try isKnown(logs.packID, at: address)
             let added = try insert(logs, at: address)
             if let lane = address.lane { try move(lane, of: address) }
             let dropped = try dropOldest(sparing: added)
-            try database.run("COMMIT")
+            try database.execute("COMMIT")
             size.requests += 1 - dropped.requests
             size.logs += added.logs - dropped.logs
             size.bytes += added.bytes - dropped.bytes
@@ -80,34 +81,34 @@ struct LogArchive: ~Copyable {
             lastLog += Int64(added.logs)
             return Receipt(isDuplicate: isDuplicate, dropped: dropped)
         } catch {
-            try? database.run("ROLLBACK")
+            try? database.execute("ROLLBACK")
             throw error
         }
     }
 
     /// Forgets all logs. Lanes stay: SLS does not forget them either.
-    mutating func clear() throws(DatabaseError) {
+    mutating func clear() throws(SQLiteError) {
         // In memory the journal would copy all that is deleted, and nothing there can fail halfway.
         // It is switched on again also when a statement fails.
-        if isInMemory { try database.run("PRAGMA journal_mode = OFF") }
-        defer { if isInMemory { try? database.run("PRAGMA journal_mode = MEMORY") } }
-        do throws(DatabaseError) {
-            try database.run("BEGIN; DELETE FROM log; DELETE FROM request; COMMIT")
+        if isInMemory { try database.execute("PRAGMA journal_mode = OFF") }
+        defer { if isInMemory { try? database.execute("PRAGMA journal_mode = MEMORY") } }
+        do throws(SQLiteError) {
+            try database.execute("BEGIN; DELETE FROM log; DELETE FROM request; COMMIT")
         } catch {
-            try? database.run("ROLLBACK")
+            try? database.execute("ROLLBACK")
             throw error
         }
         size = Size()
-        try database.run("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+        try database.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     /// The last sequence id of a lane; nil when nothing came on it.
-    func sequence(of key: String, _ project: String, _ logstore: String) throws(DatabaseError)
+    func sequence(of key: String, _ project: String, _ logstore: String) throws(SQLiteError)
         -> UInt64?
     {
-        statements.findLane.bind(0, project)
-        statements.findLane.bind(1, logstore)
-        statements.findLane.bind(2, key)
+        statements.findLane.bind(1, project)
+        statements.findLane.bind(2, logstore)
+        statements.findLane.bind(3, key)
         guard try statements.findLane.step() else { return nil }
         defer { statements.findLane.reset() }
         return UInt64(statements.findLane.text(0))

@@ -1,3 +1,5 @@
+import SQLite
+
 /// Somebody waits until so many logs match. Each log is looked at once.
 struct LogWait: Sendable, Equatable {
     let count: Int
@@ -20,7 +22,7 @@ struct LogWait: Sendable, Equatable {
         rest.after = cursor
         rest.newest = false
         var wait = self
-        try sandbox.look(rest) { archive, slice throws(DatabaseError) in
+        try sandbox.look(rest) { archive, slice throws(SQLiteError) in
             wait.found += try archive.count(rest, within: slice)
             wait.cursor = slice.upperBound
             return !wait.isOver

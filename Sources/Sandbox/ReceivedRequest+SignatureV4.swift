@@ -1,3 +1,4 @@
+import Crypto
 import SLS
 import System
 

@@ -1,4 +1,5 @@
 import HTTP
+import SQLite
 import System
 
 extension Sandbox {
@@ -17,7 +18,7 @@ extension Sandbox {
     /// The logs that match, with the cursor to go on from.
     func lines(_ query: LogQuery) throws(SLSRefusal) -> Answer {
         var lines = LogLines(cursor: query.after)
-        try look(query) { archive, slice throws(DatabaseError) in
+        try look(query) { archive, slice throws(SQLiteError) in
             try archive.collect(query, within: slice, into: &lines)
             return !lines.isCut
         }
@@ -32,11 +33,11 @@ extension Sandbox {
     /// may use the archive in between.
     func look(
         _ query: LogQuery,
-        _ body: (borrowing LogArchive, ClosedRange<Int64>) throws(DatabaseError) -> Bool
+        _ body: (borrowing LogArchive, ClosedRange<Int64>) throws(SQLiteError) -> Bool
     ) throws(SLSRefusal) {
-        do throws(DatabaseError) {
+        do throws(SQLiteError) {
             for slice in state.withLock({ $0.archive.slices(query) }) {
-                let goesOn = try state.withLock { state throws(DatabaseError) in
+                let goesOn = try state.withLock { state throws(SQLiteError) in
                     try body(state.archive, slice)
                 }
                 guard goesOn else { return }
@@ -47,9 +48,9 @@ extension Sandbox {
     }
 
     func clearLogs() throws(SLSRefusal) -> Answer {
-        do throws(DatabaseError) {
+        do throws(SQLiteError) {
             let now = configuration.clock()
-            let cleared = try state.withLock { state throws(DatabaseError) in
+            let cleared = try state.withLock { state throws(SQLiteError) in
                 let logs = state.archive.size.logs
                 try state.archive.clear()
                 state.statistics = Statistics(since: now)

@@ -1,4 +1,5 @@
 import HTTP
+import SQLite
 import System
 
 extension Sandbox {
@@ -11,7 +12,7 @@ extension Sandbox {
         query.newest = true
         let wanted = query
         var logs: [ShownLog] = []
-        try look(wanted) { archive, slice throws(DatabaseError) in
+        try look(wanted) { archive, slice throws(SQLiteError) in
             try archive.collect(wanted, within: slice, into: &logs)
             return logs.count < wanted.limit
         }

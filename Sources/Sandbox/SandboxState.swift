@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// Everything that changes while the sandbox runs, behind one lock.
@@ -11,7 +12,7 @@ struct SandboxState: ~Copyable {
     var random: SeededRandom
     var hasToldOfDrops = false
 
-    init(_ configuration: SandboxConfiguration) throws(DatabaseError) {
+    init(_ configuration: SandboxConfiguration) throws(SQLiteError) {
         let limits = configuration.limits
         archive = try LogArchive(path: configuration.storage, limits: limits)
         faults = FaultPlan(capacity: limits.faultsMax)

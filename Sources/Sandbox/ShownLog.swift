@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// One log as the page shows it.
@@ -17,7 +18,7 @@ extension LogArchive {
         _ query: LogQuery,
         within slice: ClosedRange<Int64>,
         into logs: inout [ShownLog]
-    ) throws(DatabaseError) {
+    ) throws(SQLiteError) {
         let statement = try matching(
             query,
             within: slice,

@@ -1,4 +1,4 @@
-package import SLS
+package import Crypto
 
 /// What one issuer, or one of its keys, signs tokens with.
 package struct TokenKey: Sendable, Equatable {

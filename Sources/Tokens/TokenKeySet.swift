@@ -1,4 +1,4 @@
-import SLS
+import JSON
 import System
 
 /// Why an issuer's keys cannot be used.

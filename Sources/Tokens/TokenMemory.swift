@@ -1,4 +1,4 @@
-import SLS
+import Crypto
 package import System
 
 /// Tokens that were found good, so that a signature is computed once and not with each request. Shared by all loops.

@@ -1,4 +1,4 @@
-import SLS
+import JSON
 
 /// The members of a JSON object in a token, each once: what two readers could read differently is no token.
 struct TokenObject {

@@ -1,5 +1,4 @@
 import Glibc
-import SLS
 import System
 import Testing
 

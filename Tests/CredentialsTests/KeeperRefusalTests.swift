@@ -1,4 +1,4 @@
-import SLS
+import Crypto
 import System
 import Testing
 

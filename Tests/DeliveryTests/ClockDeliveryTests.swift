@@ -1,4 +1,3 @@
-import SLS
 import Sandbox
 import System
 import Testing

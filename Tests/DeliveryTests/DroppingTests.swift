@@ -1,3 +1,4 @@
+import Crypto
 import Queue
 import SLS
 import System

@@ -1,3 +1,4 @@
+import Crypto
 import Logs
 import Queue
 import SLS

@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import Synchronization
 import System
 import Testing

@@ -1,3 +1,5 @@
+import SQLite
+
 @testable import Queue
 
 /// What can be read of a table `rows`.

@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import System
 import Testing
 

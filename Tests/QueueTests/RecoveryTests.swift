@@ -1,6 +1,7 @@
 import CSQLite
 import Glibc
 import Logs
+import SQLite
 import System
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import Logs
+import SQLite
 import System
 import Testing
 

@@ -1,3 +1,4 @@
+import Crypto
 import System
 import Testing
 

@@ -1,3 +1,4 @@
+import Crypto
 import System
 
 @testable import SLS

@@ -1,5 +1,6 @@
 import HTTP
 import Net
+import SQLite
 import System
 import Testing
 
@@ -218,12 +219,12 @@ import Testing
     @Test
     func `A file that cannot be used is refused with its name`() throws {
         let directory = try TestDirectory()
-        #expect(throws: DatabaseError.self) {
+        #expect(throws: SQLiteError.self) {
             try Sandbox.forTests { $0.storage = directory.path + "/no/such/sandbox.db" }
         }
         let path = directory.path + "/other.db"
-        try Database(path: path).run("PRAGMA user_version = 99")
-        let error = #expect(throws: DatabaseError.self) {
+        try Connection(path, .scratch).execute("PRAGMA user_version = 99")
+        let error = #expect(throws: SQLiteError.self) {
             try Sandbox.forTests { $0.storage = path }
         }
         #expect(error?.description.contains("version 99") == true)

@@ -1,4 +1,3 @@
-import SLS
 import System
 import Testing
 

@@ -1,4 +1,5 @@
-import SLS
+import Crypto
+import JSON
 
 /// The command line tool's `~/.aliyun/config.json`.
 struct CLIProfiles {

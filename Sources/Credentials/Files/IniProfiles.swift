@@ -1,4 +1,4 @@
-import SLS
+import Crypto
 
 /// The SDKs' `~/.alibabacloud/credentials`: sections of `name = value`.
 struct IniProfiles {

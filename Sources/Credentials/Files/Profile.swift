@@ -1,3 +1,4 @@
+import Crypto
 import SLS
 
 /// One profile of a file: names and values, as the file has them.

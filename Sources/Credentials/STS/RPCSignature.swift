@@ -1,4 +1,6 @@
-package import SLS
+package import Crypto
+import SLS
+import System
 
 /// Alibaba's RPC signature, version 1.0: HMAC-SHA1 over all parameters in order.
 package enum RPCSignature {

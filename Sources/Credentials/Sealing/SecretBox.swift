@@ -1,3 +1,4 @@
+package import Crypto
 import SLS
 import System
 

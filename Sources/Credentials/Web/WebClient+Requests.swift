@@ -1,4 +1,5 @@
-package import SLS
+package import Crypto
+import SLS
 
 /// What other rooms ask for.
 extension WebClient {

@@ -1,4 +1,4 @@
-import SLS
+import Crypto
 
 /// Bytes that may hold a secret, of bounded number: no copies are left behind while it grows, and it is
 /// wiped at the end.

@@ -1,5 +1,5 @@
 import CCurl
-import SLS
+import Crypto
 import System
 
 extension Transfer {

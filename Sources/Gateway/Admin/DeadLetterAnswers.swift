@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import Queue
 
 // What became of a change, for people and for scripts.

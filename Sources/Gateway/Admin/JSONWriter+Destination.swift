@@ -1,4 +1,5 @@
 import Delivery
+import JSON
 import Queue
 import System
 

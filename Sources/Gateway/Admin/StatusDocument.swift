@@ -1,5 +1,6 @@
 import Delivery
 import HTTP
+import JSON
 import Queue
 import System
 import Tokens

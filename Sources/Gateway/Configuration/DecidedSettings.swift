@@ -1,3 +1,5 @@
+import JSON
+
 /// What an operator decided of a destination while the gateway ran, in the words of the configuration file.
 package struct DecidedSettings: Equatable, Sendable {
     /// Groups of which single settings are decided; whatever else has an inside, like `tags`, is one value.

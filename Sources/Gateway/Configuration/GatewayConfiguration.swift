@@ -1,10 +1,10 @@
 package import Credentials
+package import Crypto
 import Delivery
 package import HTTP
 package import Logs
 package import Net
 package import Queue
-package import SLS
 package import System
 
 /// Everything that an operator can set, read and checked once.

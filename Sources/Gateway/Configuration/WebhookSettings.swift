@@ -1,3 +1,4 @@
+package import Crypto
 package import SLS
 
 /// Who is told, by a POST, when a credential is not well.

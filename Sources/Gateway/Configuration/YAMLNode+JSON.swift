@@ -1,4 +1,4 @@
-import SLS
+import JSON
 
 extension YAMLNode {
     private static let depthMax = 8

@@ -1,5 +1,5 @@
+import Crypto
 import HTTP
-import SLS
 import System
 
 extension RequestHead {

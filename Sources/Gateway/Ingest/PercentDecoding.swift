@@ -1,4 +1,4 @@
-import SLS
+import System
 
 /// The text that a part of a path stands for; nil when it is not one.
 func percentDecodedText(_ bytes: ArraySlice<UInt8>) -> String? {

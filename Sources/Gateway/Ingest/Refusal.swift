@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import System
 
 /// A request that is not taken, in the words of both kinds of client.

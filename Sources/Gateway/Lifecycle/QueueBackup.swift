@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import Queue
 
 /// `sluice backup`: copies a queue into one file, also while the gateway runs.

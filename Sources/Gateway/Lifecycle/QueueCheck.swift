@@ -1,3 +1,4 @@
+import JSON
 import Queue
 
 /// `sluice fsck`: reads a queue from beginning to end and says what is wrong with it.

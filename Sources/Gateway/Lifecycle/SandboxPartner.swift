@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Net
 import SLS
 import Sandbox

@@ -1,3 +1,5 @@
+import JSON
+
 /// A page in Prometheus' text format: families with their help and type, each followed by all of
 /// its samples, as the format demands.
 struct MetricsPage {

@@ -1,7 +1,7 @@
 import Credentials
+import Crypto
 import Delivery
 import Queue
-import SLS
 import System
 
 /// Reads the configuration with what was decided of destinations: the file as it is now, or as it was when that was

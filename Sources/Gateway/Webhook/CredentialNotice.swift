@@ -1,4 +1,5 @@
 import Credentials
+import JSON
 import System
 
 /// What is told of a credential that is not well, or is again. It holds nothing that signs.

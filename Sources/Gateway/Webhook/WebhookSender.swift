@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Glibc
 import SLS
 import System

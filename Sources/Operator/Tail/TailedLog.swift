@@ -1,4 +1,5 @@
 import Gateway
+import JSON
 import SLS
 import System
 

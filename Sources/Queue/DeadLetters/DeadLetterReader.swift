@@ -1,3 +1,5 @@
+import SQLite
+
 /// Reads dead letters through a connection of its own, so that a list holds up neither the owner nor
 /// delivery. It is opened when it is first needed, cannot write, and never checkpoints; each question is a
 /// transaction of a bounded size, so the log can always be used anew.

@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import System
 
 /// The tables of settings that were decided and of the audit log, in verbs.

@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// What operators decided and asked, and what the transaction at hand does for them.

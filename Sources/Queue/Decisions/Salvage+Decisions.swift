@@ -1,3 +1,5 @@
+import SQLite
+
 extension Salvage {
     /// Keeps what operators decided as far as it can be read; what is lost of it is as the configuration says.
     mutating func saveDecisions() throws(SQLiteError) {

@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 import System
 
 // What SQLite would pass over in silence: a log that is damaged in its middle, which it takes to end there, and a
@@ -11,7 +12,9 @@ extension DataDirectory {
     /// SQLite makes of it is what was promised.
     func lookIntoFiles(isSynced: Bool, _ journal: Journal) throws(SQLiteError) -> SQLiteError? {
         var stored = StoredPages(self)
-        if let version = FirstPage.newerVersion(stored) { throw .newerSchema(version) }
+        if let version = FirstPage.newerVersion(stored) {
+            throw .newerSchema(version, known: QueueSchema.migrations.count)
+        }
         guard isSynced else { return loneLog(stored) }
         if let head = stored.scan?.lostHead, restore(head) {
             journal.warning(

@@ -1,3 +1,5 @@
+import SQLite
+
 extension FirstPage {
     /// One with which a damaged database can be read.
     struct Mended {

@@ -1,3 +1,5 @@
+import SQLite
+
 /// The first page of a database: what SQLite must know of the file, and where each table begins. Without it nothing else can
 /// be read.
 ///

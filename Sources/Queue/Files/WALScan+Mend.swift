@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 
 extension WALScan {
     /// What is wrong with the log, nil when nothing is.

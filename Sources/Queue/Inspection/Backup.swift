@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 import System
 
 /// `sluice backup`: the queue of a data directory as it is at one moment, in one file.
@@ -78,7 +79,9 @@ package enum Backup {
             if let isSame { connection.endUnless(isSame) }
             try connection.execute("PRAGMA mmap_size = 0")
             let schema = Int(try connection.integer("PRAGMA user_version"))
-            guard schema <= QueueSchema.migrations.count else { throw .newerSchema(schema) }
+            guard schema <= QueueSchema.migrations.count else {
+                throw .newerSchema(schema, known: QueueSchema.migrations.count)
+            }
             guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID,
                 schema > 0
             else { throw .damage("the file is not a Sluice queue") }

@@ -1,3 +1,5 @@
+import SQLite
+
 extension Inspection {
     mutating func readLedgers() {
         do throws(SQLiteError) {

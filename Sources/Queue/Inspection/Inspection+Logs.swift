@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 
 /// A packet, and what was found of its rows.
 struct PacketTally {

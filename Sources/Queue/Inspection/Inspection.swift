@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 import System
 
 /// Reads all of a queue's database, payloads too, and compares its parts. Changes nothing: it reads through a
@@ -88,7 +89,9 @@ package struct Inspection {
         // One moment of it.
         try connection.execute("BEGIN")
         schema = Int(try connection.integer("PRAGMA user_version"))
-        guard schema <= QueueSchema.migrations.count else { throw .newerSchema(schema) }
+        guard schema <= QueueSchema.migrations.count else {
+            throw .newerSchema(schema, known: QueueSchema.migrations.count)
+        }
         guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID,
             schema > 0
         else { throw .damage("the file is not a Sluice queue") }

@@ -1,3 +1,5 @@
+import SQLite
+
 // Which lane a packet has is part of its row, so it changes in the transactions that seal, acknowledge and remove
 // packets, and costs no statement of its own.
 extension OpenStore {

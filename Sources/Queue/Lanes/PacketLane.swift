@@ -1,3 +1,5 @@
+import SQLite
+
 /// The lane that a packet has, as it is stored with it.
 struct PacketLane: Hashable {
     static let firstSequence: Int64 = 1

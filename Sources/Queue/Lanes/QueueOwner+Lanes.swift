@@ -1,3 +1,5 @@
+import SQLite
+
 extension QueueOwner {
     func noteRelane(_ number: Int64) {
         if isGivenBack(number) { relanes.insert(number) }

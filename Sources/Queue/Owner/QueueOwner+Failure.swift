@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// How long a store that failed is left alone: longer each time, until a write succeeds.

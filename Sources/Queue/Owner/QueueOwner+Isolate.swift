@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 // What is taken apart grows: it waits while there is no room. Few packets of an outlet wait here, so that a backlog

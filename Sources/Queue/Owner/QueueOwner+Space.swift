@@ -1,3 +1,5 @@
+import SQLite
+
 extension QueueOwner {
     /// Finds out how many bytes more may be stored; `.max` while space is plenty.
     ///

@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// The thread that owns the connection that writes: takes everything that waits, runs one transaction,

@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 // Devices send a request again when they did not see its answer. Requests with an identity are remembered in the

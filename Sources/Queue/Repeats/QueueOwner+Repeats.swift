@@ -1,3 +1,5 @@
+import SQLite
+
 extension QueueOwner {
     /// What the first request of this one's identity was answered with, if it is remembered.
     func repetition(of append: Append, in store: OpenStore) throws(SQLiteError) -> AppendOutcome? {

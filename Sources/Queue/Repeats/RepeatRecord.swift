@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// A request that is remembered, as it is stored.

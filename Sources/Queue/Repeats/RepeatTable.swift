@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// The table of remembered requests in verbs: one prepared statement each, no decisions.

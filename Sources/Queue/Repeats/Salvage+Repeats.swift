@@ -1,3 +1,5 @@
+import SQLite
+
 extension Salvage {
     /// Keeps the memory of requests as far as it can be read. Nothing that was accepted depends on it: what is
     /// lost of it costs a log twice where a device sends a request once more.

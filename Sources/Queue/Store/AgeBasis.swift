@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// What is known of the clocks that stamped what is stored.

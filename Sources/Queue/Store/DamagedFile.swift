@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// A damaged database beside a connection to it: its pages as SQLite reads them, and the rule for what cannot be read.

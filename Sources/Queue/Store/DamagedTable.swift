@@ -1,3 +1,5 @@
+import SQLite
+
 /// Reads what can still be read of a table whose pages are partly damaged.
 ///
 /// It goes on as SQLite does, from leaf to leaf. Where that fails the rest of the leaf is read by itself, and then what lies

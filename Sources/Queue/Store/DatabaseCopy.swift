@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 import System
 
 /// A copy of a whole database as it is at one moment. It is written under another name and gets its own once it is

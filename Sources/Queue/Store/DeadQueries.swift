@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// What is asked about dead letters, by the owner and through the connection that reads.

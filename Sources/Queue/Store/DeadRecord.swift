@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import System
 
 /// A dead letter as it is written down.

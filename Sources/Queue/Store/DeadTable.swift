@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import System
 
 /// The table of dead letters in verbs: one prepared statement each, no decisions.

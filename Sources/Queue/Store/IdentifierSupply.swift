@@ -1,3 +1,5 @@
+import SQLite
+
 /// Numbers for streams, rows, packets, requests and dead letters that are never given out twice, also not
 /// after everything was deleted and the process started again. They are reserved on disk a million at a
 /// time, which costs a write now and then instead of one per transaction.

@@ -1,3 +1,5 @@
+import SQLite
+
 /// Rebuilds the indexes of a database whose tables are whole: then nothing needs to be copied.
 enum IndexRepair {
     /// All of an index is sorted in memory.

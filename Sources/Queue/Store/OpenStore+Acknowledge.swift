@@ -1,3 +1,5 @@
+import SQLite
+
 extension OpenStore {
     /// Removes a packet that its destination has stored. A packet that is not here was acknowledged before, or is yet to be
     /// copied from a damaged database, or a salvage took it apart: then its rows lie at `place`, unless delivery holds

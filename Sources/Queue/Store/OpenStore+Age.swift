@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 // A host may start in 1970, or in a future, until it learns the time. Stamps of such a life say nothing

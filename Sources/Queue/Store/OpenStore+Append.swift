@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import System
 
 extension OpenStore {

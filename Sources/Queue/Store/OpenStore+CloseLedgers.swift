@@ -1,3 +1,5 @@
+import SQLite
+
 extension OpenStore {
     /// The ledger must agree with the rows and the dead letters. Should it not, these are right, and the
     /// difference gets a place where an operator sees it.

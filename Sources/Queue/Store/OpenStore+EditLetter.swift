@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 
 extension OpenStore {
     /// Of what SLS takes in one request, nothing would be left for others.

@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 // What was sealed and never delivered grows old as what waits does: a logstore that does not exist would else keep

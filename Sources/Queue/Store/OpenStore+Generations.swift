@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 // With `fresh_first` a stream whose logs wait for long is left as it is: what comes later goes to a new stream of

@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import System
 
 /// What became of a packet that was to be isolated.

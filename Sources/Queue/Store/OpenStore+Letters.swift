@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 
 /// What one step of a replay or a purge did.
 struct LetterStep {

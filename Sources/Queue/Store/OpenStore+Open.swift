@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 extension OpenStore {
@@ -37,7 +38,9 @@ extension OpenStore {
     ) throws(SQLiteError) -> (connection: Connection, found: Int) {
         let connection = try Connection(path, .readWrite)
         let version = Int(try connection.integer("PRAGMA user_version"))
-        guard version <= QueueSchema.migrations.count else { throw .newerSchema(version) }
+        guard version <= QueueSchema.migrations.count else {
+            throw .newerSchema(version, known: QueueSchema.migrations.count)
+        }
         if version == 0 {
             try Pragmas.create(on: connection, pageBytes: configuration.tuning.pageBytes)
         } else if try connection.integer("PRAGMA application_id") != QueueSchema.applicationID {

@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 
 extension QueuedDestination {
     /// Whether logs for these logstores may come.

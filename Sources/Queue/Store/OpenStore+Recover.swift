@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// What start-up found, for the journal and the status.

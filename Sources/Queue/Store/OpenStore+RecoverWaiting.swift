@@ -1,3 +1,5 @@
+import SQLite
+
 extension OpenStore {
     /// One walk through the index finds what waits in every stream: asking for the sums of each took three
     /// times as long.

@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 
 extension OpenStore {
     /// Where a log was refused for its time, no other needs to be suspected: without it the packet goes out

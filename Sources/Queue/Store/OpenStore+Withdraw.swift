@@ -1,3 +1,5 @@
+import SQLite
+
 extension OpenStore {
     /// Undoes a packet that is not acknowledged: its rows will leave, or go out in other packets. Every packet
     /// ends here or in `acknowledge`. What it weighed, and its rows, are the caller's to take away.

@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// The open database and what the owner knows about it.

@@ -1,3 +1,5 @@
+import SQLite
+
 /// What a number in the database can be at most. Only payloads have checksums, so a damaged number is told
 /// by its size, before anything is counted with it; what lies within is too small to overflow a sum.
 enum Plausible {

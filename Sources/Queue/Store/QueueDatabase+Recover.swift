@@ -1,3 +1,5 @@
+import SQLite
+
 /// The questions of a start, which never touch a payload's pages, and of a repair, which do.
 extension QueueDatabase {
     struct Sums {

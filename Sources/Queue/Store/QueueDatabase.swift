@@ -1,3 +1,5 @@
+import SQLite
+
 /// The tables in verbs: one prepared statement each, no decisions.
 final class QueueDatabase {
     let connection: Connection

@@ -1,3 +1,5 @@
+import SQLite
+
 /// The tables, as a list of steps forward. A step that was released never changes; a change of the
 /// schema is one more step.
 enum QueueSchema {

@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import System
 
 // The rows of the tables as values.

@@ -1,3 +1,5 @@
+import SQLite
+
 /// What is still to be copied from a damaged database that was moved aside. The database that took its place holds it, and
 /// it changes in the transactions that copy: a crash between two of them loses and repeats nothing.
 struct Remainder: Equatable {

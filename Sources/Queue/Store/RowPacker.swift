@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 
 /// Joins the batches of a stream to rows, and cuts those that are too large for one.
 ///

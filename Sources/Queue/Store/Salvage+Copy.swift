@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 // Copies in transactions, each as large as the room allows.

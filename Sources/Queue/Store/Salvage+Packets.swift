@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 // Copies packets as they were, so that SLS recognises one that it has stored already.

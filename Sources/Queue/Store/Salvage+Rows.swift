@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import System
 
 // Copies rows that belong to no packet, and dead letters.

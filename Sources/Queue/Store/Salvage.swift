@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 import System
 
 /// Copies what can be read of a damaged database, row by row, each with its own number and its checksum proved.

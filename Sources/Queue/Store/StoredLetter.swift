@@ -1,4 +1,5 @@
 import Logs
+import SQLite
 
 /// A dead letter read back.
 struct StoredLetter {

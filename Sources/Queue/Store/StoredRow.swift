@@ -1,3 +1,4 @@
+import SQLite
 import System
 
 /// A row with its payload, read back and found to be what was written.

@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Queue
 import SLS
 import Sandbox

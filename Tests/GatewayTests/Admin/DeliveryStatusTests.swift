@@ -1,3 +1,4 @@
+import JSON
 import Queue
 import SLS
 import System

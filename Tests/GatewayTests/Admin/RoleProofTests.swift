@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import HTTP
 import Net
 import SLS

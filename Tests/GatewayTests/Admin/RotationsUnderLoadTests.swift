@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Delivery
 import Net
 import Queue

@@ -1,3 +1,4 @@
+import Crypto
 import Delivery
 import Queue
 import SLS

@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Foundation
 import HTTP
 import SLS

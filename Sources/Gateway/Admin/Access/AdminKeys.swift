@@ -1,5 +1,6 @@
+package import Crypto
 import HTTP
-package import SLS
+import SLS
 
 /// What a token lets its holder do.
 package enum AdminRole: String, Sendable, Equatable, CaseIterable {

@@ -1,5 +1,6 @@
+package import Crypto
 import Glibc
-package import SLS
+import SLS
 import System
 
 /// The bearer token of the admin listener.

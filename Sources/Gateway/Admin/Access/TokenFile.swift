@@ -1,5 +1,6 @@
+package import Crypto
 import Glibc
-package import SLS
+import SLS
 package import System
 
 /// The token that the gateway makes for itself when the operator gives none: kept in the data

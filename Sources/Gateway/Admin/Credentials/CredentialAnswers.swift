@@ -1,6 +1,7 @@
 import Credentials
 import Delivery
 import HTTP
+import JSON
 import System
 
 /// What is shown of credentials: nothing that signs.

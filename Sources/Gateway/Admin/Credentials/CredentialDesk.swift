@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import Delivery
 import HTTP
 import SLS

@@ -1,5 +1,5 @@
 import Credentials
-import SLS
+import Crypto
 import System
 
 extension CredentialStatus {

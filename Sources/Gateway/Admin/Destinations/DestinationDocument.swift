@@ -1,5 +1,7 @@
+import Crypto
 import Delivery
 import HTTP
+import JSON
 import Queue
 import SLS
 import System

@@ -1,3 +1,5 @@
+import JSON
+
 /// What `/admin/openapi.json` says: every path of this listener, for tools that make clients and tests of it.
 enum OpenAPIDocument {
     static let paths: [PathItem] =

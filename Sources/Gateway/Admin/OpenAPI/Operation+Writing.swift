@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 extension JSONWriter {
     mutating func path(_ item: PathItem) {

@@ -1,3 +1,5 @@
+import JSON
+
 /// What a value of the admin API may be, in the words of OpenAPI 3.1, which are those of JSON Schema.
 enum Schema: Sendable {
     case boolean

@@ -1,5 +1,6 @@
+package import Crypto
 package import Net
-package import SLS
+import SLS
 
 /// Who may send, under the name that the operator gave it, and how it is known.
 package struct DeviceKey: Sendable, Equatable {

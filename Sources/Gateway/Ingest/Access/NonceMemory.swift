@@ -1,4 +1,4 @@
-import SLS
+import Crypto
 import System
 
 /// Which nonces were used, until what they came with is too old to count. Shared by all loops; a restart forgets.

@@ -1,4 +1,4 @@
-import SLS
+import Crypto
 import System
 
 /// Who sends a request by what its head says, and what the body must be for that to hold.

@@ -1,5 +1,6 @@
 import HTTP
 import SLS
+import System
 
 // The texts under the signatures of SLS's SDKs, put together from what came. All of it is bounded by the head.
 

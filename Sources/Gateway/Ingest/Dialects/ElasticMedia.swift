@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 /// How answers to Elasticsearch's clients look whatever they are: the header by which these know whom they talk to, and
 /// the media type that they asked for.

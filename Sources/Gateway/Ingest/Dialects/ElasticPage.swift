@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 /// What Elasticsearch's clients look at before they send: a node that takes documents, and has nothing else.
 struct ElasticPage {

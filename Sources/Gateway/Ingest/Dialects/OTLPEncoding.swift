@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 /// How a request and its answer are written, which must be the same.
 enum OTLPEncoding: Sendable {

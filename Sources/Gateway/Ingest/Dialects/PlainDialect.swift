@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import Logs
 
 /// `POST /logs/{tag}`: plain JSON, or text of which each line is a log.

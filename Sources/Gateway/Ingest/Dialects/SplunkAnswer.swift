@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 /// An answer as Splunk's clients know it: a status, a code, and the text that Splunk has for the code. Ours has the
 /// reason beside it.

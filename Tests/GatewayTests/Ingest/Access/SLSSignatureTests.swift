@@ -1,3 +1,4 @@
+import Crypto
 import HTTP
 import SLS
 import System

@@ -1,12 +1,12 @@
 import CSQLite
 import Glibc
-import System
+package import System
 
 /// A call into SQLite that failed, or a check of ours. Carries the statement's text but never its bound
 /// values: those are customers' data.
-struct SQLiteError: Error, CustomStringConvertible {
+package struct SQLiteError: Error, CustomStringConvertible {
     /// What the failure means for the store.
-    enum Kind {
+    package enum Kind {
         case full
         case corrupt
         case newerSchema
@@ -15,20 +15,20 @@ struct SQLiteError: Error, CustomStringConvertible {
         case io
     }
 
-    let kind: Kind
-    let description: String
+    package let kind: Kind
+    package let description: String
     /// The disk did not give what is stored on it: a bad sector, when it happens again.
-    let isUnreadable: Bool
+    package let isUnreadable: Bool
     /// What we know and what is stored disagree: either may be wrong.
-    let isOurs: Bool
+    package let isOurs: Bool
     /// The database lacks a table or column that the statement names.
-    let lacksTable: Bool
+    package let lacksTable: Bool
 
     /// What is stored cannot be used, and no later attempt finds it otherwise. Any other error may pass.
-    var isDamage: Bool { kind == .corrupt || lacksTable }
+    package var isDamage: Bool { kind == .corrupt || lacksTable }
 
     /// From SQLite's extended result code.
-    init(code: CInt, message: String, sql: String) {
+    package init(code: CInt, message: String, sql: String) {
         kind =
             switch code & 0xff {
             case SQLITE_FULL: .full
@@ -59,22 +59,22 @@ struct SQLiteError: Error, CustomStringConvertible {
     }
 
     /// What we find wrong although SQLite did not.
-    static func damage(_ description: String) -> SQLiteError {
+    package static func damage(_ description: String) -> SQLiteError {
         SQLiteError(.corrupt, description, isOurs: true)
     }
 
     /// SQLite works, but not as a queue needs it.
-    static func unsuitable(_ description: String) -> SQLiteError {
+    package static func unsuitable(_ description: String) -> SQLiteError {
         SQLiteError(.io, description)
     }
 
     /// The same, because no space is left.
-    static func full(_ error: SQLiteError) -> SQLiteError {
+    package static func full(_ error: SQLiteError) -> SQLiteError {
         SQLiteError(.full, error.description)
     }
 
     /// A call outside SQLite.
-    static func system(_ error: SystemError, _ path: String) -> SQLiteError {
+    package static func system(_ error: SystemError, _ path: String) -> SQLiteError {
         let isFull = error.code == ENOSPC || error.code == EDQUOT
         let isUnreadable = error == SystemError(call: "pread", code: EIO)
         return SQLiteError(
@@ -84,41 +84,12 @@ struct SQLiteError: Error, CustomStringConvertible {
         )
     }
 
-    static func noRoomToKeep(_ description: String) -> SQLiteError {
+    package static func noRoomToKeep(_ description: String) -> SQLiteError {
         SQLiteError(.noRoomToKeep, description)
     }
 
-    static func newerSchema(_ found: Int) -> SQLiteError {
-        SQLiteError(
-            .newerSchema,
-            "schema \(found), and this one knows \(QueueSchema.migrations.count)"
-        )
-    }
-}
-
-extension QueueError {
-    init(_ error: SQLiteError, path: String) {
-        switch error.kind {
-        case .full:
-            self.init(.diskFull, "\(path): no space is left for the queue; free some. \(error).")
-        case .corrupt:
-            self.init(.corrupt, "\(path): the queue's database is damaged: \(error).")
-        case .newerSchema:
-            let kept = "queue.schema-\(QueueSchema.migrations.count).db"
-            let isKept = access("\(DataDirectory.parent(of: path))/\(kept)", F_OK) == 0
-            let wayBack = isKept ? " go back to the copy that it kept as \(kept)," : ""
-            self.init(
-                .newerSchema,
-                "\(path) was written by a newer Sluice (\(error)); run that version,\(wayBack) or move "
-                    + "the file and its -wal away, together."
-            )
-        case .noRoomToKeep:
-            self.init(.diskFull, "\(path) \(error).")
-        case .io:
-            self.init(
-                .io,
-                "\(path): the queue's database cannot be used; look at the disk. \(error)."
-            )
-        }
+    /// The database has a schema that this version does not know.
+    package static func newerSchema(_ found: Int, known: Int) -> SQLiteError {
+        SQLiteError(.newerSchema, "schema \(found), and this one knows \(known)")
     }
 }

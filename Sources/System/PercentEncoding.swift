@@ -1,5 +1,3 @@
-import System
-
 /// RFC 3986 section 2.3: everything but the unreserved characters becomes `%XX` of its UTF-8 bytes.
 package func percentEncoded(_ text: String) -> String {
     String(decoding: percentEncoded(Array(text.utf8)), as: UTF8.self)

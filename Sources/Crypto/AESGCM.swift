@@ -1,14 +1,13 @@
 import COpenSSL
-import SLS
 
 /// AES-256-GCM, from OpenSSL.
-enum AESGCM {
-    static let keyBytes = 32
-    static let nonceBytes = 12
-    static let tagBytes = 16
+package enum AESGCM {
+    package static let keyBytes = 32
+    package static let nonceBytes = 12
+    package static let tagBytes = 16
 
     /// Ciphertext and tag. The same key must never see the same nonce twice.
-    static func seal(
+    package static func seal(
         _ plain: [UInt8],
         key: UnsafeRawBufferPointer,
         nonce: [UInt8],
@@ -33,7 +32,7 @@ enum AESGCM {
     }
 
     /// nil when key, nonce, associated data or any byte is another one.
-    static func open(
+    package static func open(
         _ sealed: ArraySlice<UInt8>,
         key: UnsafeRawBufferPointer,
         nonce: [UInt8],

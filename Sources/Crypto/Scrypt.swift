@@ -1,25 +1,24 @@
 import COpenSSL
-import SLS
 
 /// A key from a passphrase, so slowly that guessing does not pay (RFC 7914). 16 MiB for a moment, and about a
 /// tenth of a second.
-enum Scrypt {
-    static let saltBytes = 16
+package enum Scrypt {
+    package static let saltBytes = 16
     private static let cost: UInt64 = 1 << 14
     private static let blockSize: UInt64 = 8
     private static let parallel: UInt64 = 5
     private static let memoryMax: UInt64 = 64 << 20
 
     /// Whether OpenSSL offers it, which it does not in FIPS mode.
-    static var isOffered: Bool {
+    package static var isOffered: Bool {
         EVP_PBE_scrypt("", 0, [0], 1, 2, 1, 1, memoryMax, nil, 0) == 1
     }
 
-    static func key(from passphrase: UnsafeRawBufferPointer, salt: [UInt8]) -> Secret {
+    package static func key(from passphrase: UnsafeRawBufferPointer, salt: [UInt8]) -> Secret {
         key(from: passphrase, salt: salt, cost: cost, blockSize: blockSize, parallel: parallel)
     }
 
-    static func key(
+    package static func key(
         from passphrase: UnsafeRawBufferPointer,
         salt: [UInt8],
         cost: UInt64,

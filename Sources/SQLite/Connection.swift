@@ -1,10 +1,12 @@
 import CSQLite
 
 /// One SQLite connection. It belongs to one thread at a time: it is opened without SQLite's own locks.
-final class Connection {
-    enum Access {
+package final class Connection {
+    package enum Access {
         case readWrite
         case readOnly
+        /// Reads and writes data that may be lost. SQLite checkpoints on its own, and pragmas may turn its safety off.
+        case scratch
     }
 
     private let handle: OpaquePointer
@@ -13,12 +15,12 @@ final class Connection {
     private var wish: Wish?
 
     /// Pages in the write-ahead log after the last commit, as SQLite told its hook.
-    private(set) var walPages = 0
+    package private(set) var walPages = 0
 
-    init(_ path: String, _ access: Access) throws(SQLiteError) {
+    package init(_ path: String, _ access: Access) throws(SQLiteError) {
         let how =
             switch access {
-            case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            case .readWrite, .scratch: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             case .readOnly: SQLITE_OPEN_READONLY
             }
         var opened: OpaquePointer?
@@ -32,13 +34,14 @@ final class Connection {
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             // A handle comes back even from a failed open.
             sqlite3_close_v2(opened)
-            throw SQLiteError(code: code, message: message, sql: "open")
+            throw SQLiteError(code: code, message: message, sql: "open \(path)")
         }
         handle = opened
-        // The owner checkpoints; no connection does it on its own, also not while closing.
-        _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         // A damaged or planted schema must not run code.
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        guard access != .scratch else { return }
+        // The owner checkpoints; no connection does it on its own, also not while closing.
+        _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         // An operator's sqlite3 shell may hold a lock for a moment.
         sqlite3_busy_timeout(handle, Self.busyMilliseconds)
@@ -53,14 +56,14 @@ final class Connection {
 
     /// Lets a database be read whose file is shorter than it should be; otherwise SQLite refuses all of it.
     /// Nothing is written to it.
-    func tolerateDamage() throws(SQLiteError) {
+    package func tolerateDamage() throws(SQLiteError) {
         try execute("PRAGMA query_only = ON")
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
     }
 
     /// Asks while statements run, a hundred steps apart, and ends the one that runs once the answer is no.
-    func endUnless(_ isWanted: @escaping () -> Bool) {
+    package func endUnless(_ isWanted: @escaping () -> Bool) {
         let wish = Wish(isWanted)
         self.wish = wish
         sqlite3_progress_handler(
@@ -76,7 +79,7 @@ final class Connection {
 
     /// Counts the log's pages after each commit. It takes the place of SQLite's automatic checkpoint,
     /// which uses the same hook. The connection must stay where it is while it is open.
-    func watchLog() {
+    package func watchLog() {
         sqlite3_wal_hook(
             handle,
             { context, _, _, pages in
@@ -89,7 +92,7 @@ final class Connection {
         )
     }
 
-    func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+    package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(
             handle,
@@ -104,25 +107,25 @@ final class Connection {
     }
 
     /// Runs one or more statements that return nothing of interest.
-    func execute(_ sql: String) throws(SQLiteError) {
+    package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code, sql) }
     }
 
     /// The first column of the first row, as pragmas answer.
-    func integer(_ sql: String) throws(SQLiteError) -> Int64 {
+    package func integer(_ sql: String) throws(SQLiteError) -> Int64 {
         let statement = try prepare(sql)
         guard try statement.step() else { return 0 }
         return statement.integer(0)
     }
 
-    func text(_ sql: String) throws(SQLiteError) -> String {
+    package func text(_ sql: String) throws(SQLiteError) -> String {
         let statement = try prepare(sql)
         return try statement.step() ? statement.text(0) : ""
     }
 
     /// All pages of a small database, one after the other.
-    func content() throws(SQLiteError) -> [UInt8] {
+    package func content() throws(SQLiteError) -> [UInt8] {
         var count: Int64 = 0
         guard let start = sqlite3_serialize(handle, "main", &count, 0) else {
             throw error(SQLITE_NOMEM, "serialize")
@@ -141,7 +144,7 @@ final class Connection {
 extension Connection {
     /// How many frames of the log count, as its index says that all connections share. Within a transaction only: there is
     /// no index before the first one.
-    func committedFrames() -> Int {
+    package func committedFrames() -> Int {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
             let map = file?.pointee.pMethods?.pointee.xShmMap
@@ -157,7 +160,7 @@ extension Connection {
 
 extension Connection {
     /// Moves the whole log into the database; the log is removed when the connection closes.
-    func finish() throws(SQLiteError) {
+    package func finish() throws(SQLiteError) {
         guard try checkpoint(.truncate) == .nothing else {
             throw .unsuitable("another process reads the log, which stays beside the database")
         }
@@ -166,7 +169,7 @@ extension Connection {
 }
 
 extension Connection {
-    enum Checkpoint {
+    package enum Checkpoint {
         /// Moves what it can without waiting for anybody.
         case passive
         /// Also makes the next commit start the log from its beginning, unless a reader uses the log. Waits for no reader.
@@ -176,7 +179,7 @@ extension Connection {
     }
 
     /// What a checkpoint leaves of the log.
-    enum LogRest: Equatable {
+    package enum LogRest: Equatable {
         case nothing
         /// A reader uses the log, which so many pages stay in. Those that could be moved were.
         case pages(Int)
@@ -186,7 +189,7 @@ extension Connection {
 
     /// Copies the log's pages into the database and syncs it.
     @discardableResult
-    func checkpoint(_ kind: Checkpoint) throws(SQLiteError) -> LogRest {
+    package func checkpoint(_ kind: Checkpoint) throws(SQLiteError) -> LogRest {
         let mode =
             switch kind {
             case .passive: SQLITE_CHECKPOINT_PASSIVE

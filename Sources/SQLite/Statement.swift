@@ -1,10 +1,10 @@
 import CSQLite
 
 /// A prepared statement, used again and again.
-final class Statement {
+package final class Statement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
-    let sql: String
+    package let sql: String
 
     init(_ handle: OpaquePointer, of database: OpaquePointer, sql: String) {
         self.handle = handle
@@ -16,15 +16,20 @@ final class Statement {
 
     // MARK: - Binding
 
-    func bind(_ index: CInt, _ value: Int64) {
+    package func bind(_ index: CInt, _ value: Int64) {
         check(sqlite3_bind_int64(handle, index, value))
     }
 
-    func bindNull(_ index: CInt) {
+    /// Nil is NULL.
+    package func bind(_ index: CInt, _ value: Int64?) {
+        if let value { bind(index, value) } else { bindNull(index) }
+    }
+
+    package func bindNull(_ index: CInt) {
         check(sqlite3_bind_null(handle, index))
     }
 
-    func bind(_ index: CInt, _ text: String) {
+    package func bind(_ index: CInt, _ text: String) {
         var text = text
         text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
@@ -43,13 +48,27 @@ final class Statement {
     }
 
     /// Nil is NULL.
-    func bind(_ index: CInt, _ text: String?) {
+    package func bind(_ index: CInt, _ text: String?) {
         guard let text else { return check(sqlite3_bind_null(handle, index)) }
         bind(index, text)
     }
 
+    /// Binds UTF-8 without copying it: it must stay in place until the statement has run.
+    package func bind(_ index: CInt, borrowingText text: UnsafeRawBufferPointer) {
+        check(
+            sqlite3_bind_text64(
+                handle,
+                index,
+                text.bindMemory(to: CChar.self).baseAddress,
+                UInt64(text.count),
+                nil,
+                UInt8(SQLITE_UTF8)
+            )
+        )
+    }
+
     /// Small values only: SQLite keeps a copy.
-    func bind(_ index: CInt, _ bytes: [UInt8]) {
+    package func bind(_ index: CInt, _ bytes: [UInt8]) {
         bytes.withUnsafeBytes { buffer in
             check(
                 sqlite3_bind_blob64(
@@ -71,7 +90,7 @@ final class Statement {
     // MARK: - Running
 
     /// Advances to the next row; false when there is none, and then the statement is ready again.
-    func step() throws(SQLiteError) -> Bool {
+    package func step() throws(SQLiteError) -> Bool {
         let code = sqlite3_step(handle)
         switch code {
         case SQLITE_ROW: return true
@@ -86,25 +105,25 @@ final class Statement {
     }
 
     /// Ends a statement whose rows are not all wanted.
-    func reset() {
+    package func reset() {
         sqlite3_reset(handle)
     }
 
     /// Runs a statement that returns no rows; returns how many it changed.
     @discardableResult
-    func run() throws(SQLiteError) -> Int {
+    package func run() throws(SQLiteError) -> Int {
         _ = try step()
         return Int(sqlite3_changes64(database))
     }
 
     /// The first column of the only row.
-    func single() throws(SQLiteError) -> Int {
+    package func single() throws(SQLiteError) -> Int {
         defer { reset() }
         return try step() ? Int(integer(0)) : 0
     }
 
     /// Runs it with a large value that SQLite reads in place, without copying it first.
-    func run(_ index: CInt, _ bytes: [UInt8]) throws(SQLiteError) {
+    package func run(_ index: CInt, _ bytes: [UInt8]) throws(SQLiteError) {
         let failure: SQLiteError? = bytes.withUnsafeBytes { buffer -> SQLiteError? in
             check(
                 sqlite3_bind_blob64(handle, index, buffer.baseAddress, UInt64(buffer.count), nil)
@@ -122,21 +141,32 @@ final class Statement {
 
     // MARK: - Columns of the current row
 
-    var columns: CInt { sqlite3_column_count(handle) }
+    package var columns: CInt { sqlite3_column_count(handle) }
 
-    func isNull(_ column: CInt) -> Bool {
+    package func isNull(_ column: CInt) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
-    func integer(_ column: CInt) -> Int64 {
+    package func integer(_ column: CInt) -> Int64 {
         sqlite3_column_int64(handle, column)
     }
 
-    func text(_ column: CInt) -> String {
+    package func text(_ column: CInt) -> String {
         String(decoding: bytes(column), as: UTF8.self)
     }
 
-    func bytes(_ column: CInt) -> [UInt8] {
+    package func optionalInteger(_ column: CInt) -> Int64? {
+        isNull(column) ? nil : integer(column)
+    }
+
+    /// The text's UTF-8, valid until the next step.
+    package func borrowedText(_ column: CInt) -> UnsafeRawBufferPointer {
+        let start = sqlite3_column_text(handle, column)
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
+    }
+
+    package func bytes(_ column: CInt) -> [UInt8] {
         // Order as SQLite asks: first the pointer, which may convert, then the length.
         let start = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))

@@ -1,11 +1,10 @@
 import COpenSSL
-package import SLS
 import System
 
 /// What stored credentials are sealed with, from what an operator wrote.
 package struct SealingKey: Sendable {
     /// The 32 bytes as version 1 took them: as they were written, or from a passphrase without a salt.
-    let plainBytes: Secret
+    package let plainBytes: Secret
     private let passphrase: Secret?
 
     private static let passphraseBytesMin = 32
@@ -29,16 +28,16 @@ package struct SealingKey: Sendable {
     }
 
     /// Whether 32 bytes have to be made of it, slowly and with a salt.
-    var isPassphrase: Bool { passphrase != nil }
+    package var isPassphrase: Bool { passphrase != nil }
 
     /// The 32 bytes that the passphrase and a salt make.
-    func bytes(salt: [UInt8]) -> Secret {
+    package func bytes(salt: [UInt8]) -> Secret {
         guard let passphrase else { return plainBytes }
         return passphrase.withBytes { Scrypt.key(from: $0, salt: salt) }
     }
 
     /// Tells one key from another, and reveals neither.
-    static func mark(of key: Secret) -> [UInt8] {
+    package static func mark(of key: Secret) -> [UInt8] {
         key.withBytes { key in
             derived(from: key, purpose: "sluice sealing key mark").withBytes {
                 Array($0.prefix(4))
@@ -78,7 +77,7 @@ package struct SealingKey: Sendable {
     }
 
     /// HKDF-SHA-256 (RFC 5869) without a salt.
-    static func derived(from bytes: UnsafeRawBufferPointer, purpose: String) -> Secret {
+    package static func derived(from bytes: UnsafeRawBufferPointer, purpose: String) -> Secret {
         var key = [UInt8](repeating: 0, count: 32)
         defer { wipe(&key) }
         var count = key.count

@@ -1,61 +1,63 @@
 import System
 
 /// A JSON document written from front to back, members in the order they are given.
-struct JSONWriter {
-    private(set) var text = ""
+package struct JSONWriter {
+    package private(set) var text = ""
     private var needsComma = false
 
-    mutating func object(_ members: (inout JSONWriter) -> Void) {
+    package init() {}
+
+    package mutating func object(_ members: (inout JSONWriter) -> Void) {
         nest("{", "}", members)
     }
 
-    mutating func array(_ elements: (inout JSONWriter) -> Void) {
+    package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         nest("[", "]", elements)
     }
 
-    mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
+    package mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
         key(name)
         object(members)
     }
 
-    mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
+    package mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
         key(name)
         array(elements)
     }
 
-    mutating func member(_ name: String, _ value: String?) {
+    package mutating func member(_ name: String, _ value: String?) {
         key(name)
         value.map { element($0) } ?? raw("null")
     }
 
-    mutating func member(_ name: String, _ value: some FixedWidthInteger) {
+    package mutating func member(_ name: String, _ value: some FixedWidthInteger) {
         key(name)
         raw("\(value)")
     }
 
-    mutating func member(_ name: String, _ value: Int?) {
+    package mutating func member(_ name: String, _ value: Int?) {
         key(name)
         raw(value.map { "\($0)" } ?? "null")
     }
 
-    mutating func member(_ name: String, _ value: Bool) {
+    package mutating func member(_ name: String, _ value: Bool) {
         key(name)
         raw(value ? "true" : "false")
     }
 
     /// Seconds with three decimals, as people read ages.
-    mutating func member(_ name: String, seconds: Duration) {
+    package mutating func member(_ name: String, seconds: Duration) {
         key(name)
         raw(decimalSeconds(seconds))
     }
 
     /// Up to three decimals.
-    mutating func member(_ name: String, decimal value: Double?) {
+    package mutating func member(_ name: String, decimal value: Double?) {
         key(name)
         raw(value.map(decimalText) ?? "null")
     }
 
-    mutating func element(_ value: String) {
+    package mutating func element(_ value: String) {
         raw(jsonQuoted(value))
     }
 
@@ -87,7 +89,7 @@ struct JSONWriter {
 }
 
 /// "12.345", "-0.5", "3".
-func decimalText(_ value: Double) -> String {
+package func decimalText(_ value: Double) -> String {
     guard value.isFinite, value.magnitude < 1e15 else { return "0" }
     let thousandths = Int((value * 1000).rounded())
     let text = "\(thousandths.magnitude / 1000)"
@@ -99,11 +101,11 @@ func decimalText(_ value: Double) -> String {
 
 extension Duration {
     /// For numbers that people and their tools read.
-    var inSeconds: Double { self / .seconds(1) }
+    package var inSeconds: Double { self / .seconds(1) }
 }
 
 /// "12.345"; a negative duration, from a clock that jumped, is nothing.
-func decimalSeconds(_ duration: Duration) -> String {
+package func decimalSeconds(_ duration: Duration) -> String {
     let (seconds, attoseconds) = max(duration, .zero).components
     let thousandths = attoseconds / 1_000_000_000_000_000
     return "\(seconds).\(thousandths < 100 ? "0" : "")\(thousandths < 10 ? "0" : "")\(thousandths)"

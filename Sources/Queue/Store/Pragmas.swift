@@ -1,3 +1,5 @@
+import SQLite
+
 /// How the queue's database is set up, each setting with its reason.
 enum Pragmas {
     /// Only before the first table exists; afterwards they are part of the file.
