@@ -92,6 +92,7 @@ bench-idle: setup
 
 lint:
 	@Scripts/check-links
+	@Scripts/shape --check
 	@swift format lint --recursive --strict Sources Tests Benchmarks Package.swift
 
 format:
