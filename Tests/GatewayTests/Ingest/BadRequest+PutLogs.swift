@@ -99,7 +99,7 @@ extension BadRequest {
             fields: [("x-log-compresstype", "deflate"), ("x-log-bodyrawsize", "5")],
             status: 400,
             code: "PostBodyUncompressError",
-            reason: "6 bytes"
+            reason: "more bytes than x-log-bodyrawsize says (5)"
         ),
         .init(
             name: "a route without a key",
