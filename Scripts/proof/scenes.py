@@ -162,7 +162,7 @@ def schema():
 
 
 def steps_of_schema():
-    text = (pathlib.Path(__file__).parents[2] / "Sources/Queue/Store/Schema.swift").read_text()
+    text = (pathlib.Path(__file__).parents[2] / "Sources/Queue/Store/QueueSchema.swift").read_text()
     return re.findall(r'^        """\n(.*?)^        """,', text, re.MULTILINE | re.DOTALL)
 
 
