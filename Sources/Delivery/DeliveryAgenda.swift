@@ -15,7 +15,7 @@ final class DeliveryAgenda {
     }
 
     private var noted: [Entry] = []
-    private var deadlines = DeadlineHeap<Entry>()
+    private var deadlines = PriorityQueue<Moment, Entry>()
     private var compactAt = 64
     private var everyone = true
     private var nextRound = Moment(nanoseconds: 0)
@@ -23,7 +23,7 @@ final class DeliveryAgenda {
 
     /// When there is something to do that no event tells.
     var next: Moment? {
-        everyone || !noted.isEmpty ? Moment(nanoseconds: 0) : deadlines.next
+        everyone || !noted.isEmpty ? Moment(nanoseconds: 0) : deadlines.nextKey
     }
 
     /// Something happened to the destination.
@@ -40,7 +40,7 @@ final class DeliveryAgenda {
 
     /// Those to look at in this turn. What happens to them until `done` belongs to it.
     func take(_ now: Moment, of all: [DestinationSender]) -> [DestinationSender] {
-        while let entry = deadlines.takeDue(now) {
+        while let entry = deadlines.takeFirst(upTo: now)?.element {
             // Another deadline may have been planned since.
             guard entry.number == entry.destination.planned else { continue }
             entry.destination.plannedFor = nil

@@ -22,7 +22,7 @@ extension DestinationSender {
         let isRightAgain = hostWasWrong && !isWrong
         hostWasWrong = isWrong
         let due = isRightAgain ? Moment(nanoseconds: .max) : now
-        while let lease = clockWaits.takeDue(due) { lineUp(lease) }
+        while let lease = clockWaits.takeFirst(upTo: due)?.element { lineUp(lease) }
         if isRightAgain { clockIsRight(now) }
     }
 

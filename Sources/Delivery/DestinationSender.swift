@@ -33,9 +33,9 @@ final class DestinationSender {
     var outlets: [String: DeliveryOutlet] = [:]
     var turns = Turns()
     /// Packets that could not be read.
-    var rereads = DeadlineHeap<Lease>()
+    var rereads = PriorityQueue<Moment, Lease>()
     /// Lone logs that were refused while the host's clock is wrong.
-    var clockWaits = DeadlineHeap<Lease>()
+    var clockWaits = PriorityQueue<Moment, Lease>()
     var hostWasWrong = false
     /// What others were told of it.
     var hostToldWrongBy: Duration?
@@ -126,7 +126,7 @@ final class DestinationSender {
         if isHeld { return nil }
         // Without a credential nothing is due before the next look for one.
         if let nextLook = access.nextLook { return nextLook }
-        var deadlines = [turns.nextWaking, rereads.next, clockWaits.next]
+        var deadlines = [turns.nextWaking, rereads.nextKey, clockWaits.nextKey]
         if turns.count > 0, let projectOpens = project.nextOpening {
             // The first one that is closed. Without a time it opens when a request ends, and what is open already waits
             // for that, too.
@@ -153,7 +153,7 @@ final class DestinationSender {
     func advance(_ now: Moment) {
         if access.isWaiting { _ = credential(now) }
         lookAtRegions(now)
-        while let lease = rereads.takeDue(now) { lineUp(lease) }
+        while let lease = rereads.takeFirst(upTo: now)?.element { lineUp(lease) }
         lookAtClock(now)
         turns.wake(now)
     }

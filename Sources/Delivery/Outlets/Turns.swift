@@ -64,14 +64,14 @@ struct Turns {
 
     private var open = Line()
     private var probing = Line()
-    private var sleepers = DeadlineHeap<Entry>()
+    private var sleepers = PriorityQueue<Moment, Entry>()
     private var asleep = 0
     private var tickets = 0
 
     /// Outlets that have a turn.
     var count: Int { open.count + probing.count }
     /// When the first sleeper wakes.
-    var nextWaking: Moment? { asleep > 0 ? sleepers.next : nil }
+    var nextWaking: Moment? { asleep > 0 ? sleepers.nextKey : nil }
 
     /// Gives an outlet a turn, unless it has one or sleeps.
     mutating func enlist(_ outlet: DeliveryOutlet) {
@@ -135,7 +135,7 @@ struct Turns {
 
     /// Wakes those whose time has come.
     mutating func wake(_ now: Moment) {
-        while let entry = sleepers.takeDue(now) {
+        while let entry = sleepers.takeFirst(upTo: now)?.element {
             guard entry.isLive else { continue }
             let outlet = entry.outlet
             asleep -= 1

@@ -53,48 +53,22 @@ final class DirtyLists {
     var nextDue: WallTime? { ripening.next }
 }
 
-/// Outlets by the time at which their next stream comes of age: a binary heap. An outlet stands in it once, or again
-/// when the time has moved forward; the later entry then finds nothing.
+/// Outlets by the time at which their next stream comes of age. An outlet stands in it once, or again when the time has
+/// moved forward; the later entry then finds nothing.
 private struct RipeningOutlets {
-    private var entries: [(due: WallTime, outlet: QueuedOutlet)] = []
+    private var entries = PriorityQueue<WallTime, QueuedOutlet>()
 
-    var next: WallTime? { entries.first?.due }
+    var next: WallTime? { entries.nextKey }
 
     mutating func add(_ outlet: QueuedOutlet, at due: WallTime) {
         if let filed = outlet.filedDue, filed <= due { return }
         outlet.filedDue = due
-        entries.append((due, outlet))
-        var child = entries.count - 1
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard entries[child].due < entries[parent].due else { return }
-            entries.swapAt(child, parent)
-            child = parent
-        }
+        entries.add(outlet, at: due)
     }
 
     mutating func popDue(_ now: WallTime) -> QueuedOutlet? {
-        guard let first = entries.first, first.due <= now else { return nil }
-        let last = entries.removeLast()
-        if !entries.isEmpty {
-            entries[0] = last
-            sink()
-        }
-        if first.outlet.filedDue == first.due { first.outlet.filedDue = nil }
-        return first.outlet
-    }
-
-    private mutating func sink() {
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
-            where child < entries.count && entries[child].due < entries[least].due {
-                least = child
-            }
-            guard least != parent else { return }
-            entries.swapAt(parent, least)
-            parent = least
-        }
+        guard let (due, outlet) = entries.takeFirst(upTo: now) else { return nil }
+        if outlet.filedDue == due { outlet.filedDue = nil }
+        return outlet
     }
 }

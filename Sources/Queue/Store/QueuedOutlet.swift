@@ -35,7 +35,7 @@ final class QueuedOutlet {
     /// When it will be, unless something happens before.
     var filedDue: WallTime?
     private var ripe = RipeStreams()
-    private var aging = AgeHeap()
+    private var aging = PriorityQueue<WallTime, QueuedStream>()
 
     /// Logs are a backlog when they have waited this long for their turn.
     static let freshAge: Duration = .seconds(30)
@@ -61,7 +61,7 @@ final class QueuedOutlet {
             ripe.append(stream, isFresh: isFresh(stream, now))
         } else if !stream.isAging {
             stream.isAging = true
-            aging.insert(stream, due: due(stream))
+            aging.add(stream, at: due(stream))
         }
         sweep()
     }
@@ -84,7 +84,7 @@ final class QueuedOutlet {
 
     /// Its streams are filed anew by whoever calls this.
     func forgetAges() {
-        aging = AgeHeap()
+        aging = PriorityQueue<WallTime, QueuedStream>()
     }
 
     /// A whole packet waits in it.
@@ -104,8 +104,7 @@ final class QueuedOutlet {
 
     /// The next stream to seal from, if one is ripe.
     func nextRipe(_ now: WallTime) -> QueuedStream? {
-        while let first = aging.first, first.due <= now {
-            let stream = aging.removeFirst()
+        while let stream = aging.takeFirst(upTo: now)?.element {
             stream.isAging = false
             guard stream.waitingRows > 0, !stream.isRipe else { continue }
             // Its oldest rows may have left since it was filed.
@@ -132,5 +131,5 @@ final class QueuedOutlet {
     }
 
     /// When the next stream comes of age.
-    var nextDue: WallTime? { aging.first?.due }
+    var nextDue: WallTime? { aging.nextKey }
 }

@@ -53,7 +53,7 @@ struct QuotaSimulation {
     private var bucket: TokenBucket
     private var gates: [Gate]
     private var isAwake: [Bool]
-    private var events = DeadlineHeap<Event>()
+    private var events = PriorityQueue<Moment, Event>()
     private(set) var seconds: [Second]
     /// When each request came, in seconds, and what became of it.
     private(set) var requests: [(second: Double, isTaken: Bool)] = []
@@ -79,7 +79,7 @@ struct QuotaSimulation {
             events.add(.change(change.rate), at: Self.start + .seconds(change.second))
         }
         let end = Self.start + .seconds(setup.seconds)
-        while let now = events.next, now < end, let event = events.takeDue(now) {
+        while let now = events.nextKey, now < end, let event = events.takeFirst()?.element {
             handle(event, now)
         }
     }
