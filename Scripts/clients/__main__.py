@@ -1,36 +1,46 @@
-"""Writes with every client, then asks the sandbox whether each log arrived once."""
+"""Writes with every client, then compares what the sandbox stored with what was sent."""
 
+import secrets
 import socket
-import sys
+from typing import Any
 
-import browser
-import chromium
-import elastic
-import ios
-import loki
-import opentelemetry_exporter
-import sls_given_keys
-import sls_sdk
-import splunk
-from arrivals import Arrivals
+from clients import browser, chromium, elastic, ios, loki, opentelemetry_exporter, sls_given_keys, sls_sdk, splunk
+from clients.arrivals import Arrivals
+from harness.check import Check, run_check
 
-# Names below localhost are this machine's, which resolvers know or not.
-resolve = socket.getaddrinfo
+CLIENTS = (sls_sdk, sls_given_keys, opentelemetry_exporter, elastic, splunk, loki, browser, ios, chromium)
+DESTINATIONS = """
+  first: { project: first, logstore: "*", packet: { age: 50ms } }
+  shop: { project: shop, logstore: "*", packet: { age: 50ms } }
+"""
 
 
-def resolve_localhost(host, *rest, **named):
-    text = host.decode() if isinstance(host, bytes) else host
-    return resolve("127.0.0.1" if text and text.endswith(".localhost") else host, *rest, **named)
+def resolve_localhost() -> None:
+    """Makes every name below localhost this machine, which not every resolver does."""
+    resolve = socket.getaddrinfo
+
+    def resolve_here(host: Any, *rest: Any, **named: Any) -> Any:
+        text = host.decode() if isinstance(host, bytes) else host
+        return resolve("127.0.0.1" if text and text.endswith(".localhost") else host, *rest, **named)
+
+    socket.getaddrinfo = resolve_here
 
 
-socket.getaddrinfo = resolve_localhost
+def check_clients(check: Check) -> None:
+    key = secrets.token_hex(15)
+    gateway = check.gateway(DESTINATIONS, "devices: { cors: { headers: [x-app-version] } }", sandbox=True)
+    # For the client that signs with a key of the gateway's own.
+    keys = f"devices: {{ keys: [{{ name: sdk, id: LTAIgateway, key: {key}, accept: sls }}] }}"
+    guarded = check.gateway(DESTINATIONS, keys, data="guarded", sandbox=True)
+    resolve_localhost()
+    arrivals = Arrivals(gateway, guarded, key)
+    for client in CLIENTS:
+        before = len(arrivals.expected)
+        said = client.write(arrivals)
+        check.say(f"{said or f'{len(arrivals.expected) - before} logs'} of {client.__doc__}")
+    check.complaints += arrivals.complaints()
+    check.stop(gateway)
+    check.stop(guarded)
 
-arrivals = Arrivals()
-for client in (sls_sdk, sls_given_keys, opentelemetry_exporter, elastic, splunk, loki, browser, ios, chromium):
-    before = len(arrivals.expected)
-    said = client.write(arrivals)
-    print(f"check-clients: {said or f'{len(arrivals.expected) - before} logs'} of {client.__doc__}")
-wrong = arrivals.wrong()
-for line in wrong:
-    print(f"check-clients: {line}", file=sys.stderr)
-sys.exit(1 if wrong else 0)
+
+run_check("check-clients", check_clients)

@@ -1,29 +1,41 @@
-"""What was sent, and whether the sandbox has it."""
+"""The logs that clients sent, and whether the sandbox has them."""
 
+import http.client
 import json
-import os
 import time
-import urllib.request
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
+
+from clients import wire
+from harness.gateway import Gateway
+
+Log = dict[str, Any]
+# Fields that the sandbox adds, and the gateway's own name for a packet.
+ADDED = {"__cursor__", "__pack_index__", "__request_id__", "__received__", "__tag__:__pack_id__"}
+# Fields whose value is JSON: neither spaces nor the order of members matter.
+JSON_FIELDS = {"resource", "attribute", "otlp.attribute"}
+# Fields that can hold the unique name of a log. Plain text has it in the text.
+NAME_FIELDS = ("id", "content", "line", "message")
 
 
 @dataclass
 class Sent:
-    """A log as it must arrive, with a name of its own in one of its fields."""
+    """A log as it must arrive, with a unique name in one of its fields."""
 
-    fields: dict
+    fields: dict[str, str]
     project: str = "shop"
     logstore: str = "app"
     topic: str = ""
     source: str = ""
-    tags: dict = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
     # Seconds and nanoseconds; None is the time of arrival.
     time: int | None = None
     nanoseconds: int | None = None
 
-    def shown(self):
-        """As the sandbox shows it."""
-        log = {"__project__": self.project, "__logstore__": self.logstore}
+    def shown(self) -> Log:
+        """The log as the sandbox shows it."""
+        log: Log = {"__project__": self.project, "__logstore__": self.logstore}
         log |= {"__topic__": self.topic, "__source__": self.source}
         log |= {f"__tag__:{key}": value for key, value in self.tags.items()}
         if self.time is not None:
@@ -34,41 +46,47 @@ class Sent:
 
 
 class Arrivals:
-    # What the sandbox adds, and the gateway's own name for a packet.
-    added = {"__cursor__", "__pack_index__", "__request_id__", "__received__", "__tag__:__pack_id__"}
-    # JSON in a value: spaces and the order of members are not ours to say.
-    documents = {"resource", "attribute", "otlp.attribute"}
+    """Where clients send, and what must arrive. `guarded` accepts only requests signed with `key`."""
 
-    def __init__(self):
-        self.expected = {}
+    def __init__(self, gateway: Gateway, guarded: Gateway, key: str) -> None:
+        self.gateway, self.guarded, self.key = gateway, guarded, key
+        self.sandbox = gateway.own_sandbox()
+        self.expected: dict[str, Sent] = {}
         self.began = int(time.time())
 
-    def name(self, fields):
-        """Those that are no more than a text have it as that."""
-        return next((fields[key] for key in ("id", "content", "line", "message") if key in fields), None)
+    @property
+    def devices(self) -> int:
+        """The port to which clients send."""
+        return self.gateway.devices
 
-    def expect(self, sent):
-        """To be called before it is sent."""
-        name = self.name(sent.fields)
+    def send(
+        self, method: str, target: str, headers: dict[str, Any], body: bytes = b"", host: str = "shop.localhost"
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        return wire.send(self.devices, method, target, headers, body, host)
+
+    def expect(self, sent: Sent) -> None:
+        """Notes a log before it is sent."""
+        name = name_of(sent.fields)
         assert name not in self.expected, f"two logs have the name {name}"
         self.expected[name] = sent
 
-    def wrong(self):
-        """A line for each log that is missing, there twice, or not as it was sent."""
-        lines = [] if self.idle() else ["the gateway still has logs"]
-        arrived = {}
-        for log in self.stored():
-            arrived.setdefault(self.name(log), []).append(log)
+    def complaints(self) -> list[str]:
+        """One line for each log that is missing, stored twice or altered."""
+        ledger = self.gateway.drain(30)
+        is_idle = ledger["closed"] and ledger["ledger"]["queued"] == ledger["ledger"]["dead"] == 0
+        lines = [] if is_idle else [f"the gateway still has logs: {ledger}"]
+        arrived: dict[str, list[Log]] = {}
+        for log in self.sandbox.logs():
+            arrived.setdefault(name_of(log), []).append(log)
         for name, sent in self.expected.items():
             logs = arrived.pop(name, [])
             if len(logs) != 1:
                 lines.append(f"{name}: arrived {len(logs)} times")
             lines += [line for log in logs for line in self.differences(name, sent, log)]
-        lines += [f"{name}: nobody sent {logs}" for name, logs in arrived.items()]
-        return lines
+        return lines + [f"{name}: was never sent: {logs}" for name, logs in arrived.items()]
 
-    def differences(self, name, sent, log):
-        got = {key: value for key, value in log.items() if key not in self.added}
+    def differences(self, name: str, sent: Sent, log: Log) -> Iterator[str]:
+        got = {key: value for key, value in log.items() if key not in ADDED}
         wanted = sent.shown()
         if sent.time is None:
             arrival = int(got.pop("__time__"))
@@ -77,27 +95,11 @@ class Arrivals:
                 yield f"{name}: its time is {arrival}"
         for key in sorted(got.keys() | wanted.keys()):
             have, want = got.get(key), wanted.get(key)
-            if key in self.documents and None not in (have, want):
+            if key in JSON_FIELDS and have is not None and want is not None:
                 have, want = json.loads(have), json.loads(want)
             if have != want:
                 yield f"{name}: {key} is {have!r} and not {want!r}"
 
-    def idle(self):
-        """Whether nothing is left in the gateway, and every log accounted for, within half a minute."""
-        for _ in range(300):
-            answer = json.loads(self.ask("ADMIN", "/admin/ledger"))
-            if answer["closed"] and answer["ledger"]["queued"] == 0:
-                return answer["ledger"]["dead"] == 0
-            time.sleep(0.1)
-        return False
 
-    def stored(self):
-        text = self.ask("SANDBOX", "/logs?limit=10000&details=1").decode()
-        return [json.loads(line) for line in text.splitlines()]
-
-    def ask(self, listener, path):
-        request = urllib.request.Request(f"http://127.0.0.1:{os.environ[listener]}{path}")
-        if listener == "ADMIN":
-            request.add_header("Authorization", f"Bearer {os.environ['TOKEN']}")
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return answer.read()
+def name_of(fields: Log) -> str:
+    return str(next((fields[key] for key in NAME_FIELDS if key in fields), ""))

@@ -3,17 +3,24 @@
 import json
 import urllib.parse
 
-from arrivals import Sent
-from wire import send, taken
+from clients.arrivals import Sent
+from clients.wire import taken
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36"
 PAGE = "https://shop.example/basket?item=7"
 ALWAYS = {
-    "Connection": "keep-alive", "User-Agent": AGENT, "Accept": "*/*", "Origin": "https://shop.example",
-    "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "empty", "Referer": PAGE,
-    "Accept-Encoding": "gzip, deflate, br, zstd", "Accept-Language": "zh-CN,zh;q=0.9",
+    "Connection": "keep-alive",
+    "User-Agent": AGENT,
+    "Accept": "*/*",
+    "Origin": "https://shop.example",
+    "Sec-Fetch-Site": "cross-site",
+    "Sec-Fetch-Mode": "no-cors",
+    "Sec-Fetch-Dest": "empty",
+    "Referer": PAGE,
+    "Accept-Encoding": "gzip, deflate, br, zstd",
+    "Accept-Language": "zh-CN,zh;q=0.9",
 }
-DESCRIBED = dict(logstore="web", topic="page", source="browser", tags={"release": "7", "版": "本"})
+DESCRIBED = {"logstore": "web", "topic": "page", "source": "browser", "tags": {"release": "7", "版": "本"}}
 
 
 def batch(arrivals, name):
@@ -29,13 +36,16 @@ def batch(arrivals, name):
 def write(arrivals):
     beacon = {**ALWAYS, "Content-Type": "text/plain;charset=UTF-8"}
     target = "/logstores/web/track?APIVersion=0.6.0"
-    taken(send("POST", target, beacon, batch(arrivals, "beacon").encode()), "beacon")
+    taken(arrivals.send("POST", target, beacon, batch(arrivals, "beacon").encode()), "beacon")
     # What is left when the page goes, which may be nothing.
-    taken(send("POST", target, beacon, b'{"__logs__":[],"__topic__":"page","__source__":"browser"}'), "empty beacon")
+    taken(
+        arrivals.send("POST", target, beacon, b'{"__logs__":[],"__topic__":"page","__source__":"browser"}'),
+        "empty beacon",
+    )
 
     xhr(arrivals)
     mini = {"User-Agent": AGENT, "content-type": "application/json", "Connection": "keep-alive"}
-    taken(send("POST", target, mini, batch(arrivals, "mini program").encode()), "mini program")
+    taken(arrivals.send("POST", target, mini, batch(arrivals, "mini program").encode()), "mini program")
 
     picture = {**ALWAYS, "Accept": "image/avif,image/webp,*/*;q=0.8", "Sec-Fetch-Dest": "image"}
     del picture["Origin"]
@@ -47,7 +57,7 @@ def write(arrivals):
         fields = {"id": f"pixel {path}", "text": "世界 a+b&c=d %", "empty": ""}
         arrivals.expect(Sent(fields | more, logstore="web", topic="page"))
         query = urllib.parse.urlencode({"APIVersion": "0.6.0", "__topic__": "page", **fields})
-        answer, body = taken(send("GET", f"/logstores/web/{path}?{query}", picture), path)
+        answer, body = taken(arrivals.send("GET", f"/logstores/web/{path}?{query}", picture), path)
         if path != "track":
             assert answer.getheader("content-type") == "image/gif" and body.startswith(b"GIF89a"), path
 
@@ -56,7 +66,7 @@ def xhr(arrivals):
     """Where there is no beacon: a request that the browser asks for leave first."""
     names = ["content-type", "x-log-apiversion", "x-log-bodyrawsize"]
     ask = {**ALWAYS, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": ",".join(names)}
-    answer, _ = send("OPTIONS", "/logstores/web/track", {**ask, "Sec-Fetch-Mode": "cors"})
+    answer, _ = arrivals.send("OPTIONS", "/logstores/web/track", {**ask, "Sec-Fetch-Mode": "cors"})
     assert answer.status in (200, 204), f"preflight: {answer.status}"
     assert answer.getheader("access-control-allow-origin") in ("*", ALWAYS["Origin"]), "preflight: no origin"
     allowed = answer.getheader("access-control-allow-headers", "").lower()
@@ -64,9 +74,12 @@ def xhr(arrivals):
 
     text = batch(arrivals, "xhr")
     headers = {
-        **ALWAYS, "Sec-Fetch-Mode": "cors", "Content-Type": "application/x-protobuf", "x-log-apiversion": "0.6.0",
+        **ALWAYS,
+        "Sec-Fetch-Mode": "cors",
+        "Content-Type": "application/x-protobuf",
+        "x-log-apiversion": "0.6.0",
         # The length of a string in JavaScript, which is not that of its bytes.
         "x-log-bodyrawsize": len(text.encode("utf-16-le")) // 2,
     }
-    answer, _ = taken(send("POST", "/logstores/web/track", headers, text.encode()), "xhr")
+    answer, _ = taken(arrivals.send("POST", "/logstores/web/track", headers, text.encode()), "xhr")
     assert answer.getheader("access-control-allow-origin") in ("*", ALWAYS["Origin"]), "xhr: no origin"

@@ -11,14 +11,19 @@ import subprocess
 import tempfile
 import threading
 
-from arrivals import Sent
+from clients.arrivals import Sent
+from harness.http import ask
 
 BROWSER = "chromium-headless-shell"
 OPTIONS = [
     # Root may not use its sandbox; the only page that it opens is ours, and nothing else is reached.
-    "--no-sandbox", "--no-proxy-server", "--disable-background-networking",
+    "--no-sandbox",
+    "--no-proxy-server",
+    "--disable-background-networking",
     "--host-resolver-rules=MAP *.localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-    "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--remote-debugging-port=0",
 ]
 KINDS = ["beacon", "blob", "plain", "fetch", "traced", "xhr", "image", "leaving"]
 
@@ -29,30 +34,28 @@ def write(arrivals):
         fields = {"id": f"chromium {kind}", "text": "世界 \U0001f600 a+b&c=d %"}
         arrivals.expect(Sent(fields, logstore="web", topic="page"))
     found = visit(arrivals)
-    assert found == {kind: True for kind in KINDS}, f"in the browser: {found}"
+    assert found == dict.fromkeys(KINDS, True), f"in the browser: {found}"
 
 
 def visit(arrivals):
     """What the page says it found."""
     said = queue.Queue()
-    page = pathlib.Path(__file__).with_name("page.html").read_text().replace("DEVICES", os.environ["DEVICES"])
+    page = pathlib.Path(__file__).with_name("page.html").read_text().replace("DEVICES", str(arrivals.devices))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Site", (Site,), {"page": page, "said": said})) as site:
         threading.Thread(target=site.serve_forever, daemon=True).start()
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
             options = [*OPTIONS, f"--user-data-dir={profile}", f"http://127.0.0.1:{site.server_port}/"]
             with open(os.path.join(profile, "said"), "w+") as output:
                 # What is on the path is a script that starts the browser: the group is what has to end.
-                browser = subprocess.Popen(
-                    [BROWSER, *options], stdout=output, stderr=output, start_new_session=True
-                )
+                browser = subprocess.Popen([BROWSER, *options], stdout=output, stderr=output, start_new_session=True)
                 try:
                     found = json.loads(said.get(timeout=60))
                     # What a page sends while it goes is still on its way.
-                    arrivals.ask("SANDBOX", "/logs?logstore=web&contains=chromium%20leaving&wait_s=20")
+                    ask(arrivals.sandbox.port, "/logs?logstore=web&contains=chromium%20leaving&wait_s=20", timeout=60)
                     return found
                 except queue.Empty:
                     output.seek(0)
-                    raise AssertionError(f"the page says nothing; the browser: {output.read()}")
+                    raise AssertionError(f"the page reports nothing; the browser: {output.read()}") from None
                 finally:
                     os.killpg(browser.pid, signal.SIGKILL)
                     browser.wait(30)

@@ -1,41 +1,44 @@
 """Elasticsearch's Python client"""
 
 import datetime
-import os
 import time
 
 from elasticsearch import Elasticsearch, helpers
 
-from arrivals import Sent
+from clients.arrivals import Sent
 
 TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 
 
-def client(**settings):
-    return Elasticsearch(f"http://localhost:{os.environ['DEVICES']}", **settings)
+def connect(arrivals, **settings):
+    return Elasticsearch(f"http://localhost:{arrivals.devices}", **settings)
 
 
 def write(arrivals):
-    plain = client(api_key=("id", "0123456789abcdef"))
+    plain = connect(arrivals, api_key=("id", "0123456789abcdef"))
     assert plain.ping() and plain.info()["tagline"] == "You Know, for Search"
     assert plain.cluster.health()["status"] == "green"
     bulk(arrivals, plain, "plain", 20)
-    bulk(arrivals, client(http_compress=True, basic_auth=("elastic", "secret")), "compressed", 1200, named=True)
+    bulk(
+        arrivals,
+        connect(arrivals, http_compress=True, basic_auth=("elastic", "secret")),
+        "compressed",
+        1200,
+        named=True,
+    )
     single(arrivals, plain)
     refused(arrivals, plain)
 
 
 def document(arrivals, name, index, named=False, logstore="app"):
     seconds, part = int(time.time()) - 3600, 123456 + index
-    moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).replace(microsecond=part)
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC).replace(microsecond=part)
     if index % 2:
         moment = moment.replace(tzinfo=None)  # written without a zone, which is UTC
     fields = {"id": name, "message": TEXT, "empty": ""}
     own = {"_id": f"é {index}"} if named else {}
     expected = {**fields, **own, "nested": '{"a":[1,null,"世"]}', "number": "1.5"}
-    arrivals.expect(
-        Sent(expected, "first", logstore, logstore, time=seconds, nanoseconds=part * 1000)
-    )
+    arrivals.expect(Sent(expected, "first", logstore, logstore, time=seconds, nanoseconds=part * 1000))
     return {**fields, **own, "nested": {"a": [1, None, "世"]}, "number": 1.5, "@timestamp": moment}
 
 

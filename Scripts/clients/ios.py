@@ -8,12 +8,15 @@ import zlib
 import lz4.block
 from aliyun.log.log_logs_pb2 import LogGroup
 
-from arrivals import Sent
-from wire import send, taken
+from clients.arrivals import Sent
+from clients.wire import taken
 
 SYSTEM = {
-    "Accept": "*/*", "User-Agent": "Shop/7 CFNetwork/1498.700.2 Darwin/23.6.0", "Connection": "keep-alive",
-    "Accept-Language": "zh-CN,zh-Hans;q=0.9", "Accept-Encoding": "gzip, deflate",
+    "Accept": "*/*",
+    "User-Agent": "Shop/7 CFNetwork/1498.700.2 Darwin/23.6.0",
+    "Connection": "keep-alive",
+    "Accept-Language": "zh-CN,zh-Hans;q=0.9",
+    "Accept-Encoding": "gzip, deflate",
 }
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 PACK = "__pack_id__"
@@ -25,16 +28,15 @@ def logs(arrivals, name):
     for index in range(5):
         moment = int(time.time()) - 30 + index
         fields = {"id": f"{name} {index}", "text": '世界 "quoted" \\ \n\x01', "empty": ""}
-        arrivals.expect(
-            Sent(fields, logstore="ios", topic="app", source="iOS", tags={"env": "prod"}, time=moment)
-        )
+        arrivals.expect(Sent(fields, logstore="ios", topic="app", source="iOS", tags={"env": "prod"}, time=moment))
         packet.append((moment, fields))
     return packet
 
 
 def tracking(packet, pack):
     members = {
-        "__topic__": "app", "__source__": "iOS",
+        "__topic__": "app",
+        "__source__": "iOS",
         "__logs__": [{"__time__": moment, **fields} for moment, fields in packet],
         "__tags__": {"env": "prod", PACK: pack},
     }
@@ -57,39 +59,51 @@ def block(content):
 
 
 def write(arrivals):
-    answer, _ = send("GET", "/servertime", {**SYSTEM, "x-log-apiversion": "0.6.0"})
+    answer, _ = arrivals.send("GET", "/servertime", {**SYSTEM, "x-log-apiversion": "0.6.0"})
     clock = int(answer.getheader("x-log-time", "0"))
     assert answer.status == 200 and abs(clock - time.time()) < 5, f"servertime: {answer.status} {clock}"
 
     path = "/logstores/ios/track"
     content = tracking(logs(arrivals, "ios lz4"), "5D2D1E0A5CDB4E36-0")
     headers = {
-        **SYSTEM, **FORM, "x-log-apiversion": "0.6.0", "x-log-bodyrawsize": len(content), "x-log-compresstype": "lz4",
+        **SYSTEM,
+        **FORM,
+        "x-log-apiversion": "0.6.0",
+        "x-log-bodyrawsize": len(content),
+        "x-log-compresstype": "lz4",
     }
-    answer, body = taken(send("POST", path, headers, block(content)), "ios lz4")
+    answer, body = taken(arrivals.send("POST", path, headers, block(content)), "ios lz4")
     assert body == b"", f"ios lz4: {body!r}"
     # The answer was lost on its way: the SDK sends the same once more.
-    again, _ = taken(send("POST", path, headers, block(content)), "ios again")
+    again, _ = taken(arrivals.send("POST", path, headers, block(content)), "ios again")
     assert again.getheader("x-log-requestid") == answer.getheader("x-log-requestid"), "ios again: another request id"
 
     # Its compression is off: it means to post JSON and posts protobuf.
     content = protobuf(logs(arrivals, "ios raw"), "5D2D1E0A5CDB4E36-1")
     headers = {**SYSTEM, **FORM, "x-log-apiversion": "0.6.0", "x-log-bodyrawsize": len(content)}
-    taken(send("POST", path, headers, content), "ios raw")
+    taken(arrivals.send("POST", path, headers, content), "ios raw")
 
     content = protobuf(logs(arrivals, "ios signed"), "5D2D1E0A5CDB4E36-2")
     headers = {
-        **SYSTEM, "User-agent": "sls-ios-sdk/4.3.3", "Content-Type": "application/x-protobuf",
-        "Date": email.utils.formatdate(usegmt=True), "x-log-apiversion": "0.6.0", "x-log-bodyrawsize": len(content),
-        "x-log-compresstype": "lz4", "x-log-signaturemethod": "hmac-sha1", "Authorization": "LOG none:c2lnbmF0dXJl",
+        **SYSTEM,
+        "User-agent": "sls-ios-sdk/4.3.3",
+        "Content-Type": "application/x-protobuf",
+        "Date": email.utils.formatdate(usegmt=True),
+        "x-log-apiversion": "0.6.0",
+        "x-log-bodyrawsize": len(content),
+        "x-log-compresstype": "lz4",
+        "x-log-signaturemethod": "hmac-sha1",
+        "Authorization": "LOG none:c2lnbmF0dXJl",
     }
     del headers["User-Agent"]
-    taken(send("POST", "/logstores/ios/shards/lb", headers, block(content)), "ios signed")
+    taken(arrivals.send("POST", "/logstores/ios/shards/lb", headers, block(content)), "ios signed")
 
     for number, (name, pack) in enumerate((("lz4", block), ("deflate", zlib.compress)), 3):
         content = tracking(logs(arrivals, f"loong {name}"), f"5D2D1E0A5CDB4E36-{number}")
         headers = {
-            "Date": email.utils.formatdate(usegmt=True), "x-log-apiversion": "0.6.0",
-            "x-log-bodyrawsize": len(content), "x-log-compresstype": name,
+            "Date": email.utils.formatdate(usegmt=True),
+            "x-log-apiversion": "0.6.0",
+            "x-log-bodyrawsize": len(content),
+            "x-log-compresstype": name,
         }
-        taken(send("POST", path, headers, pack(content)), f"loong {name}")
+        taken(arrivals.send("POST", path, headers, pack(content)), f"loong {name}")

@@ -3,34 +3,21 @@
 import gzip
 import json
 import logging
-import os
 import time
 
 import logging_loki
 
-from arrivals import Sent
-from wire import send
+from clients.arrivals import Sent
+from harness.protobuf import field, varint
 
 PATH = "/loki/api/v1/push"
-
-
-def varint(value):
-    text = bytearray()
-    while value >= 0x80:
-        text.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes(text) + bytes([value])
-
-
-def field(number, content):
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def snappy(content):
     """A block of literals, which is what snappy makes of text that does not repeat itself."""
     block = varint(len(content))
     for start in range(0, len(content), 256):
-        literal = content[start:start + 256]
+        literal = content[start : start + 256]
         block += bytes([60 << 2, len(literal) - 1]) + literal
     return block
 
@@ -57,7 +44,7 @@ def write(arrivals):
 
 def library(arrivals):
     """It raises what is not 204, and logging shows that and goes on."""
-    url = f"http://shop.localhost:{os.environ['DEVICES']}{PATH}"
+    url = f"http://shop.localhost:{arrivals.devices}{PATH}"
     handler = logging_loki.LokiHandler(url, tags={"app": "basket"}, version="1")
     handler.handleError = lambda record: (_ for _ in ()).throw(AssertionError(f"python-logging-loki: {record}"))
     logger = logging.getLogger("checkout")
@@ -89,7 +76,7 @@ def promtail(arrivals):
     headers = {"User-Agent": "promtail/3.5.1", "Content-Type": "application/x-protobuf", "Accept-Encoding": "gzip"}
     for _ in range(2):
         # The answer was lost on its way: it sends the same once more.
-        pushed(send("POST", PATH, headers, snappy(streams)), "promtail")
+        pushed(arrivals.send("POST", PATH, headers, snappy(streams)), "promtail")
 
 
 def fluent_bit(arrivals):
@@ -101,7 +88,9 @@ def fluent_bit(arrivals):
         values.append([str(moment), line, metadata])
     body = json.dumps({"streams": [{"stream": labels, "values": values}]}).encode()
     headers = {
-        "User-Agent": "Fluent-Bit", "Content-Type": "application/json", "X-Scope-OrgID": "team-7",
+        "User-Agent": "Fluent-Bit",
+        "Content-Type": "application/json",
+        "X-Scope-OrgID": "team-7",
         "Content-Encoding": "gzip",
     }
-    pushed(send("POST", PATH, headers, gzip.compress(body)), "fluent-bit")
+    pushed(arrivals.send("POST", PATH, headers, gzip.compress(body)), "fluent-bit")

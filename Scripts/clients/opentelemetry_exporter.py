@@ -11,10 +11,8 @@ from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.resources import Resource
 
-from arrivals import Sent
+from clients.arrivals import Sent
 
-GATEWAY = f"http://127.0.0.1:{os.environ['DEVICES']}"
-ENDPOINT = f"{GATEWAY}/v1/logs"
 NESTED = {
     "order": {"id": 7, "lines": [{"sku": "a", "price": 1.5}, {"sku": "世界", "price": -2}], "gift": False},
     "tried": ["once", "twice"],
@@ -24,17 +22,19 @@ NESTED = {
 
 
 def write(arrivals):
+    gateway = f"http://127.0.0.1:{arrivals.devices}"
+    logs = f"{gateway}/v1/logs"
     for compression in Compression:
-        send(arrivals, compression, {}, project="first", logstore="otlp")
+        send(arrivals, compression, {}, project="first", logstore="otlp", endpoint=logs)
     headers = {"x-log-project": "shop", "x-log-logstore": "traced"}
-    send(arrivals, Compression.Gzip, headers, project="shop", logstore="traced")
+    send(arrivals, Compression.Gzip, headers, project="shop", logstore="traced", endpoint=logs)
     # The endpoint of everything, with a path before the exporter's own.
-    os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"{GATEWAY}/otlp"
+    os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"{gateway}/otlp"
     headers = {"x-log-project": "shop", "x-log-logstore": "prefixed"}
     send(arrivals, Compression.Deflate, headers, project="shop", logstore="prefixed", endpoint=None)
 
 
-def send(arrivals, compression, headers, project, logstore, endpoint=ENDPOINT):
+def send(arrivals, compression, headers, project, logstore, endpoint):
     resource = Resource({"service.name": "basket", "host.name": "node-1", "zone": "b"})
     provider = LoggerProvider(resource, shutdown_on_exit=False)
     exporter = OTLPLogExporter(endpoint, compression=compression, headers=headers)
@@ -60,10 +60,20 @@ def send(arrivals, compression, headers, project, logstore, endpoint=ENDPOINT):
 
 def expect(arrivals, name, moment, project, logstore):
     fields = {
-        "content": name, "host": "node-1", "service": "basket", "resource": json.dumps({"zone": "b"}),
-        "attribute": json.dumps(NESTED), "otlp.name": "basket.checkout", "otlp.version": "1.2", "timeUnixNano": str(moment),
-        "observedTimeUnixNano": str(moment + 1), "severityNumber": "13", "severityText": "WARN", "flags": "0",
-        "traceID": "", "spanID": "",
+        "content": name,
+        "host": "node-1",
+        "service": "basket",
+        "resource": json.dumps({"zone": "b"}),
+        "attribute": json.dumps(NESTED),
+        "otlp.name": "basket.checkout",
+        "otlp.version": "1.2",
+        "timeUnixNano": str(moment),
+        "observedTimeUnixNano": str(moment + 1),
+        "severityNumber": "13",
+        "severityText": "WARN",
+        "flags": "0",
+        "traceID": "",
+        "spanID": "",
     }
     seconds, nanoseconds = divmod(moment, 10**9)
     arrivals.expect(Sent(fields, project, logstore, "otlp", time=seconds, nanoseconds=nanoseconds))

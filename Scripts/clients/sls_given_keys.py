@@ -1,18 +1,16 @@
 """SLS's Python SDK with a key that the gateway gave out"""
 
 import itertools
-import os
 import time
 
 from aliyun.log import LogClient, LogException, LogItem, PutLogsRequest
 
-ENDPOINT = f"http://localhost:{os.environ['GUARDED']}"
-GIVEN = ("LTAIgateway", os.environ["GIVEN"])
+IDENTIFIER = "LTAIgateway"
 ROUTES = (None, "7f" * 16)
 
 
-def put(version, key, route, token=None):
-    client = LogClient(ENDPOINT, *key, auth_version=version, region="cn-hangzhou", securityToken=token)
+def put(endpoint, version, key, route, token=None):
+    client = LogClient(endpoint, *key, auth_version=version, region="cn-hangzhou", securityToken=token)
     items = [LogItem(int(time.time()), [("id", "1"), ("text", "a b+c/世界")])]
     tags = [("名", "值")]
     request = PutLogsRequest("shop", "app", "topic", "10.0.0.1", items, route, route is None, tags, "lz4")
@@ -25,15 +23,16 @@ def put(version, key, route, token=None):
 
 def write(arrivals):
     """Nothing to expect: it goes to another gateway. What that says is looked at here."""
+    endpoint, given = f"http://localhost:{arrivals.guarded.devices}", (IDENTIFIER, arrivals.key)
     asked = 0
     for version, route in itertools.product(("v1", "v4"), ROUTES):
         for key, token, expected in (
-            (GIVEN, None, "taken"),
-            (GIVEN, "sts+token==", "taken"),
-            ((GIVEN[0], GIVEN[1] + "x"), None, "SignatureNotMatch"),
-            (("LTAIother", GIVEN[1]), None, "Unauthorized"),
+            (given, None, "taken"),
+            (given, "sts+token==", "taken"),
+            ((given[0], given[1] + "x"), None, "SignatureNotMatch"),
+            (("LTAIother", given[1]), None, "Unauthorized"),
         ):
-            found = put(version, key, route, token)
+            found = put(endpoint, version, key, route, token)
             assert found == expected, (version, route, key[0], found, expected)
             asked += 1
     return f"{asked} answers to requests"

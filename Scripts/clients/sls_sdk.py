@@ -1,25 +1,23 @@
 """SLS's Python SDK"""
 
 import itertools
-import os
 import time
 
 from aliyun.log import LogClient, LogItem, PutLogsRequest
 from aliyun.log.log_logs_pb2 import LogGroup
 
-from arrivals import Sent
+from clients.arrivals import Sent
 
-PORT = os.environ["DEVICES"]
 TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 
 
-def client(endpoint, version, token=None):
-    settings = dict(auth_version=version, region="cn-hangzhou", source="10.0.0.1", securityToken=token)
+def connect(port, endpoint, version, token=None):
+    settings = {"auth_version": version, "region": "cn-hangzhou", "source": "10.0.0.1", "securityToken": token}
     if endpoint == "name":
-        return LogClient(f"http://localhost:{PORT}", "none", "none", **settings)
+        return LogClient(f"http://localhost:{port}", "none", "none", **settings)
     # The SDK sees an address only where there is no scheme and no port, and puts the project in front otherwise.
     address = LogClient("127.0.0.1", "none", "none", **settings)
-    address._endpoint = f"127.0.0.1:{PORT}"
+    address._endpoint = f"127.0.0.1:{port}"
     return address
 
 
@@ -38,17 +36,24 @@ def write(arrivals):
     cases = itertools.product(("name", "address"), ("v1", "v4"), ("none", "lz4", "zstd"), (None, "7f" * 16))
     for endpoint, version, compression, key in cases:
         name = f"put_logs {endpoint} {version} {compression} {'route' if key else 'lb'}"
-        described = dict(topic=name, source="10.0.0.2", tags={"env": "prod", "名": "值"})
+        described = {"topic": name, "source": "10.0.0.2", "tags": {"env": "prod", "名": "值"}}
         request = PutLogsRequest(
-            "shop", "app", name, "10.0.0.2", logs(arrivals, name, **described), key,
-            compression != "none", list(described["tags"].items()), compression,
+            "shop",
+            "app",
+            name,
+            "10.0.0.2",
+            logs(arrivals, name, **described),
+            key,
+            compression != "none",
+            list(described["tags"].items()),
+            compression,
         )
-        answer = client(endpoint, version).put_logs(request)
+        answer = connect(arrivals.devices, endpoint, version).put_logs(request)
         assert len(answer.get_request_id()) == 24, answer.get_all_headers()
 
     # Neither topic nor tags, the client's own source, a token; more than a segment of TCP, and another project.
     items = logs(arrivals, "put_logs plain", 200, project="first", source="10.0.0.1")
-    client("name", "v4", "sts").put_logs(PutLogsRequest("first", "app", None, None, items))
+    connect(arrivals.devices, "name", "v4", "sts").put_logs(PutLogsRequest("first", "app", None, None, items))
 
     for compress in (True, False):
         group = LogGroup(Topic="raw")
@@ -56,4 +61,4 @@ def write(arrivals):
             log = group.Logs.add(Time=item.get_time(), Time_ns=item.get_time_nano_part())
             for key, value in item.get_contents():
                 log.Contents.add(Key=key, Value=value)
-        client("name", "v1").put_log_raw("shop", "app", group, compress)
+        connect(arrivals.devices, "name", "v1").put_log_raw("shop", "app", group, compress)

@@ -3,13 +3,12 @@
 import gzip
 import json
 import logging
-import os
 import time
 
 from splunk_handler import SplunkHandler
 
-from arrivals import Sent
-from wire import send, taken
+from clients.arrivals import Sent
+from clients.wire import taken
 
 TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 TOKEN = {"Authorization": "Splunk 00000000-0000-0000-0000-000000000000"}
@@ -45,8 +44,16 @@ def write(arrivals):
 
 def handler(arrivals):
     handler = SplunkHandler(
-        "127.0.0.1", os.environ["DEVICES"], "00000000-0000-0000-0000-000000000000", "handler",
-        protocol="http", verify=False, hostname="node-4", source="app.py", flush_interval=3600, retry_count=0,
+        "127.0.0.1",
+        str(arrivals.devices),
+        "00000000-0000-0000-0000-000000000000",
+        "handler",
+        protocol="http",
+        verify=False,
+        hostname="node-4",
+        source="app.py",
+        flush_interval=3600,
+        retry_count=0,
     )
     logger = logging.Logger("splunk")
     logger.addHandler(handler)
@@ -61,7 +68,7 @@ def handler(arrivals):
 
 def docker(arrivals):
     path = "/services/collector/event/1.0"
-    answer, _ = send("OPTIONS", path, {})
+    answer, _ = arrivals.send("OPTIONS", path, {})
     assert answer.status == 200, f"the driver wants 200 of OPTIONS, not {answer.status}"
     body = ""
     for index in range(3):
@@ -70,10 +77,17 @@ def docker(arrivals):
         fields = {"line": name, "source": "stderr", "tag": "c0ffee"}
         body += compact({"event": fields, "time": f"{seconds}.{part:06}", "host": "node-1", **origin})
         arrivals.expect(
-            Sent(fields, logstore="docker", topic=origin["index"], source="node-1", tags=origin,
-                 time=seconds, nanoseconds=part * 1000)
+            Sent(
+                fields,
+                logstore="docker",
+                topic=origin["index"],
+                source="node-1",
+                tags=origin,
+                time=seconds,
+                nanoseconds=part * 1000,
+            )
         )
-    success(send("POST", path, TOKEN, body.encode()), "docker")
+    success(arrivals.send("POST", path, TOKEN, body.encode()), "docker")
 
 
 def fluent_bit(arrivals):
@@ -84,22 +98,33 @@ def fluent_bit(arrivals):
         fields = {"id": name, "log": TEXT, "n": '{"a":[1]}'}
         arrivals.expect(Sent(fields, logstore="splunk", topic="splunk", time=seconds, nanoseconds=part * 1000))
     headers = {**TOKEN, "Content-Encoding": "gzip", "User-Agent": "Fluent-Bit"}
-    success(send("POST", "/services/collector/event", headers, gzip.compress(body.encode())), "fluent bit")
+    success(arrivals.send("POST", "/services/collector/event", headers, gzip.compress(body.encode())), "fluent bit")
 
 
 def vector(arrivals):
     body = ""
     for index in range(3):
         name, (seconds, part) = f"vector {index}", moment(index)
-        event = {"event": {"id": name, "message": TEXT}, "fields": {"zone": "b"}, "time": float(f"{seconds}.{part // 1000}")}
+        event = {
+            "event": {"id": name, "message": TEXT},
+            "fields": {"zone": "b"},
+            "time": float(f"{seconds}.{part // 1000}"),
+        }
         body += compact({**event, "host": "node-2", "sourcetype": "aws:trail"})
         arrivals.expect(
-            Sent({"id": name, "message": TEXT, "zone": "b"}, logstore="splunk", topic="aws:trail", source="node-2",
-                 tags={"sourcetype": "aws:trail"}, time=seconds, nanoseconds=123_000_000)
+            Sent(
+                {"id": name, "message": TEXT, "zone": "b"},
+                logstore="splunk",
+                topic="aws:trail",
+                source="node-2",
+                tags={"sourcetype": "aws:trail"},
+                time=seconds,
+                nanoseconds=123_000_000,
+            )
         )
     headers = {**TOKEN, "X-Splunk-Request-Channel": "7f" * 16, "Content-Type": "application/json"}
-    success(send("POST", "/services/collector/event", headers, body.encode()), "vector", on_channel=True)
-    answer, _ = send("GET", "/services/collector/health/1.0", {})
+    success(arrivals.send("POST", "/services/collector/event", headers, body.encode()), "vector", on_channel=True)
+    answer, _ = arrivals.send("GET", "/services/collector/health/1.0", {})
     assert answer.status == 200, f"health is {answer.status}"
 
 
@@ -107,10 +132,16 @@ def raw(arrivals):
     names = [f"raw {index} 世界" for index in range(3)]
     for name in names:
         arrivals.expect(
-            Sent({"message": name}, logstore="lines", topic="lines", source="node-3", tags={"index": "lines", "source": "/a b"})
+            Sent(
+                {"message": name},
+                logstore="lines",
+                topic="lines",
+                source="node-3",
+                tags={"index": "lines", "source": "/a b"},
+            )
         )
     path = "/services/collector/raw?host=node-3&source=%2Fa%20b&index=lines"
-    success(send("POST", path, TOKEN, "\r\n".join(names).encode()), "raw")
+    success(arrivals.send("POST", path, TOKEN, "\r\n".join(names).encode()), "raw")
 
 
 def acknowledged(arrivals):
@@ -123,13 +154,15 @@ def acknowledged(arrivals):
         arrivals.expect(Sent({"message": name}, logstore="splunk", topic="splunk"))
         header = {**TOKEN, "X-Splunk-Request-Channel": channel} if index else {}
         path = "/services/collector/event" + ("" if index else query)
-        numbers.append(success(send("POST", path, header, compact({"event": name}).encode()), name, on_channel=True))
+        numbers.append(
+            success(arrivals.send("POST", path, header, compact({"event": name}).encode()), name, on_channel=True)
+        )
     assert len(set(numbers)) == 3, f"ids twice: {numbers}"
     question = json.dumps({"acks": [*numbers, 7]}).encode()
     for path, header in [
         ("/services/collector/ack", {**TOKEN, "X-Splunk-Request-Channel": channel}),
         ("/services/collector/ack" + query, {}),
     ]:
-        _, body = taken(send("POST", path, header, question), "acknowledged")
+        _, body = taken(arrivals.send("POST", path, header, question), "acknowledged")
         found = json.loads(body)["acks"]
         assert found == {**{str(number): True for number in numbers}, "7": False}, found

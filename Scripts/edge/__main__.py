@@ -1,29 +1,22 @@
-"""Hostile and slow clients, and the proxies that they may come through."""
+"""Runs the framing corpus through the proxies, then the slow clients."""
 
-import pathlib
-import sys
-import tempfile
+from edge import framing, slow
+from edge.proxies import Proxies
+from harness.check import Check, run_check
 
-import framing
-import slow
-from gateway import Gateway
-from proxies import Proxies
 
-with tempfile.TemporaryDirectory(prefix="sluice-edge-") as directory:
-    work = pathlib.Path(directory)
-    gateway = Gateway(work)
-    try:
-        proxies = Proxies(work, gateway.devices)
-        try:
-            wrong = framing.check(gateway, proxies)
-        finally:
-            proxies.stop()
-        wrong += slow.check(gateway, work)
-    finally:
-        code = gateway.stop()
-    if code != 0:
-        wrong.append(f"the gateway ended with {code}:\n{gateway.log.read_text()}")
-for line in wrong:
-    print(f"check-edge: {line}", file=sys.stderr)
-print("check-edge: fine" if not wrong else f"check-edge: {len(wrong)} things are wrong")
-sys.exit(1 if wrong else 0)
+def check_edge(check: Check) -> None:
+    gateway = check.gateway(
+        "  edge: { project: edge, logstore: edge, packet: { age: 50ms } }",
+        "limits: { connections_per_address: 10000 }",
+        sandbox=True,
+    )
+    proxies = Proxies(check.work, gateway.devices)
+    check.programs.append(proxies)
+    framing.check(check, gateway, proxies)
+    proxies.kill()
+    slow.check(check, gateway)
+    check.stop(gateway)
+
+
+run_check("check-edge", check_edge)

@@ -130,8 +130,10 @@ LENGTHS = {
 CASES = {
     **{f"length and chunks, {name}": length_before_chunks(*fields) for name, fields in TRANSFER_ENCODINGS.items()},
     **{f"chunks and length, {name}": chunks_before_length(*fields) for name, fields in TRANSFER_ENCODINGS.items()},
-    **{f"chunks, {name}": (lambda fields: lambda body, hidden: framed(fields, chunk(body) + LAST))(fields)
-       for name, fields in TRANSFER_ENCODINGS.items()},
+    **{
+        f"chunks, {name}": (lambda fields: lambda body, hidden: framed(fields, chunk(body) + LAST))(fields)
+        for name, fields in TRANSFER_ENCODINGS.items()
+    },
     **{f"length, {name}": lengths(*texts) for name, texts in LENGTHS.items()},
     "chunk with extension": chunks(lambda body, hidden: chunk(body, b";a=b") + LAST),
     "chunk with quoted extension": chunks(lambda body, hidden: chunk(body, b';a="b;\\"c"') + LAST),
@@ -190,7 +192,9 @@ CASES = {
     "blank lines before": lambda body, hidden: b"\r\n\r\n" + post(body),
     "fold": field(b"X-Fold: a\r\n b"),
     "fold in the length": lambda body, hidden: framed([b"Content-Length:\r\n %d" % len(body)], body),
-    "fold of the first line": lambda body, hidden: post(body, line=b"POST /logs/edge?on_error=refuse HTTP/1.1\r\n X: y"),
+    "fold of the first line": lambda body, hidden: post(
+        body, line=b"POST /logs/edge?on_error=refuse HTTP/1.1\r\n X: y"
+    ),
     "NUL in a field": field(b"X: a\x00b"),
     "CR in a field": field(b"X: a\rContent-Length: 0"),
     "field without a colon": field(b"Nothing"),

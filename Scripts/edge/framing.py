@@ -1,16 +1,24 @@
-"""Sends the corpus directly and through each proxy, and looks at what was stored."""
+"""Sends the corpus directly and through each proxy, and compares what was stored with what was answered."""
 
+import collections
 import concurrent.futures
 import json
 import re
 import socket
+from collections.abc import Iterator
 
-import corpus
+from edge import corpus
+from edge.proxies import NAMES, Proxies
+from harness.check import Check
+from harness.gateway import Gateway
+
+RECEIPT = b'{"receipt":"'
+Address = tuple[str, int] | str
 
 
-def converse(address, request, quiet=2.0):
-    """Sends all at once; what comes back until the other side closes or says nothing more."""
-    family = socket.AF_INET if isinstance(address, tuple) else socket.AF_UNIX
+def converse(address: Address, request: bytes, quiet: float = 2.0) -> bytes:
+    """Sends a request, and reads until the other side closes or is quiet for so many seconds."""
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     answer = b""
     with socket.socket(family) as connection:
         connection.settimeout(quiet)
@@ -24,71 +32,74 @@ def converse(address, request, quiet=2.0):
     return answer
 
 
-def body(name):
+def body(name: str) -> bytes:
     return json.dumps({"id": name}).encode()
 
 
-class Trial:
-    """One case on one way: the request in question, a good one right behind it, and a good one of somebody else."""
+class FramingCase:
+    """One request of the corpus on one path: it, a valid request right behind it, and a valid one on another connection."""
 
-    def __init__(self, way, address, case):
-        self.way, self.address, self.case = way, address, case
+    def __init__(self, path: str, address: Address, case: str) -> None:
+        self.path, self.address, self.case = path, address, case
         self.first, self.hidden, self.next, self.other = (
-            f"{way}: {case}: {which}" for which in ("first", "hidden", "next", "other")
+            f"{path}: {case}: {which}" for which in ("first", "hidden", "next", "other")
         )
+        self.answers = self.answer_to_other = b""
 
-    def run(self):
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.first, self.hidden, self.next, self.other
+
+    def run(self) -> "FramingCase":
         request = corpus.CASES[self.case](body(self.first), body(self.hidden))
         behind = corpus.post(body(self.next), b"Connection: close")
         self.answers = converse(self.address, request + behind)
-        good = corpus.post(body(self.other), b"Connection: close")
-        self.answer_to_other = converse(self.address, good, quiet=20.0)
+        valid = corpus.post(body(self.other), b"Connection: close")
+        self.answer_to_other = converse(self.address, valid, quiet=20.0)
         return self
 
     @property
-    def receipts(self):
-        return self.answers.count(b'{"receipt":"')
+    def receipts(self) -> int:
+        return self.answers.count(RECEIPT)
 
     @property
-    def statuses(self):
+    def statuses(self) -> list[int]:
         return [int(status) for status in re.findall(rb"HTTP/1\.[01] ([0-9]{3})", self.answers)]
 
-    def wrong(self, arrived):
-        """A line for each thing that must not be."""
-        stored = [name for name in (self.first, self.hidden, self.next) if name in arrived]
+    def complaints(self, arrived: collections.Counter[str]) -> Iterator[str]:
+        stored = [name for name in (self.first, self.hidden, self.next) if arrived[name]]
         if len(stored) != self.receipts:
-            yield f"{self.receipts} receipts in {self.statuses}, and stored are {stored}"
+            yield f"{self.receipts} receipts in {self.statuses}, but stored are {stored}"
         if self.hidden in stored and len(self.statuses) < 2:
-            yield f"what was hidden is stored, and the sender was told of {self.statuses} only"
-        for name in (self.first, self.hidden, self.next):
-            if arrived.get(name, 0) > 1:
+            yield f"the hidden request is stored, and the sender was told {self.statuses} only"
+        for name in stored:
+            if arrived[name] > 1:
                 yield f"{name} is stored {arrived[name]} times"
-        if b'{"receipt":"' not in self.answer_to_other or arrived.get(self.other) != 1:
-            yield f"somebody else's log is stored {arrived.get(self.other, 0)} times, answer {self.answer_to_other!r}"
+        if RECEIPT not in self.answer_to_other or arrived[self.other] != 1:
+            yield f"another client's log is stored {arrived[self.other]} times, answer {self.answer_to_other!r}"
 
 
-def check(gateway, proxies):
-    """Lines about what is wrong."""
-    ways = {"directly": ("127.0.0.1", gateway.devices)}
-    ways |= {name: str(proxies.work / name) for name in proxies.names}
-    trials = [Trial(way, address, case) for case in corpus.CASES for way, address in ways.items()]
-    # Many at once, so that proxies give one connection to the gateway to several clients in turn.
+def check(check: Check, gateway: Gateway, proxies: Proxies) -> None:
+    paths: dict[str, Address] = {"directly": ("127.0.0.1", gateway.devices)}
+    paths |= {name: str(proxies.work / name) for name in NAMES}
+    cases = [FramingCase(path, address, case) for case in corpus.CASES for path, address in paths.items()]
+    # Many at once, so that the proxies give one connection to the gateway to several clients in turn.
     with concurrent.futures.ThreadPoolExecutor(24) as threads:
-        trials = list(threads.map(Trial.run, trials))
+        cases = list(threads.map(FramingCase.run, cases))
 
-    lines, arrived = [], {}
-    known = {name for trial in trials for name in (trial.first, trial.hidden, trial.next, trial.other)}
-    for log in gateway.stored():
+    arrived: collections.Counter[str] = collections.Counter()
+    known = {name for case in cases for name in case.names}
+    gateway.require_drained(30)
+    for log in gateway.own_sandbox().logs():
         fields = {name: value for name, value in log.items() if not name.startswith("__")}
-        name = fields.get("id")
-        arrived[name] = arrived.get(name, 0) + 1
-        if name not in known or fields.keys() != {"id"}:
-            lines.append(f"nobody sent {log}")
-    for trial in trials:
-        lines += [f"{trial.way}: {trial.case}: {line}" for line in trial.wrong(arrived)]
-    refused = sum(trial.way == "directly" and trial.first not in arrived for trial in trials)
-    print(
-        f"check-edge: {len(corpus.CASES)} requests on {len(ways)} ways, {refused} of them refused by the gateway, "
-        f"{sum(arrived.values())} logs stored"
+        name = fields.get("id", "")
+        arrived[name] += 1
+        check.expect(name in known and fields.keys() == {"id"}, f"a stored log was never sent: {log}")
+    for case in cases:
+        for complaint in case.complaints(arrived):
+            check.expect(False, f"{case.path}: {case.case}: {complaint}")
+    refused = sum(case.path == "directly" and not arrived[case.first] for case in cases)
+    check.say(
+        f"{len(corpus.CASES)} requests on {len(paths)} paths, {refused} of them refused by the gateway, "
+        f"{arrived.total()} logs stored"
     )
-    return lines

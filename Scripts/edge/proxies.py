@@ -1,7 +1,9 @@
-"""nginx and haproxy, each in two tempers, at sockets that have no port to quarrel about."""
+"""nginx and haproxy, each with a strict and a lenient configuration, at Unix sockets: those need no free port."""
 
+import pathlib
 import subprocess
-import time
+
+from harness.waiting import wait_until
 
 NGINX = """
 daemon off; user root; worker_processes 1; pid {work}/nginx.pid; error_log {work}/nginx.log;
@@ -20,7 +22,7 @@ http {{
 }}
 """
 
-# Connections to the gateway are shared by whoever comes, and the second one lets through what the first refuses.
+# All clients share the connections to the gateway. The lenient frontend accepts requests that the strict one refuses.
 HAPROXY = """
 global
     maxconn 1000
@@ -39,35 +41,31 @@ frontend lenient
 backend gateway
     server gateway 127.0.0.1:{port} pool-max-conn 2
 """
+NAMES = ("nginx", "nginx-streaming", "haproxy", "haproxy-lenient")
 
 
 class Proxies:
-    names = ["nginx", "nginx-streaming", "haproxy", "haproxy-lenient"]
-
-    def __init__(self, work, port):
+    def __init__(self, work: pathlib.Path, port: int) -> None:
         self.work = work
         (work / "nginx.conf").write_text(NGINX.format(work=work, port=port))
         (work / "haproxy.cfg").write_text(HAPROXY.format(work=work, port=port))
         self.processes = [
-            self.start("nginx", "-e", work / "nginx.log", "-c", work / "nginx.conf"),
-            self.start("haproxy", "-W", "-db", "-f", work / "haproxy.cfg"),
+            self.start("nginx", "-e", f"{work}/nginx.log", "-c", f"{work}/nginx.conf"),
+            self.start("haproxy", "-W", "-db", "-f", f"{work}/haproxy.cfg"),
         ]
-        for name in self.names:
-            self.wait(name)
+        try:
+            wait_until(lambda: all((work / name).exists() for name in NAMES), 10, pause=0.1)
+        except TimeoutError:
+            self.kill()
+            output = "".join(file.read_text() for file in sorted(work.glob("*.out")))
+            raise OSError(f"a proxy does not start:\n{output}") from None
 
-    def start(self, program, *arguments):
+    def start(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         with open(self.work / f"{program}.out", "wb") as out:
             return subprocess.Popen([program, *arguments], stdout=out, stderr=out)
 
-    def wait(self, name):
-        for _ in range(100):
-            if (self.work / name).exists():
-                return
-            time.sleep(0.1)
-        output = "".join(file.read_text() for file in sorted(self.work.glob("*.out")))
-        raise SystemExit(f"check-edge: {name} does not start:\n{output}")
-
-    def stop(self):
+    def kill(self) -> None:
+        """Asks both to end, so that they end their own processes as well."""
         for process in self.processes:
             process.terminate()
         for process in self.processes:

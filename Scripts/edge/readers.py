@@ -1,6 +1,6 @@
-"""Clients that ask and do not listen: PORT COUNT SECONDS, counted from the end of what they are told.
+"""Clients that send requests and do not read the answers: PORT COUNT SECONDS, counted from the end of standard input.
 
-slowhttptest has such too, but its few requests have answers that fit into a socket's buffer, and are over at once.
+slowhttptest has slow readers too, but the answers to its few requests fit into a socket's buffer and end at once.
 """
 
 import os
@@ -10,21 +10,29 @@ import threading
 import time
 
 port, count, seconds = map(int, sys.argv[1:])
-asked = b"OPTIONS /logs/edge HTTP/1.1\r\nHost: edge.example\r\n\r\n" * 1000
-waiting = []
+REQUESTS = b"OPTIONS /logs/edge HTTP/1.1\r\nHost: edge.example\r\n\r\n" * 1000
+connections = []
 for _ in range(count):
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
     connection.connect(("127.0.0.1", port))
     connection.setblocking(False)
-    waiting.append([connection, 0])
+    connections.append(connection)
 
-# Until somebody says that it is enough, then so many seconds more.
-threading.Thread(target=lambda: (sys.stdin.read(), time.sleep(seconds), os._exit(0))).start()
+
+def end() -> None:
+    """Ends the process some seconds after standard input."""
+    sys.stdin.read()
+    time.sleep(seconds)
+    os._exit(0)
+
+
+threading.Thread(target=end).start()
+sent = [0] * count
 while True:
-    for place in waiting:
+    for index, connection in enumerate(connections):
         try:
-            place[1] += place[0].send(asked[place[1] % len(asked) :])
+            sent[index] += connection.send(REQUESTS[sent[index] % len(REQUESTS) :])
         except BlockingIOError:
             pass
     time.sleep(0.005)

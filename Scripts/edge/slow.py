@@ -7,8 +7,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
-import corpus
+from edge import corpus
+from harness.check import Check
+from harness.gateway import Gateway
 
 SECONDS = int(os.environ.get("EDGE_SECONDS", "6"))
 ATTACKS = {"slow heads": 2000, "slow bodies": 2000, "slow readers": 50}
@@ -16,25 +19,26 @@ SLOWHTTPTEST = {
     "slow heads": ["-H", "-i", "2", "-x", "32"],
     "slow bodies": ["-B", "-i", "2", "-x", "32", "-s", "65536", "-t", "POST"],
 }
-# What a machine that does other things too may add to the slowest answer of a hundred.
+# Seconds that other work on the machine may add to the 99th percentile.
 NOISE = 0.010
+# Other work may slow down a round or two. An attack that works slows down all of them.
+ROUNDS = 4
 
 
-class Clients:
-    """Some that write as they always do, each on a connection that it keeps."""
+class OrdinaryClients:
+    """Clients that write at a steady pace, each on a connection that it keeps."""
 
-    def __init__(self, port, count=8, pause=0.02):
-        self.times, self.failures = [], []
+    def __init__(self, port: int, count: int = 8, pause: float = 0.02) -> None:
+        self.times: list[float] = []
+        self.failures: list[str] = []
         self.ended = threading.Event()
-        self.threads = [
-            threading.Thread(target=self.write, args=(port, number, pause)) for number in range(count)
-        ]
+        self.threads = [threading.Thread(target=self.write, args=(port, number, pause)) for number in range(count)]
         for thread in self.threads:
             thread.start()
 
-    def write(self, port, number, pause):
+    def write(self, port: int, number: int, pause: float) -> None:
         try:
-            # Of another address than the attackers', as in life.
+            # From another address than the attackers', as in production.
             with socket.create_connection(("127.0.0.1", port), 30, (f"127.0.1.{number + 1}", 0)) as connection:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 request = corpus.post(b'{"level":"info","message":"all is well"}\n' * 20)
@@ -49,79 +53,77 @@ class Clients:
         except OSError as error:
             self.failures.append(str(error))
 
-    def end(self):
+    def end(self) -> None:
         self.ended.set()
         for thread in self.threads:
             thread.join()
 
 
-def measured(port, seconds):
-    """The slowest answer of a hundred, and what went wrong."""
-    clients = Clients(port)
+def measure(port: int, seconds: float) -> tuple[float, list[str]]:
+    """The 99th percentile of the answer times, and the failures."""
+    clients = OrdinaryClients(port)
     time.sleep(seconds)
     clients.end()
     times = sorted(clients.times) or [float("inf")]
     return times[len(times) * 99 // 100], clients.failures
 
 
-def attack(gateway, name, count, work):
-    """Returns when most of them are there."""
+def start_attack(check: Check, gateway: Gateway, name: str, count: int) -> subprocess.Popen[bytes]:
+    """Returns once most of the attack's connections are open."""
     port = gateway.devices
     if name == "slow readers":
-        command = [sys.executable, pathlib.Path(__file__).with_name("readers.py"), str(port), str(count), str(SECONDS)]
+        readers = pathlib.Path(__file__).with_name("readers.py")
+        command = [sys.executable, str(readers), str(port), str(count), str(SECONDS)]
         attacker = subprocess.Popen(command, stdin=subprocess.PIPE)
-        # Until all of them have asked for more than they take: before that it is a flood, which is another thing.
-        sent = -1
-        while sent != (sent := gateway.figure('sluice_http_sent_bytes_total{listener="devices"}')):
+        # Until all have asked for more than they read. Before that they are a flood, which is another attack.
+        sent = -1.0
+        while sent != (sent := gateway.metric('sluice_http_sent_bytes_total{listener="devices"}')):
             time.sleep(0.5)
+        assert attacker.stdin is not None
         attacker.stdin.close()
         return attacker
     command = ["slowhttptest", "-c", str(count), "-r", str(count), "-l", str(SECONDS + 2), *SLOWHTTPTEST[name]]
     command += ["-p", "5", "-u", f"http://127.0.0.1:{port}/logs/edge"]
-    with open(work / "slowhttptest.out", "ab") as out:
+    with open(check.work / "slowhttptest.out", "ab") as out:
         attacker = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     time.sleep(2)
     return attacker
 
 
 class Round:
-    """One attack, and the same clients before, meanwhile and afterwards."""
+    """One attack, with the ordinary clients measured before, during and after it."""
 
-    def __init__(self, gateway, name, count, work):
+    def __init__(self, check: Check, gateway: Gateway, name: str, count: int) -> None:
         port, self.count = gateway.devices, count
-        self.before, self.failures = measured(port, SECONDS / 2)
-        attacker = attack(gateway, name, count, work)
-        self.meanwhile, failures = measured(port, SECONDS)
+        self.before, self.failures = measure(port, SECONDS / 2)
+        attacker = start_attack(check, gateway, name, count)
+        self.during, failures = measure(port, SECONDS)
         self.failures += failures
-        self.held = gateway.figure('sluice_http_connections{listener="devices"}')
+        self.held = gateway.metric('sluice_http_connections{listener="devices"}')
         attacker.wait(timeout=SECONDS + 60)
-        self.afterwards, failures = measured(port, SECONDS / 2)
+        self.after, failures = measure(port, SECONDS / 2)
         self.failures += failures
 
-    def wrong(self):
+    def complaints(self) -> Iterator[str]:
         yield from (f"a client was refused: {failure}" for failure in self.failures)
         if self.held < self.count / 2:
-            yield f"only {self.held:.0f} connections were held: that proves nothing"
-        normal = max(self.before, self.afterwards)
-        if self.meanwhile > 2 * normal + NOISE:
-            yield f"others waited {self.meanwhile / normal:.1f} times as long"
+            yield f"only {self.held:.0f} connections were held, which proves nothing"
+        normal = max(self.before, self.after)
+        if self.during > 2 * normal + NOISE:
+            yield f"other clients waited {self.during / normal:.1f} times as long"
 
 
-def check(gateway, work):
-    """Lines about what is wrong."""
-    lines = []
-    measured(gateway.devices, 1)
+def check(check: Check, gateway: Gateway) -> None:
+    measure(gateway.devices, 1)
     for name, count in ATTACKS.items():
-        # Other work on the machine may slow a round or two down; an attack that works slows down all of them.
-        for _ in range(4):
-            round = Round(gateway, name, count, work)
-            print(
-                f"check-edge: {name}, {round.held:.0f} connections: 99 of 100 answers within "
-                f"{round.meanwhile * 1000:.1f} ms, before {round.before * 1000:.1f} ms, "
-                f"afterwards {round.afterwards * 1000:.1f} ms"
+        complaints: list[str] = []
+        for _ in range(ROUNDS):
+            round = Round(check, gateway, name, count)
+            check.say(
+                f"{name}, {round.held:.0f} connections: 99 of 100 answers within {round.during * 1000:.1f} ms, "
+                f"before {round.before * 1000:.1f} ms, after {round.after * 1000:.1f} ms"
             )
-            wrong = [f"{name}: {line}" for line in round.wrong()]
-            if not wrong:
+            complaints = [f"{name}: {complaint}" for complaint in round.complaints()]
+            if not complaints:
                 break
-        lines += wrong
-    return lines
+        check.complaints += complaints

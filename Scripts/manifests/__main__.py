@@ -2,12 +2,8 @@
 
 import sys
 
-import adapter
-import compose
-import kubernetes
-import libraries
-import samples
-from problems import problems
+from manifests import adapter, compose, kubernetes, libraries, samples
+from manifests.problems import problems
 
 samples.check()
 libraries.check()

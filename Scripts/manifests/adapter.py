@@ -6,7 +6,8 @@ import subprocess
 import tempfile
 
 import yaml
-from problems import expect
+
+from manifests.problems import expect
 
 PLACE = 'namespace="sluice",pod="sluice-0",destination="app"'
 # Minutes of a series each, and what the autoscaler is told in the eleventh.
@@ -17,17 +18,21 @@ CASES = {
     "all is well, and the queue was emptied": ({"queue_oldest_seconds": "1x9 0", "delivery_failing": "0x10"}, 0),
     "SLS refuses": ({"queue_oldest_seconds": OLD, "delivery_failing": "1x10"}, 20),
     "the project's quota paces": (
-        {"queue_oldest_seconds": OLD, "delivery_failing": "0x10", "delivery_rate": "5x10"}, 20,
+        {"queue_oldest_seconds": OLD, "delivery_failing": "0x10", "delivery_rate": "5x10"},
+        20,
     ),
     "a logstore's quota paces": (
-        {"queue_oldest_seconds": OLD, "delivery_failing": "0x10", 'logstore_rate{logstore="a"}': "5x10"}, 20,
+        {"queue_oldest_seconds": OLD, "delivery_failing": "0x10", 'logstore_rate{logstore="a"}': "5x10"},
+        20,
     ),
     "an outage is just over": ({"queue_oldest_seconds": OLD, "delivery_failing": "1x9 0"}, 20),
     "a backlog goes out": (
-        {"queue_oldest_seconds": "60+600x5 2800-400x4", "delivery_failing": "1x5 0x4"}, 20,
+        {"queue_oldest_seconds": "60+600x5 2800-400x4", "delivery_failing": "1x5 0x4"},
+        20,
     ),
     "a quota paced an hour ago": (
-        {"queue_oldest_seconds": OLD, "delivery_failing": "0x10", "delivery_rate": "5x4 stale"}, 660,
+        {"queue_oldest_seconds": OLD, "delivery_failing": "0x10", "delivery_rate": "5x4 stale"},
+        660,
     ),
 }
 

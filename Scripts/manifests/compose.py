@@ -3,14 +3,17 @@
 import pathlib
 
 import yaml
-from problems import expect
+
+from manifests.problems import expect
 
 
 def check():
     text = yaml.safe_load(pathlib.Path("Docker/compose.yaml").read_text())
     for name, service in text["services"].items():
         expect(
-            service["read_only"] and service["cap_drop"] == ["ALL"] and service["user"] == "65532:65532"
+            service["read_only"]
+            and service["cap_drop"] == ["ALL"]
+            and service["user"] == "65532:65532"
             and "no-new-privileges:true" in service["security_opt"],
             f"compose.yaml: {name} may more than it needs",
         )

@@ -5,7 +5,8 @@ import re
 
 import kubernetes_validate
 import yaml
-from problems import expect, problems
+
+from manifests.problems import expect, problems
 
 FOLDER = pathlib.Path("Docker/kubernetes")
 BASE = FOLDER / "base"
@@ -50,8 +51,15 @@ def kustomization(folder):
     for name in used:
         expect((folder / name).exists(), f"{folder}/kustomization.yaml names {name}, which is not there")
         # kustomize takes that for a circle.
-        expect((folder / name).resolve() not in folder.resolve().parents, f"{folder}/kustomization.yaml names a folder above it")
-    there = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml", "adapter.yaml", "secret.example.yaml"}
+        expect(
+            (folder / name).resolve() not in folder.resolve().parents,
+            f"{folder}/kustomization.yaml names a folder above it",
+        )
+    there = {path.name for path in folder.glob("*.yaml")} - {
+        "kustomization.yaml",
+        "adapter.yaml",
+        "secret.example.yaml",
+    }
     for name in there - used:
         problems.append(f"{folder}/{name} is in no kustomization")
 
@@ -65,7 +73,8 @@ def pods(resources):
     expect(rights["seccompProfile"]["type"] == "RuntimeDefault", "the pod has no filter of system calls")
     rights = container["securityContext"]
     expect(
-        rights["readOnlyRootFilesystem"] and not rights["allowPrivilegeEscalation"]
+        rights["readOnlyRootFilesystem"]
+        and not rights["allowPrivilegeEscalation"]
         and rights["capabilities"] == {"drop": ["ALL"]},
         "the container may more than it needs",
     )
@@ -140,13 +149,15 @@ def scaling(resources):
     for metric in scaler["metrics"]:
         target = metric["pods"]["target"]["averageValue"]
         expect(
-            f" {target} * (" in adapter and f", {target})" in adapter, f"the adapter's neutral age is not the target, {target}"
+            f" {target} * (" in adapter and f", {target})" in adapter,
+            f"the adapter's neutral age is not the target, {target}",
         )
     for name in wanted:
         expect(f"seriesQuery: '{name}{{" in adapter, f"the adapter does not give {name}")
     monitor = resources["ServiceMonitor", "sluice"]["spec"]
     watched = [
-        service for (kind, _), service in resources.items()
+        service
+        for (kind, _), service in resources.items()
         if kind == "Service"
         and monitor["selector"]["matchLabels"].items() <= service["metadata"].get("labels", {}).items()
     ]

@@ -5,7 +5,7 @@ import pathlib
 import re
 import subprocess
 
-from problems import expect, problems
+from manifests.problems import expect, problems
 
 # No library.
 OTHERS = {"ca-certificates"}

@@ -1,6 +1,6 @@
 """What is wrong, all of it at once."""
 
-problems = []
+problems: list[str] = []
 
 
 def expect(is_fine, problem):

@@ -8,7 +8,9 @@ import subprocess
 import tempfile
 
 import yaml
-from problems import expect
+
+from harness.sources import swift_source
+from manifests.problems import expect
 
 SAMPLES = ["Docker/sluice.yaml", "Docker/kubernetes/base/sluice.yaml", "Docker/kubernetes/rrsa/sluice.yaml"]
 SETTINGS = {
@@ -31,7 +33,9 @@ def configuration(sample):
         # Secrets are made up, each its own.
         for place, name in re.findall(r"(/run/secrets(?:/sluice)?)/([\w.-]+)", text):
             is_json = name.endswith(".json")
-            content = json.dumps({"AccessKeyId": "LTAIexample", "AccessKeySecret": "example"}) if is_json else name + "x" * 32
+            content = (
+                json.dumps({"AccessKeyId": "LTAIexample", "AccessKeySecret": "example"}) if is_json else name + "x" * 32
+            )
             pathlib.Path(directory, name).write_text(content)
             text = text.replace(f"{place}/{name}", f"{directory}/{name}")
         file = pathlib.Path(directory, "sluice.yaml")
@@ -45,13 +49,17 @@ def configuration(sample):
 def variables():
     """Each variable that is set for the gateway is one that it knows."""
     page = pathlib.Path("docs/configuration.md").read_text() + pathlib.Path("docs/credentials.md").read_text()
-    for path in [*pathlib.Path("Docker").rglob("*.yaml"), *pathlib.Path("Docker").glob("systemd/*"), pathlib.Path("Docker/Dockerfile")]:
+    for path in [
+        *pathlib.Path("Docker").rglob("*.yaml"),
+        *pathlib.Path("Docker").glob("systemd/*"),
+        pathlib.Path("Docker/Dockerfile"),
+    ]:
         for name in set(re.findall(r"\b(?:SLUICE|ALIBABA_CLOUD)_[A-Z_]+", path.read_text())):
             expect(name in page, f"{path}: no variable {name} in docs/configuration.md")
 
 
 def version():
-    current = re.search(r'current = "([^"]+)"', pathlib.Path("Sources/Gateway/Version.swift").read_text()).group(1)
+    current = re.search(r'current = "([^"]+)"', swift_source("Version.swift")).group(1)
     (image,) = yaml.safe_load(pathlib.Path("Docker/kubernetes/base/kustomization.yaml").read_text())["images"]
     expect(image["newTag"] == current, f"kustomization.yaml: the image is {image['newTag']}, this is {current}")
     label = re.search(r"^ARG VERSION=(.*)$", pathlib.Path("Docker/Dockerfile").read_text(), re.M).group(1)

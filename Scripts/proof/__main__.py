@@ -14,17 +14,29 @@ import tempfile
 import time
 import traceback
 
-from trial import Trial
-from undisturbed import ENDS, undisturbed
+from harness.signals import TERMINATING, signals_deferred
+from proof.trial import Trial
 
-OWN = str(pathlib.Path(__file__).parent)
+OWN = str(pathlib.Path(__file__).parents[1])
 # Seconds of a part until it is taken for one that hangs, and until whatever hangs on its way out is left behind. The
 # longest take a tenth of it on an idle machine.
 DEADLINE, AGAIN = {False: 600, True: 5400}, 60
 # Seconds in which whoever was asked to end ends.
 PATIENCE = 15
 # In the order in which they run. Each is a module with `check(trial)`; its first line says what it proves.
-PARTS = ["judge", "points", "power", "time_jumps", "lies", "edge", "cost", "disk", "corruption", "limits", "soak"]
+PARTS = {
+    "judge": "judge",
+    "points": "kills.kill_points",
+    "power": "power.power_cuts",
+    "time_jumps": "time_jumps.clock_jumps",
+    "lies": "lies",
+    "edge": "edge",
+    "cost": "cost",
+    "disk": "disk.disk_faults",
+    "corruption": "corruption",
+    "limits": "limits.resource_limits",
+    "soak": "soak",
+}
 
 
 def minutes(text):
@@ -39,7 +51,9 @@ def arguments():
     parser.add_argument("--seed", type=int, help="do again what a run with this seed did")
     parser.add_argument("--long", action="store_true", help="the long form, minutes instead of seconds")
     parser.add_argument("--minutes", type=minutes, metavar="MINUTES", help="how long `soak` lasts, 5 to 1440")
-    parser.add_argument("--allow-skips", action="store_true", help="the long form may leave out what this machine cannot do")
+    parser.add_argument(
+        "--allow-skips", action="store_true", help="the long form may leave out what this machine cannot do"
+    )
     parser.add_argument("--list", action="store_true", help="say what each part proves")
     parser.add_argument("--deadline", type=int, metavar="SECONDS", help="when a part that does not end is given up")
     parser.add_argument("--clear", action="store_true", help="leave nothing of a part that failed")
@@ -91,10 +105,14 @@ def run(part, options):
         with deadline(options.deadline or DEADLINE[options.long] + 60 * (options.minutes or 0)):
             modules[part].check(trial)
     except (Exception, Overdue) as error:  # Whatever it is, the next part runs, and the way to see it again is told.
-        places = [f"{place.name} line {place.lineno}" for place in traceback.extract_tb(error.__traceback__) if OWN in place.filename]
+        places = [
+            f"{place.name} line {place.lineno}"
+            for place in traceback.extract_tb(error.__traceback__)
+            if OWN in place.filename
+        ]
         trial.wrong(f"{type(error).__name__}: {error} (in {', '.join(places)})")
     finally:
-        with undisturbed():
+        with signals_deferred():
             trial.end()
             if not trial.complaints or options.clear:
                 shutil.rmtree(work, ignore_errors=True)
@@ -113,13 +131,13 @@ def run(part, options):
 
 options = arguments()
 # An import, too, forgets what is raised.
-modules = {part: importlib.import_module(part) for part in options.parts or PARTS}
+modules = {part: importlib.import_module(f"proof.scenarios.{PARTS[part]}") for part in options.parts or PARTS}
 if options.list:
     for part, module in modules.items():
-        print(f"{part:10} {module.__doc__.splitlines()[0]}")
+        print(f"{part:10} {(module.__doc__ or '').splitlines()[0]}")
     sys.exit(0)
 # Whoever starts this with nohup means it.
-for number in ENDS:
+for number in TERMINATING:
     if signal.getsignal(number) != signal.SIG_IGN:
         signal.signal(number, leave)
 complaints = [line for part in modules for line in run(part, options)]

@@ -1,48 +1,73 @@
-"""What a part works with: a seed, a directory, programs that end with it, and a list of what was wrong."""
+"""What a part of the proof works with: a seed, a directory, programs that end with it, and the list of complaints."""
 
+import pathlib
 import random
+from typing import Any, TypeVar
 
-from program import Gateway, Sandbox
+from harness.gateway import Gateway
+from harness.program import Killable
+from harness.sandbox import Sandbox
+
+# More complaints than a screen shows help nobody.
+MOST_COMPLAINTS = 40
+Program = TypeVar("Program", bound=Killable)
 
 
 class Trial:
-    def __init__(self, part, work, seed, is_long, minutes=None):
+    """One run of one part."""
+
+    def __init__(self, part: str, work: pathlib.Path, seed: int, is_long: bool, minutes: int | None = None) -> None:
         self.part, self.work, self.seed, self.is_long, self.minutes = part, work, seed, is_long, minutes
         self.random = random.Random(seed)
-        self.complaints, self.skipped = [], []
-        self.programs = []
+        self.complaints: list[str] = []
+        self.skipped: list[str] = []
+        self.programs: list[Killable] = []
 
-    def wrong(self, line):
-        """Notes something that breaks a promise. More than a screen of it helps nobody."""
-        if len(self.complaints) < 40:
+    def wrong(self, line: str) -> None:
+        """Notes a broken promise."""
+        if len(self.complaints) < MOST_COMPLAINTS:
             self.complaints.append(line)
 
-    def expect(self, holds, line):
+    def expect(self, holds: object, line: str) -> bool:
         if not holds:
             self.wrong(line)
-        return holds
+        return bool(holds)
 
-    def skip(self, name, why):
-        """Notes what this machine cannot do. It is not proven then, and the verdict says so."""
+    def skip(self, name: str, why: str) -> None:
+        """Notes a case that this machine cannot run. The verdict names it as not proven."""
         self.skipped.append(name)
         self.say(f"{name} is left out: {why}")
 
-    def say(self, line):
-        """A count or a figure that was reached."""
+    def say(self, line: str) -> None:
+        """Prints a count or a figure that was measured."""
         print(f"prove: {self.part}: {line}", flush=True)
 
-    def sandbox(self, **options):
+    def sandbox(self, **options: Any) -> Sandbox:
         return Sandbox(self.work, programs=self.programs, **options)
 
-    def gateway(self, sandbox, **options):
-        """A gateway on the one data directory of this trial, unless the options name another."""
-        return Gateway(self.work, sandbox, programs=self.programs, **options)
+    def gateway(
+        self,
+        sandbox: Sandbox | str,
+        settings: str = "",
+        destination: str = "",
+        others: str = "",
+        destinations: str | None = None,
+        data: pathlib.Path | None = None,
+        **options: Any,
+    ) -> Gateway:
+        """A gateway on this trial's data directory, or on `data`. It has one destination, at the sandbox or at a URL;
+        `destination` adds settings to it, `others` adds destinations, and `destinations` replaces all of them."""
+        endpoint = sandbox if isinstance(sandbox, str) else f"http://localhost:{sandbox.port}"
+        target = f'endpoint: "{endpoint}", project: demo, logstore: "*", region: sandbox'
+        one = f"  app: {{ {target}, packet: {{ age: 50ms }} {destination} }}"
+        all_of_them = f"{destinations or one}\n{others}"
+        return Gateway(self.work, data or self.work / "data", all_of_them, settings, programs=self.programs, **options)
 
-    def remember(self, program):
-        """Something else that has to be ended with `kill`."""
+    def remember(self, program: Program) -> Program:
+        """Adds something else that must be ended with `kill`."""
         self.programs.append(program)
         return program
 
-    def end(self):
+    def end(self) -> None:
         for program in self.programs:
             program.kill()

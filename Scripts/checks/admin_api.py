@@ -1,0 +1,234 @@
+"""Checks the admin API against its OpenAPI document with schemathesis."""
+
+import collections
+import contextlib
+import json
+import os
+import re
+import secrets
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+from harness.check import Check, run_check
+from harness.gateway import Gateway
+from harness.http import ask, direct
+from harness.program import KEY
+from harness.sandbox import Sandbox
+from harness.waiting import wait_until
+
+DESTINATIONS = """
+  app:
+    endpoint: http://localhost:{port}
+    project: demo
+    logstore: "*"
+    region: sandbox
+    packet: {{ age: 50ms }}
+    connect_timeout: 1s
+    send_timeout: 2s
+  night:
+    endpoint: http://localhost:{port}
+    project: night
+    logstore: night
+    region: sandbox
+    credential: spare
+"""
+SETTINGS = """
+credentials:
+  encryption_key: {key}
+  default: {{ from: environment }}
+  spare: {{ from: admin }}
+"""
+SCHEMATHESIS = """
+seed = 20260118
+continue-on-failure = true
+request-timeout = 60
+
+[generation]
+max-examples = {examples}
+
+# Names and numbers that exist, so that more than 404 is seen. Some of the time schemathesis makes up others.
+[dictionaries]
+names.values = ["app", "night", "*", "default", "spare"]
+letters.values = {letters}
+ids.values = ["1", "{ids}"]
+key.values = ["{key}"]
+secret.values = ["{secret}"]
+
+[parameters]
+"path.name" = {{ dictionary = "names", probability = 0.8 }}
+"path.id" = {{ dictionary = "letters", probability = 0.8 }}
+"query.ids" = {{ dictionary = "ids", probability = 0.5 }}
+"body.AccessKeyId" = {{ dictionary = "key", probability = 0.8 }}
+"body.AccessKeySecret" = {{ dictionary = "secret", probability = 0.8 }}
+
+[checks]
+# There are too many valid reasons to refuse: a name that does not exist, a key that SLS does not know.
+positive_data_acceptance.enabled = false
+# A stale version is refused with 412. A deletion only returns to what the configuration says.
+negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 406, 409, 412, 415, 422, 428, 429, "5xx"]
+use_after_free.enabled = false
+
+# These operations exist to give these statuses.
+[[operations]]
+include-path = "/readyz"
+checks.not_a_server_error.expected-statuses = [200, "4xx", 503]
+[[operations]]
+include-operation-id = ["rotateCredential", "verifyCredential"]
+checks.not_a_server_error.expected-statuses = ["2xx", "4xx", 502]
+
+# From lists to their entries and on to a change of one, by the links of the document.
+[phases.stateful]
+generation.max-examples = {chains}
+"""
+REPORTED = re.compile(r"Selected:|generated|Missing test data|^ +- (GET|PUT|POST|PATCH|DELETE)")
+# Every kind of change must be made at least once, not only refused.
+CHANGES = [*"drain edit flush forget patch pause purge replay reset resume rotate".split(), "end drain"]
+POISONED = 4
+
+
+def numbered_logs(count: int) -> bytes:
+    """Every fourth log is one that the sandbox refuses."""
+    logs = ({"n": str(number)} | ({} if number % POISONED else {"poison": "x"}) for number in range(count))
+    return "\n".join(map(json.dumps, logs)).encode()
+
+
+class AdminAPI:
+    """The gateway under test."""
+
+    def __init__(self, check: Check) -> None:
+        self.check = check
+        self.sandbox: Sandbox = check.sandbox()
+        settings = SETTINGS.format(key=secrets.token_hex(32))
+        self.gateway: Gateway = check.gateway(DESTINATIONS.format(port=self.sandbox.port), settings)
+
+    def ask(self, method: str, path: str) -> Any:
+        with contextlib.suppress(urllib.error.HTTPError):
+            return json.loads(ask(self.gateway.admin, path, method, token=self.gateway.token, timeout=90) or b"null")
+
+    def post(self, body: bytes) -> int | None:
+        try:
+            ask(self.gateway.devices, "/logs/check", "POST", body, timeout=10)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return None
+        return 200
+
+    def counted(self, name: str) -> int:
+        return int(self.gateway.ledger()["ledger"][name])
+
+    def wait_for_count(self, name: str, count: int, seconds: float = 20) -> None:
+        with contextlib.suppress(TimeoutError):
+            wait_until(lambda: self.counted(name) == count, seconds, pause=0.1)
+        self.check.require(self.counted(name) == count, f"{name} is not {count}: {self.gateway.ledger()}")
+
+    def configure_schemathesis(self) -> None:
+        letters = [str(letter["id"]) for letter in self.ask("GET", "/admin/dead-letters?limit=20")["dead_letters"]]
+        text = SCHEMATHESIS.format(
+            examples=os.environ.get("EXAMPLES", "30"),
+            chains=os.environ.get("CHAINS", "20"),
+            letters=f"[{', '.join(letters)}]",
+            ids=",".join(letters),
+            key=KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"],
+            secret=KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"],
+        )
+        (self.check.work / "schemathesis.toml").write_text(text)
+
+    def run_schemathesis(self, *words: str) -> None:
+        command = [os.environ["SCHEMATHESIS"], "--config-file", "schemathesis.toml", "run"]
+        command += [f"http://127.0.0.1:{self.gateway.admin}/admin/openapi.json"]
+        command += ["-H", f"Authorization: Bearer {self.gateway.token}", "--no-color", *words]
+        # It keeps its findings in its working directory.
+        run = subprocess.run(command, cwd=self.check.work, capture_output=True, text=True)
+        output = run.stdout + run.stderr
+        self.check.require(run.returncode == 0, f"{output}\nthe answers above differ from /admin/openapi.json")
+        print(*filter(REPORTED.search, output.splitlines()), sep="\n", flush=True)
+
+    def check_tail(self) -> None:
+        """The tail has no end, so schemathesis leaves it out: it has events of its own kind only, a log in each."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.gateway.admin}/admin/tail?field=n")
+        request.add_header("Authorization", f"Bearer {self.gateway.token}")
+        content, ends = b"", time.monotonic() + 3
+        with contextlib.suppress(TimeoutError), direct.open(request, timeout=3) as response:
+            while time.monotonic() < ends and (piece := response.read1(65536)):
+                content += piece
+        logs = 0
+        for event in content.decode().split("\n\n")[:-1]:
+            lines = event.split("\n")
+            if lines[0].startswith(":"):
+                continue
+            if lines[0] == "event: missed":
+                is_fine = set(json.loads(lines[1].removeprefix("data: "))) == {"logs"}
+            else:
+                log = json.loads(lines[0].removeprefix("data: "))
+                is_fine = len(lines) == 1 and set(log) == {"destination", "logstore", "topic", "source", "tags", "log"}
+                logs += 1
+            self.check.expect(is_fine, f"the tail has an event that is not documented: {event}")
+        self.check.require(logs > 0, f"the tail has no log: {content[:2000]!r}")
+        self.check.say(f"{logs} logs in the tail")
+
+    def check_changes(self) -> None:
+        changes = self.ask("GET", "/admin/audit?limit=1000")["changes"]
+        made = collections.Counter(change["action"] for change in changes)
+        self.check.say(f"changes made: {', '.join(f'{count} {action}' for action, count in sorted(made.items()))}")
+        missing = [action for action in CHANGES if action not in made]
+        self.check.expect(not missing, f"never made: {missing}")
+
+    def undo_changes(self) -> None:
+        """Returns to the configuration. SLS accepts the poisoned logs from now on, because a logstore that is sent
+        nothing but replayed ones stays paused."""
+        self.sandbox.control("DELETE", "/poisons")
+        for name in ("app", "night"):
+            self.ask("DELETE", f"/admin/destinations/{name}")
+            self.ask("POST", f"/admin/destinations/{name}/resume")
+        for name in ("default", "spare"):
+            self.ask("DELETE", f"/admin/credentials/{name}")
+        self.ask("DELETE", "/admin/drain")
+
+
+def check_admin_api(check: Check) -> None:
+    api = AdminAPI(check)
+    # Logs that arrive, and dead letters to read, edit, replay and purge.
+    api.sandbox.control("POST", "/poisons", {"key": "poison"})
+    check.require(api.post(numbered_logs(200)) == 200, "the gateway accepts no logs")
+    api.wait_for_count("dead", 200 // POISONED)
+    api.configure_schemathesis()
+
+    ended = threading.Event()
+
+    def write() -> None:
+        """More of both kinds during the requests, as in production."""
+        while not ended.wait(0.3):
+            api.post(numbered_logs(8))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        began = time.monotonic()
+        # Letters that were purged or replayed could not be read or edited.
+        api.run_schemathesis("--exclude-path-regex", "/(replay|purge|tail)$")
+        api.ask("DELETE", "/admin/drain")
+        # No link leads to these, so they have no chains.
+        api.run_schemathesis("--include-path-regex", "/(replay|purge)$", "--phases", "examples,coverage,fuzzing")
+        check.say(f"schemathesis took {time.monotonic() - began:.0f} s")
+        api.check_tail()
+    finally:
+        ended.set()
+        writer.join()
+    check.require(api.gateway.is_running, "the gateway ended")
+    api.check_changes()
+    api.undo_changes()
+    check.require(api.post(b'{"n":"last"}') == 200, "the gateway accepts no logs any more")
+    api.wait_for_count("queued", 0, 30)
+    ledger = api.gateway.ledger()
+    check.say(f"{ledger['ledger']}")
+    check.expect(ledger["closed"], f"logs are not accounted for: {ledger}")
+    check.stop(api.gateway)
+
+
+if __name__ == "__main__":
+    run_check("check-admin-api", check_admin_api)

@@ -1,0 +1,1 @@
+"""Real clients, and the requests of clients that cannot run here."""

@@ -1,0 +1,78 @@
+"""What the check-* scripts share: a directory, programs that end with the check, and a verdict."""
+
+import pathlib
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from harness.gateway import Gateway
+from harness.program import Killable, Program
+from harness.sandbox import Sandbox
+
+
+class CheckFailed(Exception):
+    """Ends the check with this message."""
+
+
+class Check:
+    """One run of a check-* script."""
+
+    def __init__(self, name: str, work: pathlib.Path) -> None:
+        self.name, self.work = name, work
+        self.complaints: list[str] = []
+        self.programs: list[Killable] = []
+
+    def say(self, line: str) -> None:
+        print(f"{self.name}: {line}", flush=True)
+
+    def fail(self, line: str) -> NoReturn:
+        raise CheckFailed(line)
+
+    def expect(self, holds: object, complaint: str) -> None:
+        """Notes a complaint, and goes on."""
+        if not holds:
+            self.complaints.append(complaint)
+
+    def require(self, holds: object, complaint: str) -> None:
+        """Ends the check unless this holds."""
+        if not holds:
+            self.fail(complaint)
+
+    def sandbox(self) -> Sandbox:
+        return Sandbox(self.work, programs=self.programs)
+
+    def gateway(self, destinations: str, settings: str = "", data: str = "data", **options: Any) -> Gateway:
+        """A gateway on a data directory of this check."""
+        return Gateway(self.work, self.work / data, destinations, settings, programs=self.programs, **options)
+
+    def stop(self, gateway: Gateway) -> None:
+        """Stops a gateway, which must end in order."""
+        code = gateway.stop()
+        self.expect(code == 0, f"the gateway ended with {code}:\n{tail(gateway)}")
+
+    def journals(self) -> str:
+        return "\n".join(tail(program) for program in self.programs if isinstance(program, Program))
+
+
+def tail(program: Program) -> str:
+    return "\n".join(program.journal.read_text(errors="replace").splitlines()[-20:])
+
+
+def run_check(name: str, body: Callable[[Check], None]) -> NoReturn:
+    """Runs a check in a temporary directory, prints its complaints and exits."""
+    with tempfile.TemporaryDirectory(prefix=f"sluice-{name}-", ignore_cleanup_errors=True) as directory:
+        check = Check(name, pathlib.Path(directory))
+        try:
+            body(check)
+        except CheckFailed as failure:
+            check.complaints.append(str(failure))
+        finally:
+            for program in check.programs:
+                program.kill()
+        if check.complaints:
+            print(check.journals(), file=sys.stderr)
+    for complaint in check.complaints:
+        print(f"{name}: {complaint}", file=sys.stderr)
+    print(f"{name}: fine" if not check.complaints else f"{name}: {len(check.complaints)} complaints")
+    sys.exit(1 if check.complaints else 0)

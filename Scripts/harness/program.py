@@ -1,0 +1,105 @@
+"""A `sluice` process: how it starts, what its journal says, and how it ends."""
+
+import itertools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypedDict, Unpack
+
+from harness.signals import signals_deferred
+
+KEY = {"ALIBABA_CLOUD_ACCESS_KEY_ID": "prove-id", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "prove-secret"}
+INHERITED = ("PATH", "HOME", "TMPDIR", "LANG")
+numbers = itertools.count(1)
+
+
+class DidNotStart(Exception):
+    """The journal lacks an event that was waited for."""
+
+
+class Killable(Protocol):
+    """Anything that a trial must end."""
+
+    def kill(self) -> None: ...
+
+
+class LaunchOptions(TypedDict, total=False):
+    """How a program starts: more of its environment, a command in front of it such as strace, what runs between fork
+    and exec, and the list that the program joins before it has printed a word, for the owner who ends all programs."""
+
+    environment: dict[str, str]
+    before: Sequence[str]
+    preexec: Callable[[], object] | None
+    programs: list[Killable]
+
+
+class Program:
+    """A process whose journal is a file."""
+
+    def __init__(self, work: pathlib.Path, name: str, words: Sequence[str], **options: Unpack[LaunchOptions]) -> None:
+        self.journal = work / f"{name}-{next(numbers)}.journal"
+        command = [*options.get("before", ()), os.environ["SLUICE"], *words]
+        inherited = {key: value for key, value in os.environ.items() if key in INHERITED}
+        # No signal may end the trial after the process has started and before it is in the list.
+        with signals_deferred(), open(self.journal, "wb") as journal:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=journal,
+                env=inherited | KEY | options.get("environment", {}),
+                preexec_fn=options.get("preexec"),
+            )
+            if (programs := options.get("programs")) is not None:
+                programs.append(self)
+
+    def wait_for(self, event: str, seconds: float = 20) -> dict[str, Any]:
+        """The first journal line with this event or message, as soon as it is written."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            ended = self.process.poll() is not None
+            for line in self.events():
+                if event in (line.get("event"), line.get("message")):
+                    return line
+            if ended:
+                break
+            time.sleep(0.005)
+        raise DidNotStart(f"the journal does not say '{event}':\n{self.journal.read_text()[-2000:]}")
+
+    def wait_for_start(self, event: str, seconds: float = 20) -> dict[str, Any]:
+        """As `wait_for`, but kills a program that does not write the event, or that nobody waits for any longer."""
+        try:
+            return self.wait_for(event, seconds)
+        except BaseException:
+            self.kill()
+            raise
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """The journal so far, without lines that are not complete JSON."""
+        for line in self.journal.read_text(errors="replace").splitlines():
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                continue
+
+    @property
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+    def signal(self, number: int) -> None:
+        if self.is_running:
+            self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """Ends it at once, also while it is stopped."""
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self, seconds: float = 60) -> int:
+        """Asks it to end, and returns its exit code."""
+        self.signal(signal.SIGTERM)
+        return self.process.wait(seconds)

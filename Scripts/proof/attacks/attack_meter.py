@@ -1,0 +1,84 @@
+"""Sends hostile things one after the other, and looks at answers and costs."""
+
+import re
+import socket
+import time
+
+from proof.clients.device import Device, Lost
+from proof.measures.process import computed
+
+# Seconds that a request may take of the machine's time.
+PATIENCE = 10
+# Seconds of a processor: what the worst body may cost, and how many times as much as an ordinary one that is as large.
+EFFORT, FOLD = 0.5, 12
+
+
+class Attack:
+    """Sends things and looks at what it costs."""
+
+    def __init__(self, trial, gateway, size):
+        self.trial, self.gateway, self.pid = trial, gateway, gateway.process.pid
+        self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
+        self.ordinary = self.of_ordinary(size)
+
+    def of_ordinary(self, size, times=3):
+        """What a body costs that is as it should be: a log per line."""
+        line = b'{"level":"info","message":"' + b"x" * 200 + b'","n":1}\n'
+        device, before = Device(self.gateway.devices, 30, address="127.0.9.1"), computed(self.pid)
+        for _ in range(times):
+            status, answer = device.post("/logs/floods", line * (size // len(line)), "Content-Type: application/json")
+            self.trial.expect(status == 200, f"an ordinary body: answer {status} {answer[:200]!r}")
+        device.close()
+        self.gateway.require_drained()
+        return (computed(self.pid) - before) / times
+
+    def body(self, name, path, content, fields, right):
+        before, began = computed(self.pid), time.monotonic()
+        try:
+            device = Device(self.gateway.devices, 30, address="127.0.9.1")
+            status, answer = device.post(path, content, *fields)
+            device.close()
+        except Lost as error:
+            status, answer = None, str(error)
+        self.judge(name, status, right, answer, before, began)
+
+    def head(self, name, request, right):
+        before, began = computed(self.pid), time.monotonic()
+        status, answer = converse(self.gateway.devices, request)
+        self.judge(name, status, {right}, answer, before, began)
+
+    def judge(self, name, status, right, answer, before, began):
+        took, used = time.monotonic() - began, computed(self.pid) - before
+        self.count += 1
+        self.slowest, self.costliest = max(self.slowest, (took, name)), max(self.costliest, (used, name))
+        self.trial.expect(status in right, f"{name}: answer {status} instead of {sorted(right)}: {answer[:200]!r}")
+        allowed = EFFORT + FOLD * self.ordinary
+        fine = took < PATIENCE and used < allowed
+        self.trial.expect(fine, f"{name}: took {took:.1f} s, {used:.2f} s of a processor, {allowed:.2f} s are allowed")
+
+    def say(self, what):
+        self.trial.say(
+            f"{what}: {self.count} requests, {self.slowest[0]:.2f} s at most ({self.slowest[1]}), "
+            f"{self.costliest[0]:.2f} s of a processor at most ({self.costliest[1]}), "
+            f"an ordinary body {self.ordinary:.2f} s"
+        )
+        self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
+
+
+def converse(port, request):
+    """Sends bytes as far as they are taken; the first status, and all that came."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), 10, ("127.0.9.2", 0)) as connection:
+        try:
+            connection.sendall(request)
+        except OSError:
+            pass  # It has answered and hung up; the answer may still be there.
+        try:
+            while piece := connection.recv(65536):
+                answer += piece
+                if b"\r\n\r\n" in answer:
+                    break
+        except OSError:
+            pass
+    found = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
+    return int(found[1]) if found else None, answer

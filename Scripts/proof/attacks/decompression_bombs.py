@@ -1,0 +1,130 @@
+"""Bodies that are small on the wire and would be large when inflated, made by hand where Python has no compressor."""
+
+import gzip
+import struct
+import zlib
+
+from harness.protobuf import varint
+
+MIB = 1 << 20
+
+
+def deflated(size, bits=15):
+    """zlib's, with 31 bits gzip's. The content is blanks, which JSON allows."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, bits)
+    return b"".join([*(packer.compress(b" " * MIB) for _ in range(size // MIB)), packer.flush()])
+
+
+def zstd(size, window=0x58, claimed=None):
+    """Blocks that say: this byte, 128 Ki times."""
+    if claimed is None:
+        head = struct.pack("<IBB", 0xFD2FB528, 0x00, window)
+    else:
+        head = struct.pack("<IBBQ", 0xFD2FB528, 0xC0, window, claimed)
+    count = max(1, size >> 17)
+    blocks = [(1 << 17) << 3 | 1 << 1 | (number == count - 1) for number in range(count)]
+    return head + b"".join(struct.pack("<I", block)[:3] + b" " for block in blocks)
+
+
+def lz4_block(size):
+    """A blank, a match that repeats it, and the five literals that end a block."""
+    rest = size - 6 - 4
+    long = b"\xff" * ((rest - 15) // 255) + bytes([(rest - 15) % 255])
+    return b"\x1f \x01\x00" + long + b"\x50     "
+
+
+def snappy(size, claimed=None):
+    """A blank, and copies of 64 of it."""
+    copies = size // 64
+    return varint(1 + 64 * copies if claimed is None else claimed) + b"\x00 " + b"\xfe\x01\x00" * copies
+
+
+# Of 4 MiB blocks, which stand alone.
+LZ4_FRAME = bytes.fromhex("04224d18607073")
+
+
+def lz4_frame(blocks):
+    """Blocks of 4 MiB."""
+    block = lz4_block(4 * MIB)
+    return LZ4_FRAME + (struct.pack("<I", len(block)) + block) * blocks + bytes(4)
+
+
+SNAPPY_START = b"\xff\x06\x00\x00sNaPpY"
+
+
+def snappy_chunks(count):
+    """Chunks of 64 KiB of blanks, behind their checksum."""
+    block = varint(1 << 16) + b"\x00 " + b"\xfe\x01\x00" * 1023 + b"\xfa\x01\x00"
+    chunk = struct.pack("<I", 0xDFD66B37) + block
+    return SNAPPY_START + (b"\x00" + struct.pack("<I", len(chunk))[:3] + chunk) * count
+
+
+PLAIN, LOKI = "/logs/bombs", "/loki/api/v1/push"
+PUT = "/logstores/bombs/shards/lb"
+PROTOBUF = "Content-Type: application/x-protobuf"
+RAW = "x-log-apiversion: 0.6.0"
+
+
+def package(name, size):
+    return [PROTOBUF, RAW, f"x-log-compresstype: {name}", f"x-log-bodyrawsize: {size}"]
+
+
+def bombs():
+    """Path, body, further fields and the statuses that are right, by name."""
+    large, claim = 64 * MIB, 1 << 62
+    yield "gzip", PLAIN, deflated(large, 31), ["Content-Encoding: gzip"], {413}
+    yield "deflate", PLAIN, deflated(large), ["Content-Encoding: deflate"], {413}
+    yield "zstd", PLAIN, zstd(1 << 30), ["Content-Encoding: zstd"], {413}
+    yield "lz4", PLAIN, lz4_block(large), ["Content-Encoding: lz4", f"x-log-bodyrawsize: {large}"], {413}
+    yield "gzip in gzip", PLAIN, gzip.compress(deflated(large, 31)), ["Content-Encoding: gzip"], {400}
+    yield "gzip, gzip", PLAIN, gzip.compress(deflated(large, 31)), ["Content-Encoding: gzip, gzip"], {400, 415}
+    yield "gzip of many members", PLAIN, gzip.compress(b" " * 9000) * 60000, ["Content-Encoding: gzip"], {400, 413}
+    yield "gzip of empty members", PLAIN, gzip.compress(b"") * 400000, ["Content-Encoding: gzip"], {400, 413}
+    yield (
+        "zstd of empty frames",
+        PLAIN,
+        bytes.fromhex("28b52ffd2000010000") * MIB,
+        ["Content-Encoding: zstd"],
+        {400, 413},
+    )
+    yield "zstd that is skipped", PLAIN, bytes.fromhex("502a4d1800000000") * MIB, ["Content-Encoding: zstd"], {400, 413}
+    yield "zstd with a window of 2^41", PLAIN, zstd(MIB, window=0xFF), ["Content-Encoding: zstd"], {400, 413}
+    yield "zstd with a window of 128 MiB", PLAIN, zstd(MIB, window=0x88), ["Content-Encoding: zstd"], {400, 413}
+    yield "zstd that claims 2^62", PLAIN, zstd(MIB, claimed=claim), ["Content-Encoding: zstd"], {400, 413}
+    yield "lz4 frame", PLAIN, lz4_frame(16), ["Content-Encoding: lz4"], {413}
+    yield (
+        "lz4 frame that claims its size",
+        PLAIN,
+        lz4_frame(16),
+        ["Content-Encoding: lz4", f"x-log-bodyrawsize: {large}"],
+        {413},
+    )
+    yield "lz4 of empty frames", PLAIN, (LZ4_FRAME + bytes(4)) * 900000, ["Content-Encoding: lz4"], {400}
+    skipped = bytes.fromhex("502a4d1800000000")
+    yield (
+        "lz4 of frames that are skipped",
+        PLAIN,
+        LZ4_FRAME + bytes(4) + skipped * MIB,
+        ["Content-Encoding: lz4"],
+        {400},
+    )
+    yield "snappy in chunks", PLAIN, snappy_chunks(300), ["Content-Encoding: snappy"], {413}
+    yield (
+        "snappy of padding",
+        PLAIN,
+        SNAPPY_START + bytes.fromhex("fe000000") * (2 * MIB),
+        ["Content-Encoding: snappy"],
+        {400},
+    )
+    empty = bytes.fromhex("01040000d8ea82a2")
+    yield "snappy of empty chunks", PLAIN, SNAPPY_START + empty * MIB, ["Content-Encoding: x-snappy-framed"], {400}
+    yield "lz4 that claims nothing", PLAIN, lz4_block(large), ["Content-Encoding: lz4"], {400}
+    yield "PutLogs, lz4", PUT, lz4_block(large), package("lz4", large), {400, 413}
+    yield "PutLogs, lz4 that claims 1 B", PUT, lz4_block(large), package("lz4", 1), {400, 413}
+    yield "PutLogs, lz4 that claims 2^62", PUT, lz4_block(MIB), package("lz4", claim), {400, 413}
+    yield "PutLogs, deflate", PUT, deflated(large), package("deflate", large), {400, 413}
+    yield "PutLogs, zstd", PUT, zstd(large), package("zstd", 9 * MIB), {400, 413}
+    yield "Loki, snappy", LOKI, snappy(9 * MIB), [PROTOBUF], {400, 413}
+    yield "Loki, snappy that claims 4 GiB", LOKI, snappy(MIB, (1 << 32) - 1), [PROTOBUF], {400, 413}
+    yield "Loki, snappy that claims 2^62", LOKI, snappy(MIB, claim), [PROTOBUF], {400, 413}
+    yield "Loki, snappy that claims 9 MiB", LOKI, varint(9 * MIB), [PROTOBUF], {400, 413}

@@ -1,0 +1,162 @@
+"""Clients that make a gateway hold things: large answers that they do not read, heads that do not end."""
+
+import gzip
+import json
+import socket
+import time
+
+from harness.waiting import wait_until
+from proof.clients.device import request
+from proof.measures.process import memory
+
+MIB = 1 << 20
+# MiB, of docs/configuration.md: what may be held of each kind.
+ANSWERS, HEADS, BODIES = 32, 32, 64
+# MiB that the loops need while they work on what the requests bring, however many they are; KiB for each connection.
+WORK, EACH = 64, 2
+ADDRESSES = 20
+
+
+class Silent:
+    """A connection that takes little and reads nothing until it is told to."""
+
+    def __init__(self, port, address):
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.bind((address, 0))
+        self.socket.settimeout(30)
+        self.socket.connect(("127.0.0.1", port))
+
+    def send(self, content):
+        """Whether all of it was taken."""
+        try:
+            self.socket.sendall(content)
+            return True
+        except OSError:
+            return False
+
+    def read(self, count):
+        """What is there of an answer; nothing at the end of the connection."""
+        try:
+            return self.socket.recv(count)
+        except OSError:
+            return b""
+
+
+def large_answers():
+    """Requests whose answers are the largest, by name."""
+    # DEL is six bytes in JSON: without a limit this answer has 60 MB.
+    yield "escaped names", bulk({"_index": "\x7f" * 512, "_id": "\x7f" * 512}, 9872)
+    # Just below the limit.
+    yield "long names", bulk({"_id": "i" * 320}, 9500)
+    yield "many actions", bulk({}, 65_000)
+
+
+def bulk(action, count):
+    line = json.dumps({"delete": action}, ensure_ascii=False) + "\n"
+    # The first of all levels compresses by less than what is refused as a bomb.
+    content = gzip.compress(line.encode() * count, 1)
+    return request("/holding/_bulk", content, "Content-Encoding: gzip", "Content-Type: application/json")
+
+
+def readers(trial, gateway):
+    """Clients of many addresses ask for the largest answers there are, and do not read them."""
+    each = 12 if trial.is_long else 2
+    asked = list(large_answers())
+    clients, since = [], begin(gateway)
+    for number in range(each):
+        for address in range(ADDRESSES):
+            client = Silent(gateway.devices, f"127.0.10.{address + 1}")
+            client.send(asked[(number + address) % len(asked)][1])
+            clients.append(client)
+    waiting = settled(gateway, "sluice_http_unsent_answer_bytes", "sluice_http_refused_answers_total")
+    # A body that says much waits for nobody; what is made of it is gone when it is answered.
+    grown = peak(gateway) - since
+    trial.expect(waiting <= ANSWERS * MIB, f"readers: {waiting / MIB:.0f} MiB of answers wait, {ANSWERS} may")
+    allowed = ANSWERS + WORK + EACH * len(clients) / 1024
+    trial.expect(grown < allowed, f"readers: {grown:.0f} MiB more memory, {allowed:.0f} are enough")
+    trial.say(
+        f"readers: {len(clients)} that read nothing hold {waiting / MIB:.0f} MiB of answers; {grown:.0f} MiB more memory "
+        f"at most, {allowed:.0f} are allowed"
+    )
+    if trial.is_long:
+        dripping(trial, gateway, clients)
+    for client in clients:
+        client.socket.close()
+    wait_until(lambda: figure(gateway, "sluice_http_unsent_answer_bytes") == 0, what="readers: what they held stays")
+
+
+def dripping(trial, gateway, clients):
+    """Reading a byte now and then keeps no answer: within two minutes all are ended."""
+    before, ends = timeouts(gateway), time.monotonic() + 120
+    while figure(gateway, "sluice_http_unsent_answer_bytes") and time.monotonic() < ends:
+        for client in clients:
+            client.socket.setblocking(False)
+            client.read(1)
+        time.sleep(1)
+    ended = timeouts(gateway) - before
+    left = figure(gateway, "sluice_http_unsent_answer_bytes")
+    trial.expect(
+        left == 0 and ended > 0, f"readers: {left / MIB:.1f} MiB still wait for those that read a byte a second"
+    )
+    trial.say(f"readers: {ended:.0f} that read a byte a second were ended")
+
+
+def heads(trial, gateway):
+    """Heads without end from many addresses, long heads before bodies that stop, and requests behind a stopped one."""
+    each = 900 if trial.is_long else 150
+    long = b"X-Long: " + b"x" * 15_000
+    kinds = [
+        b"POST /logs/holding HTTP/1.1\r\nHost: gateway\r\n" + long,
+        b"POST /logs/holding HTTP/1.1\r\nHost: gateway\r\n" + long + b"\r\nContent-Length: 60000\r\n\r\n[",
+    ]
+    clients, since = [], begin(gateway)
+    for number in range(each):
+        for address in range(ADDRESSES):
+            client = Silent(gateway.devices, f"127.0.11.{address + 1}")
+            client.send(kinds[number % len(kinds)])
+            clients.append(client)
+    held = settled(gateway, "sluice_http_held_head_bytes", "sluice_http_refused_heads_total")
+    refused = figure(gateway, "sluice_http_refused_heads_total")
+    grown = peak(gateway) - since
+    trial.expect(refused > 0, f"heads: all of {len(clients)} found room in {held / MIB:.0f} MiB")
+    trial.expect(held <= HEADS * MIB, f"heads: {held / MIB:.0f} MiB are held, {HEADS} may be")
+    # Those with a body hold a block for it, too.
+    allowed = HEADS + BODIES / 2 + EACH * len(clients) / 1024
+    trial.expect(grown < allowed, f"heads: {grown:.0f} MiB more memory, {allowed:.0f} are enough")
+    trial.say(
+        f"heads: {len(clients)} that do not end hold {held / MIB:.0f} MiB, {refused:.0f} were told to come again; "
+        f"{grown:.0f} MiB more memory at most, {allowed:.0f} are allowed"
+    )
+    for client in clients:
+        client.socket.close()
+    wait_until(lambda: figure(gateway, "sluice_http_held_head_bytes") == 0, what="heads: what they held stays")
+
+
+def begin(gateway):
+    """Forgets the most memory there was, and tells how much there is."""
+    with open(f"/proc/{gateway.process.pid}/clear_refs", "w") as file:
+        file.write("5")
+    return memory(gateway.process.pid, "VmRSS")
+
+
+def peak(gateway):
+    return memory(gateway.process.pid)
+
+
+def figure(gateway, name):
+    return gateway.metric(f'{name}{{listener="devices"}}')
+
+
+def timeouts(gateway):
+    return gateway.metric('sluice_http_timeouts_total{listener="devices",kind="write"}')
+
+
+def settled(gateway, held, refused):
+    """The largest value of `held` until it and `refused` stay the same for two seconds."""
+    most, same, last, ends = 0, 0, None, time.monotonic() + 120
+    while (same < 8 or most == 0) and time.monotonic() < ends:
+        now = figure(gateway, held), figure(gateway, refused)
+        most, same, last = max(most, now[0]), same + 1 if now == last else 0, now
+        time.sleep(0.25)
+    return most

@@ -1,0 +1,171 @@
+"""Very many connections, in processes of their own, because each may only have so many."""
+
+import contextlib
+import multiprocessing
+import resource
+import select
+import signal
+import socket
+import time
+
+from proof.clients.device import Device, Lost
+from proof.clients.promised_logs import request, total
+
+EACH = 8000  # Connections of one process.
+PATIENCE = 120  # Seconds for one order to all of them, on a machine that does other things too.
+HEAD = b"POST /logs/app HTTP/1.1\r\nHost: gateway\r\nX-Slow: "
+
+
+class Herd:
+    """`count` connections from several loopback addresses, at most 500 from each."""
+
+    def __init__(self, port, count):
+        self.members = []
+        for first in range(0, count, EACH):
+            ours, theirs = multiprocessing.Pipe()
+            # A process has copies of all our ends, and would never hear that we are gone.
+            others = [ours, *(pipe for _, pipe in self.members)]
+            words = (theirs, others, port, first, min(EACH, count - first))
+            process = multiprocessing.Process(target=live, args=words, daemon=True)
+            process.start()
+            # Now nobody else has it: when that process ends we are told.
+            theirs.close()
+            self.members.append((process, ours))
+
+    def ask(self, what):
+        """What each part of the herd answers, added up by key."""
+        for _, pipe in self.members:
+            with contextlib.suppress(BrokenPipeError):  # Its answer, which there is not, will tell.
+                pipe.send(what)
+        total, ends = {}, time.monotonic() + PATIENCE
+        for process, pipe in self.members:
+            for key, value in self.answer(process, pipe, what, ends).items():
+                total[key] = total.get(key, 0) + value
+        return total
+
+    def answer(self, process, pipe, what, ends):
+        if not pipe.poll(max(0, ends - time.monotonic())):
+            raise RuntimeError(f"a part of the herd does not answer to '{what}'")
+        try:
+            return pipe.recv()
+        except EOFError:
+            process.join(10)
+            raise RuntimeError(f"a part of the herd ended with {process.exitcode} at '{what}'") from None
+
+    def leave(self):
+        for process, pipe in self.members:
+            # It ends when nobody talks to it any more, unless it is stuck.
+            pipe.close()
+            process.join(10)
+            if process.is_alive():
+                process.kill()
+
+
+def live(pipe, others, port, first, count):
+    for other in others:
+        other.close()
+    # Whoever ends the proof ends this, too.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    devices = []
+    while True:
+        try:
+            what = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(globals()[what](devices, port, first, count))
+
+
+def come(devices, port, first, count):
+    """Opens all; those that are turned away have an answer, or their end, soon."""
+    failed = 0
+    for number in range(first, first + count):
+        try:
+            devices.append(Device(port, 20, f"127.1.{number // 500}.1"))
+        except OSError:
+            failed += 1
+    return {"failed": failed}
+
+
+def settle(devices, *_):
+    """Parts with those that were turned away, and counts the rest."""
+    counts = {"503": 0, "closed": 0}
+    for device in ready(devices):
+        try:
+            key = str(device.answer()[0])
+        except (Lost, OSError):
+            key = "closed"
+        counts[key] = counts.get(key, 0) + 1
+        device.close()
+        devices.remove(device)
+    return counts | {"kept": len(devices)}
+
+
+def post(devices, _, first, __):
+    """One log over each of a sample of all connections."""
+    counts = {"lost": 0}
+    for number, device in enumerate(devices[:: max(1, len(devices) // 200)]):
+        name = f"{10**9 + first + number}|t|s|u|{int(time.time())}"
+        device.socket.settimeout(2)
+        try:
+            key = str(device.post(*request([{"name": name, "noise": "0", "sum": total(name, "0")}]))[0])
+        except Lost:
+            key = "lost"
+        counts[key] = counts.get(key, 0) + 1
+        if counts["lost"] > 2:
+            break
+    return counts
+
+
+def begin_slowly(devices, *_):
+    """The part of a head that is sent at once. Whoever was turned away meanwhile is found among the ends."""
+    begun = 0
+    for device in devices:
+        try:
+            device.socket.sendall(HEAD)
+            begun += 1
+        except OSError:
+            pass
+    return {"begun": begun}
+
+
+def drip(devices, *_):
+    """One more byte of each head."""
+    sent = 0
+    for device in devices:
+        try:
+            device.socket.send(b"x", socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            sent += 1
+        except OSError:
+            pass
+    return {"sent": sent}
+
+
+def ends(devices, *_):
+    """How those ended that did, by the status that they were told."""
+    counts = {}
+    for device in ready(devices):
+        try:
+            key = str(device.answer()[0])
+        except (Lost, OSError):
+            key = "closed"
+        counts[key] = counts.get(key, 0) + 1
+        devices.remove(device)
+    return counts
+
+
+def leave(devices, *_):
+    for device in devices:
+        device.close()
+    devices.clear()
+    return {}
+
+
+def ready(devices):
+    poll = select.poll()
+    by_number = {device.socket.fileno(): device for device in devices}
+    for number in by_number:
+        poll.register(number, select.POLLIN)
+    return [by_number[number] for number, _ in poll.poll(500)]

@@ -1,0 +1,82 @@
+"""What devices were promised, and whether it came: logs that say themselves where they belong."""
+
+import json
+import time
+import zlib
+
+from proof.clients.device import Lost
+
+
+class Promises:
+    """Names of logs by what devices know of them. A name holds topic, source, tag and time, so that none changes unseen."""
+
+    def __init__(self, random, topics=4):
+        self.random = random
+        self.topics = topics
+        self.kept = set()  # Answered with 200: these must come, or be accounted for.
+        self.open = set()  # Refused or without an answer: these may come.
+        self.next = 0
+
+    def logs(self, count, size=60, noise=None, **fields):
+        """New logs of one topic, and of one second; with noise of their own unless some is given."""
+        topic, then = self.random.randrange(self.topics), int(time.time())
+        made = []
+        for _ in range(count):
+            self.next += 1
+            name = f"{self.next}|t{topic}|s{topic}|u{topic}|{then}"
+            text = noise or f"{self.random.getrandbits(4 * size):x}"
+            made.append({"name": name, "noise": text, "sum": total(name, text), **fields})
+        return made
+
+    def post(self, device, logs):
+        """The status, or None when nobody answered; the logs are noted by it."""
+        names = {log["name"] for log in logs}
+        self.open |= names
+        try:
+            status, _ = device.post(*request(logs))
+        except Lost:
+            return None
+        if status == 200:
+            self.open -= names
+            self.kept |= names
+        return status
+
+    def arrived(self, sandbox):
+        """What is there by now."""
+        return Arrived(self, sandbox.logs())
+
+
+class Arrived:
+    def __init__(self, promises, logs):
+        self.count = 0
+        self.names = set()
+        self.altered = []
+        for log in logs:
+            self.count += 1
+            if is_as_sent(log):
+                self.names.add(log["name"])
+            else:
+                self.altered.append(log)
+        self.strangers = self.names - promises.kept - promises.open
+        self.missing = promises.kept - self.names
+
+
+def request(logs):
+    """Path and body of web tracking, which has a topic, a source and tags beside the logs."""
+    _, topic, source, unit, then = logs[0]["name"].split("|")
+    sent = [{**log, "__time__": int(then)} for log in logs]
+    group = {"__topic__": topic, "__source__": source, "__tags__": {"unit": unit}, "__logs__": sent}
+    return "/logstores/app/track", json.dumps(group).encode()
+
+
+def total(name, noise):
+    return str(zlib.crc32(f"{name}/{noise}".encode()))
+
+
+def is_as_sent(log):
+    name = log.get("name", "")
+    if log.get("sum") != total(name, log.get("noise")) or name.count("|") != 4:
+        return False
+    _, topic, source, unit, then = name.split("|")
+    keys = ("__topic__", "__source__", "__tag__:unit", "__time__", "__logstore__", "__project__")
+    return [log.get(key) for key in keys] == [topic, source, unit, then, "app", "demo"]

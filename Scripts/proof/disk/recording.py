@@ -1,0 +1,160 @@
+"""What a gateway did to its disk, what it answered and what SLS answered, call by call."""
+
+import bisect
+import copy
+import hashlib
+import itertools
+import pathlib
+import re
+import shutil
+
+from proof.clients.writer import Writer
+from proof.disk import syscalls
+from proof.disk.replay import Machine
+
+numbers = itertools.count(1)
+
+
+class Recording:
+    """Runs of a gateway on one disk, the next where the last one left it, each ended by a kill unless it stopped."""
+
+    def __init__(self, trial, name, base, runs, durability="full", destination="", sandbox=None, gone=frozenset()):
+        self.trial, self.name, self.durability, self.gone = trial, name, durability, gone
+        self.destination = destination
+        self.root = trial.work / f"recording-{name}"
+        self.root.mkdir()
+        self.settings = f"queue: {{ durability: {durability} }}\ndrain_timeout: 1s"
+        self.writer = copy.deepcopy(base[1]) if base else Writer(trial.random, name)
+        if base:
+            shutil.copytree(base[0], self.root / "data")
+        # What is there before the recording is on the disk.
+        self.machine = Machine(self.root)
+        self.before = frozenset(self.writer.answered) - gone
+        self.events = []
+        self.images, self.met = set(), set()
+        sandbox = sandbox or trial.sandbox()
+        for number, run in enumerate(runs):
+            file = trial.work / f"recording-{name}-{number}.calls"
+            gateway = trial.gateway(
+                sandbox,
+                data=self.root / "data",
+                settings=self.settings,
+                destination=destination,
+                token=None,
+                before=syscalls.recording(file),
+            )
+            run(gateway, self.writer, sandbox)
+            code = gateway.process.poll()
+            trial.expect(code in (None, 0), f"{name}, recorded: the gateway ended by itself with {code}")
+            gateway.kill()
+            self.events += syscalls.parse(syscalls.finished(file, gateway.process))
+            self.events.append(("ended", None))
+            file.unlink()
+        self.token = gateway.token
+        self.delivered = {}
+        for log in sandbox.logs():
+            self.delivered.setdefault(log["__request_id__"].encode(), set()).add(log["name"])
+        sandbox.kill()
+        self.look()
+
+    def look(self):
+        """Finds answers, acknowledgements, syncs and changes of names among the calls."""
+        self.answers, self.acknowledged, self.log_syncs, self.ready = [], [], [], None
+        self.boundaries, self.changes = [], []
+        names, begins = {}, {}
+        for index, (moment, call) in enumerate(self.events):
+            if call is None:
+                names.clear()
+            elif moment == "begin" and call.name == "sendto" and (logs := self.writer.answered_by(call.bytes(1))):
+                self.answers.append((index, logs))
+            elif moment == "begin" and call.name == "write" and b"sluice is ready" in call.bytes(1):
+                self.ready = self.ready or index
+            elif moment == "begin":
+                begins[id(call)] = index
+            elif call.name == "recvfrom" and (found := re.search(rb"x-log-requestid: (\w+)", heard(call))):
+                self.acknowledged.append((index, self.delivered.get(found[1], set())))
+            elif call.name in ("rename", "unlink", "link") and call.result == 0:
+                self.changes.append(index + 1)
+            elif call.name == "openat":
+                names[call.result] = pathlib.Path(call.text(1)).name
+            elif call.name in ("fdatasync", "fsync") and call.result == 0:
+                self.boundaries += [index, index + 1]
+                if names.get(call.number(0)) == "queue.db-wal":
+                    self.log_syncs.append((index, begins[id(call)]))
+
+    def answered(self, place):
+        return self.before.union(*(logs for index, logs in self.answers if index < place))
+
+    def promised(self, place):
+        """Logs that must be on the disk, or with SLS, after a cut at this place."""
+        if self.durability == "full":
+            return self.answered(place)
+        # What was answered before the last sync of the log began.
+        return self.answered(max((begin for end, begin in self.log_syncs if end < place), default=-1))
+
+    def known(self, place):
+        """Logs that SLS is known to have."""
+        return set().union(*(logs for index, logs in self.acknowledged if index < place))
+
+    def places(self, random, count):
+        """Where the power is cut, and in which order names reach the disk."""
+        # Each change of a name reaches the disk before those that the program made earlier.
+        forced = [(index, "last") for index in self.changes]
+        # What was answered last in each run, and some before, have nothing but what was synced to rely on.
+        ends = [index for index, (moment, _) in enumerate(self.events) if moment == "ended"]
+        behind = [index + 1 for index, _ in self.answers]
+        forced += {(max(index for index in behind if index <= end), "synced") for end in ends}
+        forced += {(random.choice(behind), "synced") for _ in range(count // 10)}
+        if self.trial.is_long:
+            forced += [(index, "synced") for index in self.boundaries]
+        kinds, orders = (self.boundaries, behind, range(len(self.events))), ("kept", "any")
+        return sorted(forced + [(random.choice(random.choice(kinds)), random.choice(orders)) for _ in range(count)])
+
+    def cuts(self, random, places, moves=False):
+        """Plays it, and lays down a disk at each place. What moves comes some calls later, a few times, where it would
+        prove nothing new."""
+        places, moved, most = sorted(places), 0, 3 * len(places)
+        for index, (moment, call) in enumerate(self.events):
+            while places and places[0][0] == index:
+                _, order = places.pop(0)
+                may_move = moves and order in ("kept", "any") and moved < most
+                if image := self.image(random, index, order, may_move):
+                    yield index, image
+                else:
+                    moved += 1
+                    bisect.insort(places, (random.randint(index + 1, len(self.events)), order))
+            if call is None:
+                self.machine.restart()
+            else:
+                self.machine.do(moment, call)
+        wrong = list(self.machine.disk.differs(self.root))
+        self.trial.expect(not wrong, f"{self.name}: the model of the disk is another than the disk: {wrong}")
+        for place, order in places:
+            yield place, self.image(random, place, order)
+
+    def image(self, random, place, order, is_new=False):
+        """A new directory with what may be left; nothing where it must be new, and was met before with the same answers."""
+        path = self.trial.work / f"image-{self.name.replace(' ', '-')}-{place}-{next(numbers)}"
+        for _ in range(2):
+            self.machine.disk.lay(path, random, order)
+            image = digest(path)
+            meeting = image, sum(index < place for index, _ in self.answers)
+            if not is_new or meeting not in self.met:
+                self.images.add(image)
+                self.met.add(meeting)
+                return path
+            shutil.rmtree(path)
+        return None
+
+
+def digest(path):
+    """Of all that a start reads: the lock and the index of the log are made anew."""
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.endswith(("-shm", ".lock")))
+    whole = hashlib.blake2b(digest_size=16)
+    for file in files:
+        whole.update(f"{file.relative_to(path)} {file.stat().st_size}\n".encode() + file.read_bytes())
+    return whole.digest()
+
+
+def heard(call):
+    return call.bytes(1) if call.result and '"' in call.words[1] else b""

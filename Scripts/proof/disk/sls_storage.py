@@ -1,0 +1,107 @@
+"""What SLS has stored at each moment of a recording, as the gateway's requests and the answers to them tell."""
+
+import collections
+import dataclasses
+import re
+import shutil
+import sqlite3
+
+from proof.disk.lz4_block import unpacked
+
+HEAD = re.compile(
+    rb"^POST /logstores/\w+/shards/route\?key=(\w+)&seqid=(\d+) .*?\r\nx-log-bodyrawsize: (\d+)", re.DOTALL
+)
+
+
+@dataclasses.dataclass
+class Packet:
+    key: str
+    sequence: int
+    sent: int  # Where the last of it left first.
+    heard: int | None = None  # Where the gateway heard that SLS has it.
+
+
+class Storage:
+    """The sandbox's file of a recording, and the packets in it by their ids."""
+
+    def __init__(self, directory, events):
+        self.directory, self.end = directory, len(events)
+        database = sqlite3.connect(directory / "sls.db")
+        self.packs = {pack for (pack,) in database.execute("SELECT pack FROM request")}
+        database.close()
+        self.packets = {}
+        sending = collections.defaultdict(bytes)
+        for index, (moment, call) in enumerate(events):
+            if call is None:
+                sending.clear()
+            elif moment == "begin" and call.name == "sendto":
+                self.sends(index, call, sending)
+            elif moment == "end" and call.name == "recvfrom" and call.result > 0 and call.words[0] in sending:
+                self.hears(index, call, sending)
+
+    def sends(self, index, call, sending):
+        piece, connection = call.bytes(1), call.words[0]
+        if not piece.startswith(b"POST /logstores/") and connection not in sending:
+            return
+        sending[connection] += piece
+        if (pack := self.pack(sending[connection])) and pack not in self.packets:
+            key, sequence, _ = HEAD.match(sending[connection]).groups()
+            self.packets[pack] = Packet(key.decode(), int(sequence), index)
+
+    def hears(self, index, call, sending):
+        answer, pack = call.bytes(1), self.pack(sending.pop(call.words[0]))
+        # A number that was used is SLS's way to say that it has the packet.
+        if pack and (answer.startswith(b"HTTP/1.1 200 ") or b"InvalidSequenceId" in answer):
+            self.packets[pack].heard = self.packets[pack].heard or index
+
+    def pack(self, request):
+        """The id of the packet, once the request is whole and if it was ever stored."""
+        head, _, body = request.partition(b"\r\n\r\n")
+        length = re.search(rb"\r\nContent-Length: (\d+)", head)
+        if not length or len(body) < int(length[1]):
+            return None
+        content = unpacked(body, int(HEAD.match(head)[3]))
+        return next((pack for pack in self.packs if bytes([len(pack)]) + pack.encode() in content), None)
+
+    def phases(self, syncs):
+        """Where a power cut finds a packet on its way, by how far that is."""
+        phases = collections.defaultdict(list)
+        for packet in self.packets.values():
+            phases["sealed and not sent"].append(packet.sent)
+            phases["sent and not answered"] += range(packet.sent + 1, (packet.heard or self.end) + 1)
+            if packet.heard:
+                kept = next((index for index in syncs if index > packet.heard), self.end)
+                phases["answered and not noted"] += range(packet.heard + 1, kept + 1)
+        return phases
+
+    def at(self, place, random, target):
+        """A copy with what SLS has when the power is cut there: all that was answered, and of what was sent any part."""
+        shutil.copytree(self.directory, target)
+        likely = random.choice((0, 0.5, 1))
+        there = {pack for pack, packet in self.packets.items() if packet.heard is not None and packet.heard < place}
+        there |= {pack for pack, packet in self.packets.items() if packet.sent < place and random.random() < likely}
+        database = sqlite3.connect(target / "sls.db")
+        for number, pack in database.execute("SELECT id, pack FROM request").fetchall():
+            if pack not in there:
+                database.execute("DELETE FROM log WHERE request = ?", (number,))
+                database.execute("DELETE FROM request WHERE id = ?", (number,))
+        close_gaps(database)
+        for (key,) in database.execute("SELECT key FROM lane").fetchall():
+            numbers = [self.packets[pack].sequence for pack in there if self.packets[pack].key == key]
+            if numbers:
+                database.execute("UPDATE lane SET sequence = ? WHERE key = ?", (str(max(numbers)), key))
+            else:
+                database.execute("DELETE FROM lane WHERE key = ?", (key,))
+        database.commit()
+        database.close()
+        return target / "sls.db"
+
+
+def close_gaps(database):
+    """The sandbox has no numbers without a log between its first and its last, and counts by them."""
+    last = 0
+    for place, (number,) in enumerate(database.execute("SELECT id FROM request ORDER BY id").fetchall(), 1):
+        for (log,) in database.execute("SELECT id FROM log WHERE request = ? ORDER BY id", (number,)).fetchall():
+            last += 1
+            database.execute("UPDATE log SET id = ?, request = ? WHERE id = ?", (last, place, log))
+        database.execute("UPDATE request SET id = ?, last_log = ? WHERE id = ?", (place, last, number))

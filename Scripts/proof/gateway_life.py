@@ -1,0 +1,52 @@
+"""A gateway on a disk of its own, from its start to the comparison of what it promised with what came."""
+
+import json
+
+from proof.clients.device import Device
+from proof.clients.promised_logs import Promises
+
+
+class Life:
+    """A gateway on a directory of its own, a device, and what was promised."""
+
+    def __init__(self, trial, sandbox, name, settings="", directory=None, **options):
+        self.trial, self.sandbox, self.name, self.settings = trial, sandbox, name, settings
+        self.options = options
+        self.data = (directory or trial.work) / name.replace(" ", "-")
+        self.promises = Promises(trial.random)
+        self.start()
+
+    def start(self):
+        self.gateway = self.trial.gateway(self.sandbox, data=self.data, settings=self.settings, **self.options)
+        self.device = Device(self.gateway.devices, seconds=30)
+
+    def post(self, count=4, size=300):
+        status = self.promises.post(self.device, self.promises.logs(count, size))
+        if status is None:
+            self.device = Device(self.gateway.devices, seconds=30)
+        return status
+
+    def state(self):
+        """What the status says of the queue, and whether the gateway calls itself ready."""
+        status = json.loads(self.gateway.ask("/admin/status"))
+        return status["queue"]["admission"], status["queue"]["problem"], status["ready"]
+
+    def expect(self, holds, line):
+        return self.trial.expect(holds, f"{self.name}: {line}")
+
+    def settle(self, goes_on=False):
+        """Killed and started again it delivers all it promised, and the ledger adds up."""
+        self.gateway.kill()
+        self.start()
+        ledger = self.gateway.drain(30)
+        arrived = self.promises.arrived(self.sandbox)
+        missing = self.promises.kept - arrived.names
+        self.expect(
+            not missing, f"{len(missing)} of {len(self.promises.kept)} logs that were answered with 200 are lost"
+        )
+        self.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger: {ledger}")
+        self.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
+        self.promises.kept.clear()
+        if not goes_on:
+            self.gateway.kill()
+        self.sandbox.control("DELETE", "/logs")

@@ -1,0 +1,87 @@
+"""Queues at rest, of which it is known what is in them."""
+
+import shutil
+import sqlite3
+
+from harness.waiting import wait_until
+from proof.clients.device import Device
+from proof.clients.promised_logs import Promises
+from proof.queues.queue_files import DATABASE, LOG, PAGE, last_commit, last_of
+from proof.queues.wal_history import History
+
+SETTINGS = "drain_timeout: 100ms"
+BAD = 5
+
+
+class Base:
+    """A queue's files, the names that are in it, those that were delivered before, and where it keeps its account."""
+
+    def __init__(self, data, name, promises, delivered, history):
+        self.name, self.data = name, data.with_name(name)
+        shutil.copytree(data, self.data)
+        (self.data / "queue.db-shm").unlink(missing_ok=True)
+        self.history = history.of(self.data)
+        self.delivered = delivered
+        self.queued = promises.kept - delivered
+        self.first_pages = first_pages(self.data)
+        log = (self.data / LOG).read_bytes() if (self.data / LOG).exists() else b""
+        # Without the ledger's page nobody knows how many logs there were; it lies in the log, or else in the database.
+        self.account_in_log = last_of(log, self.first_pages["ledger"])
+        self.account = set() if self.account_in_log else {self.first_pages["ledger"]}
+        # The sum of the frame before, with which this one can be proved.
+        start = self.account_in_log.start - PAGE - 24
+        self.account_proof = range(max(0, start), max(0, start + 24))
+        self.last_commit = last_commit(log) if log else 0
+
+    def before(self, place):
+        """Names that must be there when the log is whole up to a place."""
+        return {name for end, names in self.history if end <= place for name in names} & self.queued
+
+
+def first_pages(directory):
+    """Where each table and index begins, as the database says."""
+    copy = directory.with_name("look")
+    shutil.copytree(directory, copy)
+    connection = sqlite3.connect(copy / DATABASE)
+    pages = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"))
+    connection.close()
+    shutil.rmtree(copy)
+    return {"the schema": 1} | pages
+
+
+def prepare(trial, sandbox):
+    """The same names in three queues with dead letters, packets and logs that wait: in the log, in the database, in both."""
+    promises = Promises(trial.random, topics=12)
+    sandbox.control("POST", "/poisons", {"key": "bad", "code": "PostBodyInvalid", "message": "so it is"})
+    gateway = trial.gateway(sandbox, settings=SETTINGS)
+    device = Device(gateway.devices)
+    for _ in range(BAD):
+        logs = promises.logs(4)
+        logs[0]["bad"] = "yes"
+        promises.post(device, logs)
+    wait_until(lambda: (ledger := gateway.ledger()["ledger"])["queued"] == 0 and ledger["dead"] == BAD)
+    delivered = promises.arrived(sandbox).names
+    sandbox.fault(status=503)
+    history = History()
+    fill(promises, gateway, 60, history)
+    gateway.kill()
+    bases = [Base(gateway.data, "in-log", promises, delivered, history)]
+    gateway = trial.gateway(sandbox, settings=SETTINGS)
+    fill(promises, gateway, 30, history)
+    gateway.stop()
+    bases.append(Base(gateway.data, "in-database", promises, delivered, history))
+    gateway = trial.gateway(sandbox, settings=SETTINGS)
+    fill(promises, gateway, 30, history)
+    gateway.kill()
+    bases.append(Base(gateway.data, "in-both", promises, delivered, history))
+    sandbox.clear_faults()
+    sandbox.control("DELETE", "/poisons")
+    return promises, bases
+
+
+def fill(promises, gateway, requests, history):
+    device = Device(gateway.devices)
+    for _ in range(requests):
+        logs = promises.logs(promises.random.randint(1, 8), promises.random.choice((60, 300, 3000)))
+        if promises.post(device, logs) == 200:
+            history.note(gateway.data, {log["name"] for log in logs})

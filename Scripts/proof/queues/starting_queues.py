@@ -1,0 +1,112 @@
+"""What a gateway is made to do while it is killed or its power is cut, and the queues that it begins with."""
+
+import pathlib
+import shutil
+import sqlite3
+
+from harness.waiting import wait_until
+from proof.clients.writer import Writer
+from proof.queues.schema import schema_steps
+
+NOWHERE = "http://localhost:1"
+
+
+def moved(gateway, work):
+    """Does the work, and waits until the log has gone into the database, as it does when nobody posts."""
+    before = gateway.metric("sluice_queue_checkpoints_total")
+    work()
+    wait_until(
+        lambda: gateway.metric("sluice_queue_checkpoints_total") > before, 60, "the log stays out of the database"
+    )
+
+
+def fresh(trial):
+    """A queue that was started and stopped once."""
+    data = trial.work / "fresh"
+    trial.gateway(NOWHERE, data=data).stop()
+    return data, Writer(trial.random)
+
+
+def backlog(trial, batches=12):
+    """A queue with logs that wait, its log moved into the database."""
+    data, writer = trial.work / "backlog", Writer(trial.random, "old")
+    gateway = trial.gateway(NOWHERE, data=data)
+    for _ in range(batches):
+        writer.post(gateway)
+    writer.post(gateway, 2, "victim", 3000)
+    gateway.kill()
+    database = sqlite3.connect(data / "queue.db")
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    return data, writer
+
+
+def damaged(trial, base):
+    """That with a page of its index gone, and a payload of two logs altered, whose names are given back."""
+    data = pathlib.Path(shutil.copytree(base[0], trial.work / "damaged"))
+    database = sqlite3.connect(data / "queue.db")
+    root, size = place(database, "rows_by_stream")
+    payload = database.execute("SELECT payload FROM rows ORDER BY length(payload) DESC").fetchone()[0]
+    database.close()
+    wipe(data / "queue.db", root, size)
+    content = bytearray((data / "queue.db").read_bytes())
+    content[content.index(payload[:500]) + 400] ^= 0x10
+    (data / "queue.db").write_bytes(content)
+    victims = base[1].receipts[list(base[1].receipts)[-1]]
+    return data, base[1], victims
+
+
+def damaged_behind_log(trial):
+    """A queue that was larger once, with logs which are in the write-ahead log only, and a page gone that is not."""
+    data, writer, sandbox = trial.work / "damaged-behind-log", Writer(trial.random, "kept"), trial.sandbox()
+    sandbox.fault(status=503, logstore="game")
+    gateway = trial.gateway(sandbox, data=data)
+    for logstore in ("app", "game"):
+        for _ in range(20):
+            writer.post(gateway, 3, logstore, 3_000)
+    wait_until(lambda: len({log["name"] for log in sandbox.logs()}) == 60, 60)
+    gone = {log["name"] for log in sandbox.logs()}
+    gateway.kill()
+    sandbox.kill()
+    database = sqlite3.connect(data / "queue.db")
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    root, size = place(database, "repeats")
+    database.close()
+    gateway = trial.gateway(NOWHERE, data=data)
+    # These take pages that became free, and that another database with the same logs uses for others.
+    for _ in range(8):
+        writer.post(gateway, 3, "game", 3_000)
+    gateway.kill()
+    wipe(data / "queue.db", root, size)
+    writer.answered -= gone
+    return data, writer
+
+
+def place(database, name):
+    """The page where a table or an index begins, and the size of pages."""
+    root = database.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0]
+    return root, database.execute("PRAGMA page_size").fetchone()[0]
+
+
+def wipe(file, page, size):
+    with open(file, "r+b") as database:
+        database.seek((page - 1) * size)
+        database.write(b"\xa5" * size)
+
+
+def older(trial, base, version=1):
+    """That as an older version of Sluice left it."""
+    data = pathlib.Path(shutil.copytree(base[0], trial.work / f"older-{version}"))
+    (data / "queue.db").unlink()
+    database = sqlite3.connect(data / "queue.db")
+    database.executescript("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
+    for step in schema_steps()[:version]:
+        database.executescript(step.replace("\\(applicationID)", str(0x534C_5543)))
+    database.execute(f"PRAGMA user_version = {version}")
+    database.execute("ATTACH ? AS newer", (str(base[0] / "queue.db"),))
+    for (table,) in database.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'").fetchall():
+        columns = ", ".join(row[1] for row in database.execute(f"PRAGMA main.table_info({table})"))
+        database.execute(f"INSERT INTO main.{table} SELECT {columns} FROM newer.{table}")
+    database.commit()
+    database.close()
+    return data, base[1]

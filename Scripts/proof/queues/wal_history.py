@@ -1,0 +1,19 @@
+"""What a write-ahead log held when it was how long, noted at each answer."""
+
+from proof.queues.queue_files import LOG, length
+
+
+class History:
+    def __init__(self):
+        # A log's salt, which another log in the same file has not; its length; the names that were answered by then.
+        self.answers = []
+
+    def note(self, directory, names):
+        self.answers.append((*length((directory / LOG).read_bytes()), names))
+
+    def of(self, directory):
+        """For a queue at rest: names, and where its log ends behind which they are. Those of earlier logs are in the
+        database by now."""
+        file = directory / LOG
+        salt, _ = length(file.read_bytes() if file.exists() else b"")
+        return [(end if other == salt else 0, names) for other, end, names in self.answers]

@@ -1,0 +1,155 @@
+"""A damaged queue never serves altered logs; what can be read arrives, what cannot is counted, and new logs are taken."""
+
+import json
+import shutil
+import urllib.error
+from collections import Counter
+from random import Random
+
+from harness.waiting import wait_until
+from proof.clients.device import Device
+from proof.clients.promised_logs import Promises
+from proof.faults.file_damage import CutAndDamaged, CutOff, Damage, FirstPage, FlippedByte, FlippedHead
+from proof.queues.prepared import SETTINGS, prepare
+
+# Small tables, which chance alone would hardly hit: how often a bit of them flips.
+FLIPS = {"streams": 3, "packets": 2, "dead": 2}
+
+
+def check(trial):
+    sandbox = trial.sandbox()
+    promises, bases = prepare(trial, sandbox)
+    tally = Tally()
+    for table, page in bases[1].first_pages.items():
+        Case(trial, sandbox, promises, bases[1], table).run(tally, lambda _, data: FirstPage(table, page, data))
+        for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
+            flip = lambda random, data: FlippedByte(table, page, random, data)
+            Case(trial, sandbox, promises, bases[1], f"{table} {number}").run(tally, flip)
+    for number in range(15 if trial.is_long else 3):
+        Case(trial, sandbox, promises, bases[2], f"cut {number}").run(tally, CutOff)
+    for number in range(200 if trial.is_long else 4):
+        Case(trial, sandbox, promises, bases[number % 2 * 2], f"both {number}").run(tally, CutAndDamaged)
+    for number in range(40 if trial.is_long else 2):
+        Case(trial, sandbox, promises, bases[number % 2 * 2], f"head {number}").run(tally, FlippedHead)
+    for number in range(500 if trial.is_long else 12):
+        base = Random(f"base/{trial.seed}/{number}").choice(bases)
+        Case(trial, sandbox, promises, base, number).run(tally, Damage)
+    for where, cases in tally.silent.items():
+        trial.expect(
+            not cases, f"damage in {where} is not counted as it was, in {len(cases)} cases: {'; '.join(cases[:2])}"
+        )
+    trial.say(", ".join(f"{count} {what}" for what, count in tally.counts.items()))
+
+
+class Tally:
+    """What all cases gave, and those in which more was lost than was told, by what was damaged."""
+
+    def __init__(self):
+        self.counts = Counter()
+        self.silent = {"the log": [], "the database": []}
+
+
+class Case:
+    """One damage, one start, and what came of it."""
+
+    def __init__(self, trial, sandbox, promises, base, name):
+        self.trial, self.sandbox, self.promises, self.base = trial, sandbox, promises, base
+        self.random = Random(f"{trial.seed}/{name}")
+        self.says = f"case {name}, {base.name}"
+        self.data = trial.work / f"case-{name}".replace(" ", "-")
+        shutil.copytree(base.data, self.data)
+
+    def run(self, tally, damage):
+        self.sandbox.control("DELETE", "/logs")
+        self.damage = damage(self.random, self.data)
+        self.says += f", {self.damage.says}"
+        tally.counts["cases"] += 1
+        gateway = None
+        try:
+            gateway = self.trial.gateway(self.sandbox, settings=SETTINGS, data=self.data)
+            self.look(gateway, tally)
+        except Exception as error:
+            tally.counts["failed"] += 1
+            self.wrong(f"{type(error).__name__}: {error}")
+        finally:
+            if gateway:
+                gateway.kill()
+            shutil.rmtree(self.data, ignore_errors=True)
+
+    def look(self, gateway, tally):
+        new = Promises(self.random)
+        new.next = self.promises.next + 1_000_000
+        device = Device(gateway.devices)
+        for _ in range(3):
+            # While it rebuilds the queue it refuses, and devices try again.
+            wait_until(lambda: new.post(device, new.logs(3)) == 200, what="new logs are not taken")
+        gateway.drain(20)
+        wait_until(lambda: replayed(gateway), what="dead letters cannot be replayed")
+        document = gateway.drain(20)
+        ledger = document["ledger"]
+        arrived = new.arrived(self.sandbox)
+        lost = self.base.queued - arrived.names
+        self.expect(document["closed"], f"the ledger does not add up: {document}")
+        self.expect(not ledger["queued"], f"something stays: {document}")
+        self.expect(not arrived.altered, f"{len(arrived.altered)} logs are altered: {json.dumps(arrived.altered[:1])}")
+        self.expect(not new.kept - arrived.names, f"{len(new.kept - arrived.names)} new logs are lost")
+        sent = arrived.names - self.base.queued - self.base.delivered
+        self.expect(sent <= new.kept | new.open, f"nobody sent {list(sent - new.kept - new.open)[:3]}")
+        self.count(tally, gateway, ledger, lost, len(sent))
+
+    def count(self, tally, gateway, ledger, lost, new):
+        # A damaged dead letter stays one: it is shown as such, and cannot be sent.
+        counted = ledger["discarded"] + ledger["expired"] + ledger["dead"]
+        salvages = int(gateway.metric("sluice_queue_salvages_total"))
+        tally.counts.update(
+            {"rebuilt": salvages, "logs": len(self.base.queued), "lost": len(lost), "of them counted": counted}
+        )
+        accepted = len(self.base.delivered) + len(self.base.queued) + new
+        accounts = [place for place in (self.base.account_in_log, self.base.account_proof) if place]
+        if self.damage.pages & self.base.account or any(
+            start < place.stop and end > place.start for start, end in self.damage.log for place in accounts
+        ):
+            tally.counts["without an account"] += 1
+            self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
+            # The rows themselves are elsewhere.
+            only = self.damage.pages == {self.base.first_pages["ledger"]} and not self.damage.log
+            self.expect(not only or not lost, f"{len(lost)} logs are lost with the account alone: {ledger}")
+            if self.damage.log and not self.damage.pages:
+                self.keeps_what_was_before(tally, ledger, lost, 0)
+        elif self.damage.is_cut or any(end > self.base.last_commit for _, end in self.damage.log):
+            tally.counts["without the log's end"] += 1
+            # Nothing on the disk tells how long the log was. What it held before the damage must be there.
+            self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
+            self.keeps_what_was_before(tally, ledger, lost, counted if self.damage.pages else 0)
+        else:
+            told = (ledger["accepted"], counted) == (accepted, len(lost))
+            where = "the log" if self.damage.log else "the database"
+            if not told:
+                tally.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
+
+    def keeps_what_was_before(self, tally, ledger, lost, allowed):
+        """What was stored before the place where the log is damaged is there."""
+        whole = self.base.before(min(begin for begin, _ in self.damage.log))
+        tally.counts["of them before the damage"] += len(whole)
+        self.expect(
+            len(lost & whole) <= allowed,
+            f"{len(lost & whole)} of {len(whole)} logs that were stored before the place "
+            f"where the log is damaged are lost, {allowed} may be: {ledger}",
+        )
+
+    def expect(self, holds, line):
+        if not holds:
+            self.wrong(line)
+
+    def wrong(self, line):
+        self.trial.wrong(f"{self.says}: {line}")
+
+
+def replayed(gateway):
+    try:
+        gateway.ask("/admin/dead-letters/replay?all=true", "POST")
+    except urllib.error.HTTPError as error:
+        if error.code != 503:
+            raise
+        return False
+    return True

@@ -1,0 +1,198 @@
+"""No request within the default limits holds a loop for more than 250 ms, or a worker thread for more than a second."""
+
+import socket
+import threading
+import time
+import typing
+
+from proof.attacks import costly_requests
+from proof.clients.device import request
+from proof.measures.process import busy, of_each_thread, strain
+
+# Processor seconds that one request may take: of a loop, and of a worker thread.
+LOOP_BAR, BAR = 0.25, 1.0
+# How often a request is measured again that seems to be dearer: others on the machine take caches and halves of cores.
+TRIES = 8
+# Seconds of climbing for each dialect.
+CLIMB = {False: 1, True: 90}
+# What is right: taken, or refused for what it is.
+RIGHT = {200, 204, 400, 413}
+# Nothing leaves the gateway here, so the queue makes room for itself.
+SETTINGS = "queue: { max_bytes: 128MiB, overflow: drop_oldest }"
+
+
+def computed(pid):
+    """Processor seconds of each device thread so far, by thread name."""
+    names = of_each_thread(pid, "comm", lambda file: file.read().strip())
+    spent = of_each_thread(pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
+    return {name: spent[thread] for thread, name in names.items() if name.startswith("http-") and thread in spent}
+
+
+class Cost(typing.NamedTuple):
+    """Processor seconds of one request: of the thread that handled it, and of its loop."""
+
+    thread: float
+    loop: float
+
+    def fits(self):
+        return self.thread <= BAR and self.loop <= LOOP_BAR
+
+    def least(self, other):
+        return Cost(min(self.thread, other.thread), min(self.loop, other.loop))
+
+    def __str__(self):
+        return f"{self.thread * 1000:.0f} ms, {self.loop * 1000:.0f} ms of a loop"
+
+
+NOTHING, ALLOWED = Cost(0.0, 0.0), Cost(BAR, LOOP_BAR)
+
+
+def exchange(port, sent):
+    """The status, and the beginning of what was answered. Answers may be large, so what is read is not kept."""
+    beginning = b""
+    with socket.create_connection(("127.0.0.1", port), 60) as connection:
+        try:
+            connection.sendall(sent)
+        except OSError:
+            pass  # It has answered and hung up; the answer may still be there.
+        while piece := connection.recv(1 << 20):
+            if len(beginning) < 4096:
+                beginning += piece
+    head, _, body = beginning.partition(b"\r\n\r\n")
+    return int(head.split(b" ", 2)[1]), body
+
+
+class Meter:
+    """A gateway, and what requests cost its loops."""
+
+    def __init__(self, trial):
+        self.trial, self.gateway, self.lives = trial, None, 0
+        self.nowhere = socket.create_server(("127.0.0.1", 0))
+        self.start()
+
+    def start(self):
+        """On an empty queue: the labels of one search are streams that the next would find no room for."""
+        if self.gateway:
+            self.gateway.kill()
+        self.lives += 1
+        data, where = self.trial.work / f"data-{self.lives}", f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
+        self.gateway = self.trial.gateway(where, settings=SETTINGS, data=data)
+        self.pid = self.gateway.process.pid
+
+    def send(self, made):
+        """The request's cost, the status, and what was said."""
+        path, content, fields = made
+        sent = f"GET {path} HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n".encode("latin-1")
+        if content is not None:
+            sent = request(path, content, *fields, "Connection: close")
+        before = computed(self.pid)
+        try:
+            status, answer = exchange(self.gateway.devices, sent)
+        except (OSError, IndexError) as error:
+            status, answer = None, str(error).encode()
+        spent = {name: total - before.get(name, 0) for name, total in computed(self.pid).items()}
+        loops = [seconds for name, seconds in spent.items() if "large" not in name]
+        return Cost(max(spent.values()), max(loops)), status, answer
+
+    def cost(self, dialect, genes):
+        """What a request costs, at the least of some tries if it seems to be too much, and whether it was answered rightly."""
+        made = costly_requests.request(dialect, genes)
+        if made is None:
+            return NOTHING, None
+        best, status, answer = self.send(made)
+        if status in (429, 503):
+            self.start()
+            best, status, answer = self.send(made)
+        for _ in range(TRIES):
+            if not best.fits():
+                best = best.least(self.send(made)[0])
+        self.trial.expect(status in RIGHT, f"{dialect} {genes}: answer {status} {answer[:200]!r}")
+        return best, status
+
+
+class Neighbour:
+    """Asks each loop for its health again and again, and remembers the longest wait."""
+
+    def __init__(self, port):
+        # Sixteen connections are on all loops, whoever accepts them.
+        self.connections = [socket.create_connection(("127.0.0.1", port), 60) for _ in range(16)]
+        self.longest, self.asked, self.ended = 0.0, 0, threading.Event()
+        self.threads = [threading.Thread(target=self.ask, args=(each,), daemon=True) for each in self.connections]
+        for thread in self.threads:
+            thread.start()
+
+    def ask(self, connection):
+        while not self.ended.wait(0.02):
+            began = time.monotonic()
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"ok\n"):
+                answer += connection.recv(4096)
+            self.longest, self.asked = max(self.longest, time.monotonic() - began), self.asked + 1
+
+    def end(self):
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+        for connection in self.connections:
+            connection.close()
+
+
+def climb(trial, meter, dialect, start, seconds):
+    """Changes genes at random, and goes on from what is dearer. Now and then it begins somewhere else."""
+    random, until = trial.random, time.monotonic() + seconds
+    (best, genes), top, tried, failed = start, start, 0, 0
+    while time.monotonic() < until:
+        other = (
+            costly_requests.mutated(dialect, genes, random)
+            if failed < 12
+            else costly_requests.random_genes(dialect, random)
+        )
+        spent, _ = meter.cost(dialect, other)
+        tried += 1
+        if spent > best or failed >= 12:
+            (best, genes), failed = (spent, other), 0
+        else:
+            failed += 1
+        top = max(top, (best, genes), key=lambda each: each[0])
+    return top, tried
+
+
+def check(trial):
+    meter = Meter(trial)
+    dearest = {}
+    for name, (dialect, genes) in costly_requests.KNOWN.items():
+        spent, status = meter.cost(dialect, genes)
+        trial.expect(spent.fits(), f"{name}: {spent}; {ALLOWED} are allowed ({status})")
+        dearest[dialect] = max(
+            dearest.get(dialect, (NOTHING, None, "")), (spent, genes, name), key=lambda each: each[0]
+        )
+    known = max(dearest.values(), key=lambda each: each[0])
+    trial.say(f"{len(costly_requests.KNOWN)} known requests: {known[0]} at most ({known[2]})")
+    tried = 0
+    for dialect in costly_requests.DIALECTS:
+        spent, genes, name = dearest.get(dialect, (NOTHING, costly_requests.random_genes(dialect, trial.random), ""))
+        (top, found), count = climb(trial, meter, dialect, (spent, genes), CLIMB[trial.is_long])
+        tried += count
+        trial.expect(top.fits(), f"{dialect}: {top}; {ALLOWED} are allowed, for {found}")
+        dearest[dialect] = (top, found, name if found is genes else f"{found}")
+        trial.say(f"{dialect}: {top} at most ({dearest[dialect][2]})")
+    trial.say(f"climbed: {tried} requests")
+    wait(trial, meter, dearest)
+
+
+def wait(trial, meter, dearest):
+    """How long somebody else on the same loop waits for an answer while the dearest requests are read."""
+    meter.start()
+    made = [costly_requests.request(dialect, genes) for dialect, (_, genes, _) in dearest.items()]
+    before, neighbour = busy(meter.pid), Neighbour(meter.gateway.devices)
+    try:
+        for each in made:
+            meter.send(each)
+    finally:
+        neighbour.end()
+    crowded = strain(before, busy(meter.pid))
+    allowed = crowded * LOOP_BAR + 0.1
+    trial.expect(neighbour.asked > 100, f"/healthz was asked {neighbour.asked} times only")
+    trial.expect(neighbour.longest <= allowed, f"/healthz waited {neighbour.longest:.2f} s, {allowed:.2f} are allowed")
+    trial.say(f"/healthz meanwhile: {neighbour.longest * 1000:.0f} ms at most of {allowed * 1000:.0f}")

@@ -1,0 +1,178 @@
+"""A disk that is full, fails, is slow or read-only: no false 2xx, a state that says so, and a recovery by itself."""
+
+import shutil
+import threading
+import time
+from statistics import median
+
+from harness.waiting import wait_until
+from proof.clients.device import Device
+from proof.faults.syscall_faults import Fault
+from proof.gateway_life import Life
+from proof.measures.process import turns
+from proof.scenarios.disk import small_disk
+from proof.scenarios.kills import failed_syncs
+
+LOG, DATABASE = "queue.db-wal", "queue.db"
+SYNC = "fdatasync,fsync"
+# A second, of a thread, with twenty requests in it: one that spins under strace rests at each call.
+OFTEN = 1000
+# What fails, how, of which file. What hits the log must keep every batch from being taken.
+FAULTS = [
+    ("pwrite64", "error=ENOSPC", LOG),
+    ("pwrite64", "error=EIO", LOG),
+    ("pwrite64", "error=EROFS", LOG),
+    (SYNC, "error=EIO", LOG),
+    ("pwrite64", "error=ENOSPC", DATABASE),
+    ("pwrite64", "error=EIO", DATABASE),
+    (SYNC, "error=EIO", DATABASE),
+]
+
+
+def check(trial):
+    sandbox = trial.sandbox()
+    if shutil.which("strace"):
+        for fault in FAULTS:
+            failing(trial, sandbox, *fault)
+        failing_for_long(trial, sandbox)
+        one_sync(trial, sandbox)
+        failed_syncs.check(trial)
+        slow(trial, sandbox)
+    else:
+        trial.skip("faults of single calls", "this machine has no strace")
+    small_disk.check(trial, sandbox)
+
+
+def failing(trial, sandbox, calls, how, file):
+    """The fault lasts some seconds, the load goes on before, through and behind it."""
+    life = Life(trial, sandbox, f"{calls} {how} of {file}".replace(",", " "))
+    before = [life.post() for _ in range(5)]
+    life.expect(before == [200] * 5, f"before the fault it answers {before}")
+    with Fault(life.gateway, calls, how, life.data / file) as fault:
+        answers, states = [], []
+        ends = time.monotonic() + (3 if trial.is_long else 0.4)
+        while time.monotonic() < ends or (not fault.hits() and time.monotonic() < ends + 15):
+            # Enough that the log is moved into the database now and then.
+            answers.append(life.post() if file == LOG else life.post(8, 60_000))
+            states.append(life.state())
+            time.sleep(0.02)
+        health = life.gateway.ask("/healthz")
+    life.expect(fault.hits(), "the fault hit nothing")
+    life.expect(health, "/healthz says nothing")
+    life.expect(set(answers) <= {200, 503}, f"answers are {sorted(set(map(str, answers)))}")
+    if file == LOG:
+        life.expect(200 not in answers, f"{answers.count(200)} of {len(answers)} batches were answered with 200")
+    told = [state for state in states if state[0] in ("failing", "disk_full")]
+    life.expect(not file == LOG or told, f"no state tells of it: {set(states)}")
+    unclear = [state for state in told if state[2] or not (state[1] or state[0] == "disk_full")]
+    life.expect(not unclear, f"a state is not clear: {unclear[:1]}")
+    began = time.monotonic()
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it does not recover")
+    trial.say(
+        f"{life.name}: {fault.hits()} calls hit, {answers.count(200)} of {len(answers)} batches taken, "
+        f"well {time.monotonic() - began:.1f} s after it"
+    )
+    life.settle()
+
+
+def failing_for_long(trial, sandbox):
+    """Between two attempts, by then seconds apart, no thread spins."""
+    life = Life(trial, sandbox, "failing for long")
+    with Fault(life.gateway, "pwrite64", "error=EIO", life.data / LOG):
+        refuse(life, 2.5)
+        before, began = turns(life.gateway.process.pid), time.monotonic()
+        refuse(life, 2.5)
+        after, took = turns(life.gateway.process.pid), time.monotonic() - began
+    often = max(after[thread] - before.get(thread, 0) for thread in after) / took
+    life.expect(often <= OFTEN, f"between two attempts a thread rests {often:.0f} times a second")
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it does not recover")
+    trial.say(f"failing for long: no thread rests more than {often:.0f} times a second")
+    life.settle()
+
+
+def refuse(life, seconds):
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        life.expect(life.post() == 503, "a batch that cannot be stored is not refused")
+        time.sleep(0.05)
+
+
+def one_sync(trial, sandbox):
+    """A sync fails once: whoever waited for it is refused, and the log counts for nothing until it was read and moved."""
+    life = Life(trial, sandbox, "one failed sync")
+    sandbox.fault(status=503)
+    life.post()
+    with Fault(life.gateway, SYNC, "error=EIO:when=1", life.data / LOG, life.data / DATABASE) as fault:
+        answer = life.post()
+        wait_until(lambda: life.post() == 200, what="it does not recover")
+    life.expect(answer == 503, f"the batch whose sync failed is answered with {answer}")
+    calls = list(fault.calls())
+    failed = next((place for place, call in enumerate(calls) if call[2] and "sync" in call[0]), None)
+    if life.expect(failed is not None, f"no sync failed: {calls[:5]}"):
+        after = calls[failed + 1 :]
+        names = [(call, file) for call, file, _ in after]
+        # What the log held may not be on the disk, whatever a second sync says: it is read, written once more and synced, and
+        # then goes into the database. Only then does the next commit come.
+        steps = [
+            ("openat", DATABASE),
+            ("openat", LOG),
+            ("pwrite64", LOG),
+            ("fsync", LOG),
+            ("pwrite64", DATABASE),
+            ("fdatasync", DATABASE),
+        ]
+        rest = iter(names)
+        missing = [step for step in steps if step not in rest]
+        life.expect(not missing, f"after the failed sync {missing} did not come in their turn: {names[:40]}")
+        commits = [place for place, name in enumerate(names) if name == ("fdatasync", LOG)]
+        is_late = ("fsync", LOG) in names and all(place > names.index(("fsync", LOG)) for place in commits)
+        life.expect(is_late, f"after the failed sync it synced the log before it wrote it once more: {names[:40]}")
+    sandbox.clear_faults()
+    life.settle()
+
+
+def slow(trial, sandbox):
+    """Each sync takes half a second: answers wait for it, nobody else does."""
+    life = Life(trial, sandbox, "slow disk")
+    times = []
+    posts, alone = [measured(life.post) for _ in range(20)], median([measured(life.state) for _ in range(20)])
+
+    def device():
+        device = Device(life.gateway.devices, seconds=30)
+        for _ in range(3):
+            began = time.monotonic()
+            if life.promises.post(device, life.promises.logs(2)) == 200:
+                times.append(time.monotonic() - began)
+
+    with Fault(life.gateway, "fdatasync", "delay_exit=500000", life.data / LOG):
+        devices = [threading.Thread(target=device) for _ in range(8)]
+        for thread in devices:
+            thread.start()
+        looks = []
+        while any(thread.is_alive() for thread in devices):
+            looks.append(measured(life.state))
+            time.sleep(0.02)
+        for thread in devices:
+            thread.join()
+    life.expect(len(times) == 24, f"{24 - len(times)} of 24 batches were refused")
+    life.expect(times and min(times) >= 0.5, f"a batch was answered after {min(times, default=0):.3f} s")
+    # A sync each would take four seconds.
+    allowed = 3 + min(0.9, 4 * max(posts))
+    life.expect(
+        max(times, default=0) < allowed,
+        f"a batch was answered after {max(times, default=0):.3f} s, alone {max(posts):.3f} s",
+    )
+    # Who waits for the sync that goes on waits for half of it.
+    look, allowed = median(looks), 0.1 + min(0.1, 4 * alone)
+    life.expect(look < allowed, f"every second look at the status took {look:.3f} s and more, alone {alone:.3f} s")
+    trial.say(
+        f"slow disk: answers after {min(times, default=0):.2f} to {max(times, default=0):.2f} s, "
+        f"the status after {1000 * look:.0f} ms, alone {1000 * alone:.0f} ms, at most {max(looks):.2f} s"
+    )
+    life.settle()
+
+
+def measured(do):
+    began = time.monotonic()
+    do()
+    return time.monotonic() - began

@@ -1,0 +1,182 @@
+"""A small file system that is filled by the queue, by others, and one that becomes read-only under the gateway."""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+
+from harness.program import DidNotStart
+from harness.waiting import wait_until
+from proof.faults.mounts import Fragile, Small, Unavailable
+from proof.gateway_life import Life
+from proof.queues.prepared import SETTINGS
+from proof.queues.queue_files import DATABASE, PAGE
+
+ROOM = f"queue: {{ min_free_bytes: 1MiB }}\n{SETTINGS}"
+
+
+def check(trial, sandbox):
+    scenarios = [
+        (filled_by_itself, Small(trial.work / "small", 24)),
+        (filled_by_others, Small(trial.work / "shared", 24)),
+        (damaged_and_full, Small(trial.work / "damaged-and-full", 24)),
+        (without_any_room, Small(trial.work / "full", 2)),
+        (read_only, Fragile(trial.work / "fragile", 32)),
+    ]
+    for scenario, disk in scenarios:
+        with contextlib.ExitStack() as mounted:
+            try:
+                mounted.enter_context(disk)
+            except Unavailable as error:
+                trial.skip(scenario.__name__, f"this machine cannot do it: {error}")
+                continue
+            scenario(trial, sandbox, disk)
+        sandbox.clear_faults()
+
+
+def filled_by_itself(trial, sandbox, disk):
+    """SLS is away until the disk is full. What was taken leaves all the same, also after a kill."""
+    life = Life(trial, sandbox, "filled by itself", ROOM, disk.directory)
+    sandbox.fault(status=503)
+    taken = 0
+    for size in (30_000, 300):
+        while taken < 2000 and life.post(8, size) == 200:
+            taken += 1
+    refused = [life.post(8, 300) for _ in range(5)]
+    life.expect(refused == [503] * 5, f"a full disk answers {refused}")
+    admission, _, is_ready = life.state()
+    life.expect(admission == "disk_full" and not is_ready, f"the state is {admission}, ready: {is_ready}")
+    life.gateway.kill()
+    life.start()
+    free = os.statvfs(disk.directory).f_bavail * os.statvfs(disk.directory).f_frsize
+    sandbox.clear_faults()
+    ledger = life.gateway.drain(60)
+    life.expect(not ledger["ledger"]["queued"], f"a full queue is not delivered: {ledger}")
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it takes nothing after all is delivered")
+    trial.say(
+        f"{life.name}: full after {taken} batches with {free >> 10} KiB free; all left after a kill, new ones are taken"
+    )
+    life.settle()
+
+
+def filled_by_others(trial, sandbox, disk):
+    """Somebody else takes the last byte while SLS is away, and gives it back."""
+    life = Life(trial, sandbox, "filled by others", ROOM, disk.directory)
+    sandbox.fault(status=503)
+    before = [life.post() for _ in range(20)]
+    life.expect(before == [200] * 20, f"before it answers {before}")
+    fill(disk.directory / "others")
+    answers = [life.post(8, 3000) for _ in range(200)]
+    life.expect(503 in answers and set(answers) <= {200, 503}, f"a full disk answers {set(answers)}")
+    admission, _, is_ready = life.state()
+    life.expect(admission == "disk_full" and not is_ready, f"the state is {admission}, ready: {is_ready}")
+    life.gateway.kill()
+    life.start()
+    sandbox.clear_faults()
+    left = life.gateway.drain(3)["ledger"]["queued"]
+    (disk.directory / "others").unlink()
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it takes nothing when there is room again")
+    life.gateway.require_drained(30)
+    trial.say(
+        f"{life.name}: {answers.count(200)} of 200 small batches still fit; {left} logs had to wait for room to be delivered"
+    )
+    life.settle()
+
+
+def damaged_and_full(trial, sandbox, disk):
+    """A queue that filled its disk is damaged, and no second one fits beside it. What can be read leaves, also after kills."""
+    life = Life(trial, sandbox, "damaged and full", ROOM, disk.directory)
+    sandbox.fault(status=503)
+    taken = 0
+    for size in (30_000, 300):
+        while taken < 2000 and life.post(8, size) == 200:
+            taken += 1
+    life.gateway.stop()
+    lose_index(life.data, trial.work)
+    life.start()
+    life.gateway.wait_for("the disk has no room for all of a damaged queue; the rest is copied as logs leave")
+    before = life.gateway.ledger()["ledger"]
+    life.expect(before["queued"] == before["accepted"], f"a salvage that does not fit loses logs: {before}")
+    for _ in range(3):
+        sandbox.fault(status=503)
+        life.gateway.kill()
+        life.start()
+        sandbox.clear_faults()
+        wait_until(
+            lambda: life.gateway.ledger()["ledger"]["queued"] < before["queued"], what=f"{life.name}: nothing leaves"
+        )
+    ledger = life.gateway.drain(120)
+    life.expect(
+        not ledger["ledger"]["queued"] and not ledger["ledger"]["discarded"],
+        f"a damaged queue is not delivered: {ledger}",
+    )
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it takes nothing after all is delivered")
+    trial.say(f"{life.name}: full after {taken} batches; all of them left in pieces, new ones are taken")
+    life.settle()
+
+
+def lose_index(data, work):
+    """Zeroes the page where an index begins: every log can be read, and no start can do without a new database."""
+    copy = work / "look.db"
+    shutil.copy(data / DATABASE, copy)
+    connection = sqlite3.connect(copy)
+    (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'rows_by_stream'").fetchone()
+    connection.close()
+    copy.unlink()
+    with open(data / DATABASE, "r+b") as file:
+        file.seek((page - 1) * PAGE)
+        file.write(bytes(PAGE))
+
+
+def without_any_room(trial, sandbox, disk):
+    """On a disk without a free byte a new queue says so and ends; it does not pretend."""
+    fill(disk.directory / "others")
+    try:
+        life = Life(trial, sandbox, "without any room", ROOM, disk.directory)
+    except DidNotStart as error:
+        said = str(error)
+        trial.expect("free" in said and "space" in said, f"without any room: no remedy is named: {said[-400:]}")
+        return trial.say("without any room: it does not start, and says why")
+    life.expect(life.post() == 503, "a disk without room takes logs")
+    life.gateway.kill()
+
+
+def read_only(trial, sandbox, disk):
+    """ext4 becomes read-only by an error, as it does when a disk breaks, and writable by a new mount."""
+    settings = SETTINGS.replace("100ms", "1s") + "\nqueue: { min_free_bytes: 1MiB }"
+    life = Life(trial, sandbox, "read-only", settings, disk.directory)
+    sandbox.fault(status=503)
+    before = [life.post() for _ in range(20)]
+    life.expect(before == [200] * 20, f"before it answers {before}")
+    disk.break_down()
+    answers = [life.post() for _ in range(20)]
+    life.expect(answers == [503] * 20, f"a disk that cannot be written answers {answers}")
+    admission, problem, is_ready = life.state()
+    life.expect(
+        admission == "failing" and problem and not is_ready, f"the state: {admission}, {problem}, ready: {is_ready}"
+    )
+    code = life.gateway.stop()
+    life.expect(code == 0, f"it ends with {code}")
+    try:
+        life.start()
+        life.expect(False, "it starts on a disk that cannot be written")
+    except DidNotStart as error:
+        life.expect("Read-only" in str(error) and "writable" in str(error), f"no remedy is named: {str(error)[-400:]}")
+    life.gateway.kill()
+    sandbox.clear_faults()
+    disk.renew()
+    life.start()
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it takes nothing after a new mount")
+    trial.say(f"{life.name}: {problem}")
+    life.settle()
+
+
+def fill(file):
+    """Takes all the space that is left."""
+    with open(file, "wb", buffering=0) as taken:
+        size = 1 << 20
+        while size:
+            try:
+                taken.write(bytes(size))
+            except OSError:
+                size //= 2

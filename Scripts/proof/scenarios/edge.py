@@ -1,0 +1,186 @@
+"""Bombs, floods of names and heads, unread answers, tricks with paths and guessed tokens cost bounded time and memory, and nobody else."""
+
+import gzip
+import threading
+import time
+
+from proof.attacks import decompression_bombs, expensive_bodies, held_connections, hostile_heads, token_guessing
+from proof.attacks.attack_meter import Attack
+from proof.clients import neighbour as beside
+from proof.clients.device import Device, is_whole
+from proof.measures.process import busy, memory, strain
+
+# MiB of memory in all, of one attacker or of several.
+MEMORY = {False: 300, True: 500}
+# What a request may become at SLS, as docs/devices.md has it: times its bytes on the wire, and bytes.
+FOLD, LEAST, MOST = 400, 2 << 20, 20 << 20
+# Seconds that an answer to somebody else may take longer meanwhile, 99 of 100, than one at a gateway beside it that is
+# left alone: as long as the worst body keeps a loop busy, times what others on the machine make of that.
+DELAY = {"bombs": 0.8, "floods": 1, "heads": 0.4, "guesses": 0.4, "growing": 0.8, "readers": 1, "held heads": 0.4}
+# In the long form bodies are three times as large.
+LONG_DELAY = DELAY | {"floods": 3, "growing": 2, "several": 4}
+
+
+def growing(trial, gateway, sandbox):
+    """A request that says little, and of which much is stored: what its records share is repeated for each."""
+    worst = (0, "")
+    kinds = [(16_000, 125), (1000, 18_000), (100_000, 190), (300_000, 60)]
+    for size, count in kinds + ([(100, 100_000), (300_000, 500_000)] if trial.is_long else []):
+        for is_packed in (False, True):
+            content = expensive_bodies.growing(size, count)
+            content = gzip.compress(content, 9) if is_packed else content
+            gateway.require_drained()
+            before = stored(sandbox)
+            device = Device(gateway.devices, 30, address="127.0.9.1")
+            status, answer = device.post(
+                expensive_bodies.OTLP,
+                content,
+                expensive_bodies.PROTOBUF,
+                *(["Content-Encoding: gzip"] if is_packed else []),
+            )
+            device.close()
+            gateway.require_drained()
+            name, grown = f"{count} records that share {size} B, in {len(content)} B", stored(sandbox) - before
+            trial.expect(status in (200, 413), f"{name}: {status} {answer[:200]!r}")
+            # The head of each log and packet is not what this is about.
+            allowed = max(len(content) + LEAST, FOLD * len(content)) + 16 * count
+            trial.expect(grown <= min(allowed, MOST + LEAST), f"{name}: {grown} B came to SLS, {allowed} are allowed")
+            worst = max(worst, (grown / len(content), f"{name}: {grown} B at SLS"))
+    trial.say(f"growing: {worst[0]:.0f}-fold at most ({worst[1]})")
+
+
+def stored(sandbox):
+    """Bytes that all but the neighbour wrote."""
+    places = sandbox.control("GET", "/stats")["logstores"]
+    return sum(each["bytes"] for each in places if each["logstore"] != "neighbour")
+
+
+def several(trial, gateway, work):
+    """The costliest bodies again and again, from several connections at a time. Long form only."""
+    until = time.monotonic() + 60
+    costly = [
+        each
+        for each in work
+        if each[0].startswith(("names", "empty names", "Splunk", "zstd of", "gzip of", "OTLP, names"))
+    ]
+
+    def send(number):
+        while time.monotonic() < until:
+            name, path, content, fields, right = costly[number % len(costly)]
+            number += 1
+            try:
+                device = Device(gateway.devices, 60, address=f"127.0.9.{number % 200 + 3}")
+                status, answer = device.post(path, content, *fields)
+                device.close()
+                # With many large bodies there may be no room for one more: that one is told to come again.
+                trial.expect(status in right | {503}, f"{name}, one of several: answer {status} {answer[:200]!r}")
+            except OSError as error:
+                trial.wrong(f"{name}, one of several: {error}")
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class Arrivals:
+    """When the neighbour's logs came. Of many logs the sandbox keeps the last ones only, so it is asked again and again."""
+
+    def __init__(self, trial, sandbox):
+        self.trial, self.sandbox, self.place, self.moments = trial, sandbox, 0, {}
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+
+    def watch(self):
+        while not self.ended.wait(1):
+            try:
+                self.look()
+            except OSError as error:
+                self.trial.say(f"the sandbox did not tell what came: {error}")
+
+    def look(self):
+        more = True
+        while more:
+            page, self.place, more = self.sandbox.page(self.place, "neighbour")
+            for each in page:
+                self.trial.expect(is_whole(each), f"a log was altered: {each}")
+            self.moments |= {each["name"]: each["__received__"] for each in page}
+
+    def end(self):
+        self.ended.set()
+        self.thread.join()
+
+
+def check(trial):
+    sandbox = trial.sandbox()
+    gateway = trial.gateway(sandbox, settings="limits: { connections_per_address: 5000 }")
+    pid, begun = gateway.process.pid, memory(gateway.process.pid)
+    aside = beside.Aside(trial)
+    neighbour, started = beside.Neighbour(gateway.devices, trial.seed), busy(pid)
+    arrivals = Arrivals(trial, sandbox)
+    try:
+        size = (9 if trial.is_long else 3) << 20
+        attack = Attack(trial, gateway, size)
+        explosives, inundation, tricks = (
+            list(decompression_bombs.bombs()),
+            list(expensive_bodies.floods(size)),
+            list(hostile_heads.requests()),
+        )
+        for each in (explosives, inundation, tricks):
+            trial.random.shuffle(each)
+        parts = {
+            "bombs": lambda: [attack.body(*each) for each in explosives],
+            "floods": lambda: [attack.body(*each) for each in inundation],
+            # So often that a neighbour can see it.
+            "heads": lambda: [attack.head(*each) for _ in range(10) for each in tricks],
+            "guesses": lambda: token_guessing.check(trial, gateway),
+            "growing": lambda: growing(trial, gateway, sandbox),
+            "readers": lambda: held_connections.readers(trial, gateway),
+            "held heads": lambda: held_connections.heads(trial, gateway),
+        }
+        delay = LONG_DELAY if trial.is_long else DELAY
+        if trial.is_long:
+            parts["several"] = lambda: several(trial, gateway, explosives + inundation)
+        for name, part in parts.items():
+            gateway.require_drained()
+            since, before = time.monotonic(), busy(pid)
+            part()
+            until, crowded = time.monotonic(), strain(before, busy(pid))
+            if attack.count:
+                attack.say(name)
+            slow, calm = neighbour.slowest(since, until), aside.neighbour.slowest(since, until, share=1)
+            if not trial.expect(slow and calm, f"{name}: a neighbour has seen nothing of it"):
+                continue
+            allowed = crowded * delay[name] + calm
+            trial.say(
+                f"{name}: 99 of 100 answers to a neighbour within {slow * 1000:.0f} ms of {allowed * 1000:.0f}, elsewhere all within "
+                f"{calm * 1000:.0f} ms; {memory(pid):.0f} MiB of memory at most so far"
+            )
+            trial.expect(
+                slow < allowed,
+                f"{name}: 99 of 100 answers to a neighbour took up to {slow:.2f} s, {allowed:.2f} s are allowed",
+            )
+    finally:
+        neighbour.end()
+        aside.end()
+        arrivals.end()
+    ledger, crowded = gateway.require_drained(), strain(started, busy(pid))
+    arrivals.look()
+    judge(trial, sandbox)
+    trial.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is {ledger['ledger']}")
+    beside.judge(trial, neighbour, arrivals.moments, aside, crowded, max(delay[name] for name in parts))
+    peak = memory(pid)
+    trial.expect(peak < MEMORY[trial.is_long], f"{peak:.0f} MiB of memory at most, {MEMORY[trial.is_long]} are enough")
+    trial.expect(gateway.is_running, "the gateway ended")
+    trial.say(f"memory: {begun:.0f} MiB at the start, {peak:.0f} MiB at most")
+
+
+def judge(trial, sandbox):
+    """Nothing is where it was not to go, of what is still kept."""
+    for each in sandbox.logs():
+        known = each["__logstore__"] in ("bombs", "floods", "tricks", "neighbour", "demo", "otlp", "loki", "splunk")
+        if "path" in each:
+            trial.expect(each["__logstore__"] == "tricks", f"a path led to {each['__logstore__']}")
+        trial.expect(known, f"nobody named the logstore {each['__logstore__']}")

@@ -1,0 +1,73 @@
+"""Whatever is killed or broken: every answered log arrives as it was, in its order, and where it was promised, once."""
+
+import collections
+
+from proof.scenarios.judge.session import Sitting
+from proof.scenarios.judge.verdict import Books
+
+# Each sitting has a gateway, a sandbox and settings of its own: so many kills.
+SHORT, LONG = [10], [32] * 10
+EARLY, TAKEN = "answers of SLS before the last start", "of them surely dealt with"
+# Where nobody is sure that the gateway knew the answers, nobody looks whether it sends again what it need not.
+LEAST_TAKEN = 0.2
+
+
+def check(trial):
+    kills, counts = LONG if trial.is_long else SHORT, collections.Counter()
+    for number, least in enumerate(kills):
+        before = len(trial.complaints)
+        sitting, is_over = Sitting(trial, number, least), False
+        try:
+            sitting.hold()
+            books = Books(sitting)
+            for line in books.wrong():
+                trial.wrong(f"sitting {number}: {line}")
+            counted = count(sitting, books)
+            counts.update(counted)
+            say(trial, sitting, counted)
+            is_over = len(trial.complaints) == before
+        finally:
+            trial.end()
+            if not is_over:
+                trial.say(f"sitting {number}:\n{sitting.destinations}")
+                for index, round in enumerate(sitting.rounds):
+                    trial.say(f"round {index}: {round}")
+    trial.say(f"{counts['kills']} kills")
+    enough(trial, counts, sum(kills))
+
+
+def count(sitting, books):
+    mischief = sitting.mischief
+    return collections.Counter(
+        {
+            "kills": sitting.kills,
+            "logs answered": sitting.stored,
+            "logs that arrived": len(books.arrived),
+            "logs that arrived twice, where that was allowed": len(books.repeated),
+            "pauses": mischief.pauses,
+            "broken connections": sum(network.broken for network in mischief.networks),
+            "pushed keys": mischief.keys.pushed,
+            "changes by an operator": mischief.changes,
+            "repeated requests": sum(sender.repeats for sender in sitting.senders),
+            "refusals of packets that SLS had already": sitting.refusals,
+            EARLY: len(books.early),
+            TAKEN: len(books.early & books.taken),
+        }
+    )
+
+
+def enough(trial, counts, kills):
+    """What did not happen was not tried, and then the promises about it hold of themselves."""
+    trial.expect(counts["kills"] >= kills, f"{counts['kills']} kills, {kills} were planned")
+    for what, number in counts.items():
+        trial.expect(number > 0, f"none at all: {what}")
+    is_enough = counts[TAKEN] >= LEAST_TAKEN * counts[EARLY]
+    trial.expect(is_enough, f"too few: {counts[EARLY]} {EARLY}, {counts[TAKEN]} {TAKEN}")
+
+
+def say(trial, sitting, counted):
+    trial.say(f"{len(sitting.lives)} lives; " + ", ".join(f"{number} {what}" for what, number in counted.items()))
+    trial.say(
+        f"concurrency {sitting.settings['concurrency']}, ready within {max(sitting.ready):.2f} s, "
+        f"all delivered {sitting.rested:.1f} s after the last mischief"
+    )

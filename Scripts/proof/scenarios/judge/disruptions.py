@@ -1,0 +1,71 @@
+"""What the plan says, done: to SLS, to the network, to keys, to processes, by an operator."""
+
+import json
+import signal
+import time
+
+from harness.gateway import TOKEN
+from harness.http import ask
+from proof.scenarios.judge import plan
+from proof.scenarios.judge.faulty_network import Network
+from proof.scenarios.judge.keys import Keys
+
+
+class Mischief:
+    def __init__(self, trial, sandbox, source):
+        """`source` makes sources of chance, one for each that draws when it happens to."""
+        self.trial, self.sandbox = trial, sandbox
+        self.networks = [trial.remember(Network(sandbox.port, source())) for _ in range(2)]
+        self.keys = Keys(trial, sandbox, source())
+        self.pauses, self.changes = 0, 0
+        # Whether an operator lets nothing be delivered.
+        self.is_held = False
+
+    def arrange(self, round):
+        """What SLS does in a round."""
+        self.sandbox.clear_faults()
+        for fault in round.faults:
+            self.sandbox.fault(**fault)
+        self.sandbox.control("DELETE", "/limits")
+        if round.limit:
+            self.sandbox.control("POST", "/limits", round.limit)
+
+    def happen(self, kind, detail, life):
+        if kind == "key":
+            self.keys.happen(detail, life.gateway)
+        elif kind == "pause":
+            self.pause(*detail, life)
+        elif kind == "operator":
+            self.change(detail, life)
+        else:
+            self.networks[int(kind.split(" ")[1])].become(detail)
+
+    def pause(self, name, seconds, life):
+        began = time.monotonic()
+        program = self.sandbox if name == "sandbox" else life.gateway
+        self.pauses += program.is_running
+        program.signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        program.signal(signal.SIGCONT)
+        if name == "gateway":
+            life.pauses.append((began, time.monotonic()))
+
+    def change(self, change, life):
+        method, path, document = change
+        body = None if document is None else json.dumps(document).encode()
+        try:
+            ask(life.gateway.admin, f"/admin/{path}", method, body, token=TOKEN, timeout=10)
+            self.changes += 1
+            self.is_held = (self.is_held and change != plan.RESUME) or change == plan.PAUSE
+        except OSError as error:
+            self.trial.wrong(f"{method} /admin/{path} {document}: {error}")
+
+    def end(self, life):
+        """Peace. The gateway has to notice by itself: it is told nothing but what an operator has to take back."""
+        self.sandbox.clear_faults()
+        self.sandbox.control("DELETE", "/limits")
+        for network in self.networks:
+            network.become("open")
+        if self.is_held:
+            self.change(plan.RESUME, life)
+        self.keys.happen("mend", life.gateway)

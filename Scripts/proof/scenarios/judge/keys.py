@@ -1,0 +1,96 @@
+"""The keys of SLS and of the gateway, and what becomes of them."""
+
+import http.client
+import json
+import urllib.error
+
+from harness.gateway import TOKEN
+from harness.http import ask
+from harness.program import KEY
+
+FIRST = {
+    "access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"],
+    "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"],
+}
+PATH = "/admin/credentials/default"
+# A proof asks one endpoint after the other, each for as long as a request may take, on a machine that may be busy.
+PATIENCE = 20
+# SLS refuses the key; nobody could tell.
+UNPROVED = (422, 502)
+
+
+class Keys:
+    """SLS takes those in `good`. The gateway has one of them, unless something `is_amiss`."""
+
+    def __init__(self, trial, sandbox, random):
+        self.trial, self.sandbox, self.random = trial, sandbox, random
+        self.good, self.revoked = [FIRST], []
+        self.pushed, self.refused = 0, 0
+        self.is_amiss = False
+        # The fingerprint of what was pushed last: the gateway said that it keeps it.
+        self.kept = None
+
+    def happen(self, what, gateway):
+        if what == "mend":
+            # One more push where nothing is amiss would hide that the gateway has forgotten its key.
+            if self.is_amiss:
+                self.mend(gateway)
+        elif what == "wrong":
+            self.is_amiss = True
+            self.push(gateway, {"access_key_id": "nobody", "access_key_secret": "knows"})
+        elif what == "revoke":
+            self.is_amiss = True
+            self.revoked += self.good
+            self.forget(self.good)
+            self.good = []
+        else:
+            self.rotate(gateway, what)
+
+    def rotate(self, gateway, what):
+        """A new key; the old ones end as soon as the gateway has said that it uses it."""
+        number = self.random.getrandbits(48)
+        key = {"access_key_id": f"id-{number}", "access_key_secret": f"secret-{number}"}
+        if what == "token":
+            key |= {"security_token": f"token-{number}"}
+        self.sandbox.control("POST", "/keys", key)
+        old, self.good = self.good, [*self.good, key]
+        if self.push(gateway, key, is_proved=what == "rotate"):
+            self.forget(old)
+            self.good, self.revoked, self.is_amiss = [key], [], False
+
+    def forget(self, keys):
+        for key in keys:
+            self.sandbox.control("DELETE", f"/keys?access_key_id={key['access_key_id']}")
+
+    def push(self, gateway, key, is_proved=False):
+        """Whether the gateway has the key, and keeps it over a restart. It may refuse one that it is to prove first."""
+        document = dict(key)
+        if "security_token" in key:
+            document["expiration"] = "2099-01-01T00:00:00Z"
+        path = PATH if is_proved else f"{PATH}?force=true"
+        try:
+            answer = json.loads(ask(gateway.admin, path, "PUT", json.dumps(document).encode(), TOKEN, PATIENCE))
+        except urllib.error.HTTPError as error:
+            told = f"PUT {path}: {error.code} {error.read()[:300]}"
+            self.trial.expect(is_proved and error.code in UNPROVED, told)
+            self.refused += 1
+            return False
+        except (OSError, http.client.HTTPException) as error:
+            self.trial.wrong(f"PUT {path}: {type(error).__name__}: {error}")
+            return False
+        self.pushed += 1
+        self.kept = answer["fingerprint"]
+        return self.trial.expect(answer["stored"], f"PUT {path}: the key is not kept: {answer}")
+
+    def look(self, gateway):
+        """After a start the key in use is what was pushed before."""
+        if self.kept:
+            used = json.loads(ask(gateway.admin, PATH, token=TOKEN))
+            self.trial.expect(used.get("fingerprint") == self.kept, f"{self.kept} was pushed and kept: {used}")
+
+    def mend(self, gateway):
+        """What SLS took it takes again, and the gateway has one of them."""
+        for key in self.revoked:
+            self.sandbox.control("POST", "/keys", key)
+        self.good, self.revoked = [*self.revoked, *self.good], []
+        self.is_amiss = not self.push(gateway, self.good[-1])

@@ -1,0 +1,144 @@
+"""What will go wrong and when: a list of rounds that is drawn before the first of them begins."""
+
+from proof.scenarios.judge import faulty_network
+
+QUOTAS = [{"code": "WriteQuotaExceed", "fraction": 0.4}, {"code": "ShardWriteQuotaExceed", "fraction": 0.4}]
+FAULTS = [
+    {"status": 503, "fraction": 0.5},
+    {"status": 503, "retry_after_s": 1, "count": 3},
+    {"status": 500, "store": True, "fraction": 0.4},
+    {"reset": True, "fraction": 0.3},
+    {"reset": True, "store": True, "fraction": 0.4},
+    {"truncate": True, "store": True, "fraction": 0.4},
+    *QUOTAS,
+    {"code": "Unauthorized", "count": 4},
+    {"status": 200, "body": "<html>pay for the network</html>", "fraction": 0.3},
+    {"status": 200, "body": "<html>pay for the network</html>", "store": True, "fraction": 0.3},
+    {"without_request_id": True, "fraction": 0.3},
+    {"clock_offset_s": 7200},
+    {"latency_ms": 60},
+    {"latency_ms": 2500, "fraction": 0.2},
+    {"hold": True, "count": 3},
+]
+LIMITS = [
+    {"logstore": "views", "requests_per_second": 5},
+    {"project": "once", "requests_per_second": 10},
+    {"project": "least", "bytes_per_second": 20_000},
+]
+# What becomes of the key: see `Keys`.
+ROTATIONS = ["rotate", "rotate by force", "token"]
+KEYS = [*ROTATIONS, "wrong", "revoke"]
+# What an operator changes at run time: under a path of the admin listener.
+PAUSE = ("POST", "destinations/*/pause", None)
+CHANGES = [
+    ("PATCH", "destinations/once", {"lanes": 2}),
+    ("PATCH", "destinations/once", {"lanes": None, "packet": {"logs": 5}}),
+    ("PATCH", "destinations/least", {"packet": {"logs": 100}}),
+    ("PATCH", "destinations/once", {"compress": "zstd"}),
+    ("PATCH", "destinations/least", {"signature": "v1"}),
+    ("DELETE", "destinations/least", None),
+    ("POST", "destinations/*/flush", None),
+    PAUSE,
+]
+RESUME = ("POST", "destinations/*/resume", None)
+# How a gateway's life ends. `blind` is killed at some point of its start, `drained` at some point of its stop.
+ENDS = ["kill"] * 12 + ["blind"] * 3 + ["drained"] * 2 + ["stop"] * 3
+# Those that surely find it alive.
+KILLS = ("kill", "blind")
+
+
+class Round:
+    """A life of the gateway: `events` are (second, kind, detail) in their order."""
+
+    def __init__(self, random, end=None):
+        self.end = end or random.choice(ENDS)
+        long = random.uniform(0.3, 1.2)
+        # The last one is long enough to leave waits behind that have to end.
+        self.seconds = random.choice([random.uniform(0.02, 0.3), long]) if end is None else 1 + long
+        # A start takes a few hundredths; a stop up to `drain_timeout`.
+        self.delay = random.uniform(0, 0.08 if self.end == "blind" else 0.6)
+        self.faults = random.sample(FAULTS, random.choice([0, 0, 1, 1, 2]))
+        self.limit = random.choice(LIMITS) if random.random() < 0.15 else None
+        self.events = []
+        if random.random() < 0.5:
+            begin, length = self.moment(random), random.choice([0.1, 0.4, 2.0])
+            way = f"network {random.randrange(2)}"
+            self.events += [(begin, way, random.choice(faulty_network.MODES)), (begin + length, way, "open")]
+        if random.random() < 0.25:
+            begin = self.moment(random)
+            self.events += [(begin, "key", random.choice(KEYS)), (begin + random.choice([0.1, 0.5]), "key", "mend")]
+        if random.random() < 0.25:
+            begin, change = self.moment(random), random.choice(CHANGES)
+            self.events.append((begin, "operator", change))
+            if change == PAUSE:
+                self.events.append((begin + random.choice([0.1, 0.5]), "operator", RESUME))
+        if random.random() < 0.3:
+            stopped = random.choice(["gateway", "gateway", "sandbox"])
+            self.events.append((self.moment(random), "pause", (stopped, random.uniform(0.02, 0.4))))
+
+    @property
+    def has_quota(self):
+        return self.limit is not None or any(fault in QUOTAS for fault in self.faults)
+
+    def spare_quotas(self):
+        """Nobody wants to wait a minute for the end of a pace."""
+        self.limit, self.faults = None, [fault for fault in self.faults if fault not in QUOTAS]
+
+    def moment(self, random):
+        return random.uniform(0, self.seconds)
+
+    def __str__(self):
+        parts = [f"{self.end} after {self.seconds:.2f} s"]
+        if self.end in ("blind", "drained"):
+            parts[0] += f" and {self.delay:.2f} s"
+        parts += [str(fault) for fault in self.faults + ([self.limit] if self.limit else [])]
+        parts += [f"{kind} {detail} at {second:.2f}" for second, kind, detail in self.events]
+        return ", ".join(parts)
+
+
+def rounds(random, kills, is_long):
+    """As many as have so many kills, and one more that does not end; drawn again until something of each kind is there."""
+    while True:
+        drawn = draw(random, kills, is_long)
+        events = [(kind, detail) for round in drawn[:-1] for _, kind, detail in round.events]
+        networks = any((kind, detail) == ("network 0", "refuse") for kind, detail in events)
+        keys = any(kind == "key" and detail in ROTATIONS for kind, detail in events)
+        # Long enough for the judge to be sure what the gateway knew when it was killed.
+        long = sum(round.end == "kill" and round.seconds > 0.7 for round in drawn) > 2
+        if networks and keys and long and {"pause", "operator"} < {kind for kind, _ in events}:
+            return drawn
+
+
+def draw(random, kills, is_long):
+    """What is not over when a gateway ends, as a network that holds its requests, goes on in the life of the next."""
+    drawn, left = [], []
+    while sum(round.end in KILLS for round in drawn) < kills:
+        drawn.append(Round(random))
+    drawn.append(Round(random, "peace"))
+    if not is_long:
+        drawn[-1].spare_quotas()
+    for round in drawn:
+        events = sorted(round.events + left, key=lambda event: event[0])
+        length = 0 if round.end == "blind" else round.seconds
+        round.events = [event for event in events if event[0] < length]
+        left = [(second - length, kind, detail) for second, kind, detail in events if second >= length]
+    return drawn
+
+
+def destinations(random, ports):
+    """Lines of YAML: the same for both, but that one stores packets once. They have one network's endpoint, or both."""
+    settings = {
+        "concurrency": random.choice([1, 1, 2, 8]),
+        "compress": random.choice(["lz4", "lz4", "zstd", "deflate", "none"]),
+        "signature": random.choice(["v4", "v1"]),
+        "packet": f"{{ age: 50ms, logs: {random.choice([20, 60, 400])} }}",
+    }
+    if random.random() < 0.3:
+        settings["max_bytes"] = "1MiB"
+    endpoints = ", ".join(f'"http://localhost:{port}"' for port in ports[: random.randint(1, 2)])
+    settings["endpoint"] = f"[{endpoints}]"
+    both = ", ".join(f"{key}: {value}" for key, value in settings.items())
+    both += ', logstore: "*", region: sandbox, connect_timeout: 1s, send_timeout: 1500ms'
+    lanes = f"exactly_once: true, lanes: {random.randint(1, 12)}"
+    lines = f"  least: {{ project: least, {both} }}\n  once: {{ project: once, {both}, {lanes} }}\n"
+    return settings, lines

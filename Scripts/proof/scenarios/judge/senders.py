@@ -1,0 +1,148 @@
+"""Devices that send numbered logs, one batch after the other, and remember what they were told."""
+
+import random
+import threading
+import time
+
+from proof.clients.device import Device, Lost, log, request
+from proof.scenarios.judge import dialects
+
+# What became of a batch: answered with 200; nobody knows; cut off by the device itself, so that it never was a batch.
+STORED, UNKNOWN, TORN = "stored", "unknown", "torn"
+# Not now: the device keeps its logs, and nothing of the batch may be stored.
+LATER = (429, 503)
+
+
+class Door:
+    """Where the gateway is at present."""
+
+    def __init__(self):
+        self.port, self.is_over = None, False
+        self.changed = threading.Condition()
+
+    def set(self, port, is_over=False):
+        with self.changed:
+            self.port, self.is_over = port, is_over
+            self.changed.notify_all()
+
+    def wait(self):
+        with self.changed:
+            self.changed.wait_for(lambda: self.port or self.is_over)
+            return self.port
+
+
+class Way:
+    """A stream of a device: where its logs go, and as what. Streams are shared by devices."""
+
+    def __init__(self, device, number, project, random):
+        self.name = f"{device}.{number}"
+        self.project, self.logstore = project, random.choice(["views", "clicks", "crashes"])
+        self.topic = random.choice(["home", "shop"])
+        self.dialect = random.choice(dialects.DIALECTS)
+        self.count = 0
+
+    @property
+    def place(self):
+        return self.project, self.logstore, dialects.topic_of(self.dialect, self)
+
+    def batch(self, size, random):
+        batch = Batch(self, range(self.count, self.count + size))
+        self.count += size
+        return batch
+
+
+class Batch:
+    def __init__(self, way, numbers):
+        self.way, self.numbers = way, numbers
+        self.fate, self.sent, self.heard = UNKNOWN, None, None
+
+    def names(self):
+        return [f"{self.way.name}.{number}" for number in self.numbers]
+
+
+def time_of(name, base):
+    """Each log's time is made of its name, so that nothing about it needs to be remembered."""
+    return str(base - int(name.rsplit(".", 1)[1]) % 3600)
+
+
+class Sender(threading.Thread):
+    """A device. One that is patient repeats what got no answer under its identity, maybe while the gateway still has
+    the first one before it; another gives it up."""
+
+    def __init__(self, number, projects, door, seed, base):
+        super().__init__(daemon=True)
+        self.random, self.door, self.base = random.Random(seed), door, base
+        self.is_patient = number % 4 != 3
+        # Shorter than most pauses of the gateway.
+        self.seconds = 0.15 if number % 4 == 2 else 10
+        self.ways = [Way(number, index, project, self.random) for index, project in enumerate(projects * 2)]
+        self.batches, self.refusals, self.repeats = [], [], 0
+        self.stored = 0
+        self.device = None
+        self.port = None
+
+    def run(self):
+        try:
+            while not self.door.is_over:
+                size = self.random.choice([1, 2, 3, 5, 8, 8, 60])
+                batch = self.random.choice(self.ways).batch(size, self.random)
+                self.batches.append(batch)
+                self.send(batch)
+                time.sleep(self.random.expovariate(1 / 0.05))
+        except Exception as error:  # A device that is gone would make the trial easier.
+            self.refusals.append(f"a device ended: {type(error).__name__}: {error}")
+
+    def send(self, batch):
+        way = batch.way
+        logs = [log(name, self.random) | {dialects.TIME: time_of(name, self.base)} for name in batch.names()]
+        identity = f"{self.random.getrandbits(128):032X}" if self.is_patient else None
+        path, fields, body = way.dialect(way, logs, identity)
+        fields = [f"x-log-project: {way.project}", *fields]
+        while self.reached():
+            try:
+                if self.random.random() < 0.02:
+                    is_torn = self.hang_up(request(path, body, *fields))
+                    if self.is_patient:
+                        continue
+                    batch.fate = TORN if is_torn else UNKNOWN
+                    return
+                batch.sent = time.monotonic()
+                status, answer = self.device.post(path, body, *fields)
+            except (Lost, OSError):
+                self.leave()
+                if not self.is_patient:
+                    return
+                self.repeats += 1
+                continue
+            if status == 200:
+                batch.fate, batch.heard = STORED, time.monotonic()
+                self.stored += len(batch.numbers)
+                return
+            if status not in LATER:
+                self.refusals.append(f"{path}: {status} {answer[:200]}")
+                return
+            time.sleep(0.02)
+
+    def reached(self):
+        """Whether there is a connection to where the gateway is now; false at the end."""
+        while port := self.door.wait():
+            if self.device and self.port == port:
+                return True
+            self.leave()
+            try:
+                self.device, self.port = Device(port, self.seconds), port
+            except OSError:
+                time.sleep(0.01)
+        return False
+
+    def hang_up(self, whole):
+        """Ends the connection behind the request or in the middle of it: whether in the middle."""
+        size = self.random.choice([len(whole), self.random.randrange(len(whole))])
+        self.device.socket.sendall(whole[:size])
+        self.leave()
+        return size < len(whole)
+
+    def leave(self):
+        if self.device:
+            self.device.close()
+        self.device = None

@@ -1,0 +1,147 @@
+"""One sitting of the judge: devices send while the rounds of a plan come over the gateway, then all is peace."""
+
+import json
+import time
+from random import Random
+
+from proof.scenarios.judge import plan
+from proof.scenarios.judge.disruptions import Mischief
+from proof.scenarios.judge.lives import Life
+from proof.scenarios.judge.senders import Door, Sender
+
+DEVICES = 16
+# Not counted is how long it wanted to run and the machine gave it no core: a bound that grew with the load would be none.
+READY_WITHIN = 2
+# For the machine as well.
+READY_AT_LAST = 60
+# When all is well again. The pace that a quota's refusal began ends a minute after the last one: docs/delivery.md.
+DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
+# Besides, for each log that waits then: in packets of twenty, one at a time, with a tenth of a core.
+A_LOG = 0.005
+SETTINGS = """drain_timeout: 1s
+credentials: { encryption_key: a-passphrase-of-the-judge-that-is-long-enough, default: { from: environment } }"""
+
+
+class Sitting:
+    def __init__(self, trial, number, kills):
+        # What depends on the moment draws from a source of its own, so that it does not change the next plan.
+        self.trial, self.random = trial, Random(trial.random.getrandbits(64))
+        self.data = trial.work / f"data-{number}"
+        self.sandbox = trial.sandbox()
+        self.mischief = Mischief(trial, self.sandbox, lambda: Random(self.random.getrandbits(64)))
+        ports = [network.port for network in self.mischief.networks]
+        self.settings, self.destinations = plan.destinations(self.random, ports)
+        self.rounds = plan.rounds(self.random, kills, trial.is_long)
+        self.base, self.door = int(time.time()) - 60, Door()
+        self.senders = [
+            Sender(index, ["least", "once"], self.door, self.random.getrandbits(64), self.base)
+            for index in range(DEVICES)
+        ]
+        self.lives, self.ready, self.kills = [], [], 0
+        self.ledger = {"accepted": 0, "delivered": 0}
+
+    @property
+    def stored(self):
+        """Logs that were answered with 200 so far."""
+        return sum(sender.stored for sender in self.senders)
+
+    def hold(self):
+        for sender in self.senders:
+            sender.start()
+        *rounds, last = self.rounds
+        for round in rounds:
+            self.mischief.arrange(round)
+            life = self.begin(wait=round.end != "blind")
+            if round.end != "blind":
+                self.suffer(round, life)
+            self.end(round, life)
+        self.rest(last)
+
+    def begin(self, wait=True):
+        stored = self.stored
+        gateway = self.trial.gateway(
+            self.sandbox, data=self.data, settings=SETTINGS, destinations=self.destinations, wait=False
+        )
+        self.lives.append(Life(gateway))
+        if wait:
+            gateway.wait_until_ready(READY_AT_LAST)
+            after, starved = gateway.ready_after, self.lives[-1].starved()
+            self.ready.append(after - starved)
+            told = f"a start took {after:.2f} s, in {starved:.2f} s of them no core was free"
+            self.trial.expect(after - starved < READY_WITHIN, told)
+            self.look(gateway.ledger(), stored)
+            self.mischief.keys.look(gateway)
+        return self.lives[-1]
+
+    def look(self, book, stored):
+        """The ledger: closed, no smaller than before, and with all that devices were told of."""
+        ledger, before = book["ledger"], self.ledger
+        rest = sum(ledger[name] for name in ("delivered", "queued", "dead", "expired", "discarded"))
+        self.trial.expect(book["closed"] and ledger["accepted"] == rest, f"the ledger is open: {ledger}")
+        self.trial.expect(ledger["accepted"] >= stored, f"{stored} logs were answered with 200: {ledger}")
+        for name in ("accepted", "delivered"):
+            self.trial.expect(ledger[name] >= before[name], f"{name} was {before[name]} before the end: {ledger}")
+        self.ledger = ledger
+
+    def suffer(self, round, life):
+        self.door.set(life.gateway.devices)
+        began = time.monotonic()
+        for second, kind, detail in round.events:
+            time.sleep(max(0, began + second - time.monotonic()))
+            self.mischief.happen(kind, detail, life)
+        time.sleep(max(0, began + round.seconds - time.monotonic()))
+
+    def end(self, round, life):
+        if round.end in ("stop", "drained"):
+            life.ask_to_end()
+        if round.end in ("blind", "drained"):
+            time.sleep(round.delay)
+        if round.end == "stop":
+            life.gateway.process.wait(20)
+        self.kills += self.close(life)
+        self.door.set(None)
+
+    def close(self, life):
+        """Ends a life, and looks at how it was: whether it had to be killed."""
+        was_alive = life.end()
+        for line in life.wrong(was_alive):
+            self.trial.wrong(f"life {self.lives.index(life)}: {line}")
+        return was_alive
+
+    def rest(self, last):
+        """Whatever the last round does, its gateway stays, and when all is well again everything has to arrive."""
+        self.mischief.arrange(last)
+        life = self.begin()
+        self.suffer(last, life)
+        self.mischief.end(life)
+        began = time.monotonic()
+        within = DELIVERED_AFTER_QUOTA_WITHIN if last.has_quota else DELIVERED_WITHIN
+        within += life.gateway.ledger()["ledger"]["queued"] * A_LOG
+        self.door.set(life.gateway.devices, is_over=True)
+        for sender in self.senders:
+            sender.join(max(0, began + within - time.monotonic()))
+            self.trial.expect(not sender.is_alive(), "a device still waits for its answer")
+        book = life.gateway.drain(max(0, began + within - time.monotonic()))
+        self.settled = time.monotonic()
+        # Packets that SLS had already, by the numbers of their lanes.
+        self.refusals = self.sandbox.control("GET", "/stats")["errors"].get("InvalidSequenceId", 0)
+        self.rested = self.settled - began
+        left = book["ledger"]["queued"]
+        self.trial.expect(not left, f"{left} logs still wait after {within:.0f} s of peace: {troubles(life.gateway)}")
+        self.look(book, self.stored)
+        life.ask_to_end()
+        life.gateway.process.wait(60)
+        self.close(life)
+        if not left:
+            again = self.begin()
+            self.trial.expect(again.gateway.ledger() == book, f"after another start the ledger is not {book}")
+            self.close(again)
+
+
+def troubles(gateway):
+    """What the gateway says of those that wait."""
+    said = []
+    for destination in json.loads(gateway.ask("/admin/status"))["destinations"]:
+        said.append(f"{destination['name']}: {destination['trouble']}, {destination['delivery']['rate']} a second")
+        said += [f"{outlet['logstore']}: {outlet['trouble']}, {outlet['rate']}" for outlet in destination["outlets"]]
+    return "; ".join(said)

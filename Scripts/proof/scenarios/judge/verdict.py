@@ -1,0 +1,145 @@
+"""Holds what arrived against what was sent and answered. Each check yields lines about what is wrong."""
+
+import collections
+
+from proof.clients.device import is_whole
+from proof.scenarios.judge.senders import STORED, TORN, time_of
+
+# A device's request that was sent so much later than SLS's answer was there, and was answered itself, shows that the
+# gateway had dealt with that answer: one thread writes down both.
+TAKEN_AFTER = 0.25
+# Half of the configured `send_timeout`: an answer that took longer may have come too late.
+ON_TIME = 0.75
+FIELDS = {"name", "noise", "sum"}
+
+
+class Arrival:
+    """A log as it arrived: its place in the order, the request that brought it, its pack."""
+
+    def __init__(self, log, order):
+        self.order, self.request = order, log["__request_id__"]
+        self.place = log["__project__"], log["__logstore__"], log["__topic__"]
+        self.prefix, number = log["__tag__:__pack_id__"].split("-")
+        self.pack = int(number, 16), int(log["__pack_index__"])
+        fields = {key for key in log if not key.startswith("__")}
+        self.is_whole = is_whole(log) and fields == FIELDS
+        self.time = log["__time__"]
+
+
+class Books:
+    def __init__(self, sitting):
+        self.sitting = sitting
+        self.ways = {way.name: way for sender in sitting.senders for way in sender.ways}
+        self.batches = [batch for sender in sitting.senders for batch in sender.batches]
+        self.arrived = collections.defaultdict(list)
+        for order, log in enumerate(sitting.sandbox.logs()):
+            self.arrived[log.get("name", "")].append(Arrival(log, order))
+        self.repeated = [name for name, arrivals in self.arrived.items() if len(arrivals) > 1]
+        self.passed = {}
+        for network in sitting.mischief.networks:
+            self.passed |= network.passed
+        self.taken = self.answers_taken()
+        # In the life that was the last with traffic all is known in the end.
+        began = self.last.began
+        self.early = {
+            request for request, answer in self.passed.items() if answer.status == 200 and answer.began < began
+        }
+
+    @property
+    def last(self):
+        """The life in which all was delivered."""
+        return max(
+            (life for life in self.sitting.lives if life.began <= self.sitting.settled), key=lambda life: life.began
+        )
+
+    def wrong(self):
+        for check in (self.lost, self.altered, self.twice, self.disorder, self.counts):
+            lines = list(check())
+            yield from lines[:5]
+            if len(lines) > 5:
+                yield f"and {len(lines) - 5} more like the last one"
+
+    def lost(self):
+        """Answered logs are there; of a batch whose fate is not known all or none; of one that was cut off none."""
+        for sender in self.sitting.senders:
+            yield from sender.refusals
+        for batch in self.batches:
+            names = batch.names()
+            count = sum(name in self.arrived for name in names)
+            if batch.fate == STORED and count < len(names):
+                yield f"{len(names) - count} of {len(names)} logs from {names[0]} on are lost, answered with 200"
+            elif batch.fate == TORN and count > 0:
+                yield f"{names[0]} is there, and its request was cut off"
+            elif 0 < count < len(names):
+                yield f"a part of the batch from {names[0]} on is there: {count} of {len(names)}"
+
+    def altered(self):
+        sent = {name for batch in self.batches for name in batch.names()}
+        for name, arrivals in self.arrived.items():
+            if name not in sent:
+                yield f"nobody sent {name!r}"
+                continue
+            expected = self.ways[name.rsplit(".", 1)[0]].place, time_of(name, self.sitting.base)
+            for arrival in arrivals:
+                if not arrival.is_whole:
+                    yield f"{name} was altered"
+                elif (arrival.place, arrival.time) != expected:
+                    yield f"{name} is at {arrival.place}, {arrival.time}, not {expected}"
+
+    def answers_taken(self):
+        """The ids of the requests whose answers reached a gateway that lived on, which knows what became of them."""
+        heard = collections.defaultdict(float)
+        lives = self.sitting.lives
+        for batch in self.batches:
+            if batch.fate != STORED:
+                continue
+            for number, life in enumerate(lives):
+                if life.began <= batch.sent and batch.heard <= life.ended:
+                    heard[number] = max(heard[number], batch.sent)
+        # Nothing was queued any more.
+        heard[lives.index(self.last)] = self.sitting.settled + TAKEN_AFTER
+        taken = set()
+        for request, answer in self.passed.items():
+            for number, life in enumerate(lives):
+                if not life.began <= answer.began <= answer.ended <= life.ended:
+                    continue
+                # One that came while the gateway was stopped is read when it goes on.
+                read = max([answer.ended, *(end for begin, end in life.pauses if begin - 0.05 <= answer.ended <= end)])
+                on_time = read - answer.began <= ON_TIME
+                if answer.status == 200 and request and on_time and read + TAKEN_AFTER <= heard[number]:
+                    taken.add(request)
+        return taken
+
+    def twice(self):
+        """None with `exactly_once`; else a second time only if nobody could know of the first."""
+        for name in self.repeated:
+            arrivals = self.arrived[name]
+            requests = [arrival.request for arrival in arrivals]
+            if arrivals[0].place[0] == "once":
+                yield f"{name} is there {len(arrivals)} times, in spite of exactly_once: {requests}"
+            elif sum(request in self.taken for request in requests) > 1:
+                yield f"{name} was sent again though the answer came through: {requests}"
+            elif len({(arrival.prefix, arrival.pack) for arrival in arrivals}) > 1:
+                yield f"{name} is in several packets, not in one that was sent again: {requests}"
+
+    def disorder(self):
+        """Logs of a device's stream have their order in the packs, and of arrival, where one request goes at a time."""
+        prefixes = {}
+        for way in self.ways.values():
+            batches = [batch for batch in self.batches if batch.way is way and batch.fate == STORED]
+            stored = [name for batch in batches for name in batch.names()]
+            firsts = [self.arrived[name][0] for name in stored if name in self.arrived]
+            for arrival in firsts:
+                prefixes.setdefault(arrival.prefix, len(prefixes))
+            packs = [(prefixes[arrival.prefix], arrival.pack) for arrival in firsts]
+            orders = [arrival.order for arrival in firsts]
+            if packs != sorted(packs):
+                yield f"packs of {way.name} are not in the order in which it was sent"
+            if self.sitting.settings["concurrency"] == 1 and orders != sorted(orders):
+                yield f"{way.name} did not arrive in the order in which it was sent"
+
+    def counts(self):
+        """What was accepted is what arrived, each once."""
+        ledger, arrived = self.sitting.ledger, len(self.arrived)
+        if not arrived == ledger["accepted"] == ledger["delivered"]:
+            yield f"{arrived} different logs arrived: {ledger}"

@@ -1,0 +1,225 @@
+"""Each sync of a program fails once, also those of its start: nothing that it covered may count before it was written again."""
+
+import collections
+import http.client
+
+from harness.program import DidNotStart
+from harness.waiting import wait_until
+from proof.clients.device import Lost
+from proof.clients.writer import Writer
+from proof.disk import syscalls
+from proof.queues import starting_queues
+from proof.queues.queue_files import DATABASE, LOG, PAGE, frames
+from proof.scenarios.kills import kill_points, traced_points
+from proof.scenarios.kills.killed_run import STAMPED, Case, Scene
+
+SYNCS = ("fdatasync", "fsync")
+NEVER = "fsync", 9999
+# SQLite writes the head of a frame and its page in two calls. Only a log that is written once more is written in whole frames.
+FRAME = 24 + PAGE
+# A damaged file that was moved aside, without the second in which that was.
+ASIDE = "queue.corrupt"
+
+
+def check(trial):
+    # A late log of one life must not be taken for one of another part.
+    sandbox = trial.sandbox()
+    fresh, backlog = starting_queues.fresh(trial), starting_queues.backlog(trial)
+    harmed = starting_queues.damaged(trial, backlog)
+    for scene in [
+        Scene("syncs of a first start", (None, Writer(trial.random)), first_start, makes_token=True),
+        Scene("syncs of a life", fresh, deliver),
+        Scene("syncs of a checkpoint", fresh, fill, delivers=False),
+        Scene("syncs behind a torn log", torn(trial), deliver),
+        Scene("syncs of a salvage", harmed[:2], deliver, gone=frozenset(harmed[2])),
+        Scene("syncs of a migration", starting_queues.older(trial, backlog), deliver),
+    ]:
+        syncs = attempt(trial, scene, sandbox, *NEVER)[0].syncs
+        # The n-th of each thread; and by file those that are not met so, because another thread's ended the program.
+        most = {call: sum(sync[1] == call for sync in syncs) for call in SYNCS}
+        found = [(call, number) for call in SYNCS for number in range(1, most[call] + 1)]
+        results = [attempt(trial, scene, sandbox, *point) for point in kill_points.sample(trial, found, 3)]
+        failed = {sync for disk, _ in results for sync in disk.failed}
+        # What has the second in its name can only be met by its thread.
+        others = sorted(sync for sync in syncs - failed if not sync[0].startswith(ASIDE))
+        if not trial.is_long:
+            own = [sync for sync in others if sync[0] not in (LOG, DATABASE)]
+            others = trial.random.sample(own or others, min(1, len(others)))
+        for name, call, number in others:
+            results.append(attempt(trial, scene, sandbox, call, number, name))
+        failed = {sync for disk, _ in results for sync in disk.failed}
+        ends = sum(ended for _, ended in results)
+        trial.say(
+            f"{scene.name}: {len(failed & syncs)} of {len(syncs)} failed, in {len(results)} lives, of which it ended {ends}"
+        )
+        # On a busy machine a run may need fewer.
+        least = 0.9 * len(syncs) if trial.is_long else 2
+        trial.expect(len(failed & syncs) >= least, f"{scene.name}: {len(failed & syncs)} of {len(syncs)} syncs failed")
+
+
+def first_start(case):
+    kill_points.first_start(case)
+    well(case)
+
+
+def deliver(case):
+    case.writer.post(case.gateway)
+    well(case)
+    case.gateway.drain(5)
+    case.stop()
+
+
+def fill(case):
+    kill_points.fill(case)
+    well(case)
+
+
+def well(case):
+    """Until it takes logs again. It read the log into the database meanwhile, and begins it anew."""
+    wait_until(lambda: case.writer.post(case.gateway) == 200, what="it does not recover")
+    case.writer.post(case.gateway)
+
+
+def torn(trial):
+    """A queue whose log ends in a transaction that the power's end cut off, in its last frame."""
+    data, writer = trial.work / "torn", Writer(trial.random, "whole")
+    gateway = trial.gateway(starting_queues.NOWHERE, data=data)
+    for _ in range(5):
+        writer.post(gateway)
+    kept = set(writer.answered)
+    writer.post(gateway, 3, "torn", 20_000)
+    gateway.kill()
+    writer.answered = kept
+    *_, (last, _, _) = frames((data / LOG).read_bytes())
+    with open(data / LOG, "r+b") as log:
+        log.seek(last + 24)
+        log.write(bytes(PAGE))
+    return data, writer
+
+
+class Life(Case):
+    """A scene that goes on when a sync fails, or ends of it."""
+
+    def live(self, before):
+        """Whether it ended by itself."""
+        self.is_counted = True
+        self.begin(before)
+        try:
+            self.act()
+        except (Lost, OSError, http.client.HTTPException) as error:
+            self.expect(False, f"it does not do what it is there for: {error}")
+        except DidNotStart as error:
+            self.expect(not self.gateway.is_running, f"it neither starts nor ends: {error}")
+        code = self.gateway.process.poll()
+        self.gateway.kill()
+        return code is not None and not self.has_stopped
+
+
+def attempt(trial, scene, sandbox, call, number, name=None):
+    """What its calls left of the disk, and whether the program ended of what failed. Then it is started again, as whoever
+    keeps it running would."""
+    where = f"{call} {number} fails" if name is None else f"{call} {number} of {name or 'the directory'} fails"
+    case, lives = Life(trial, scene, sandbox, f"{scene.name}: {where}"), []
+    disk = Disk(case)
+    for point in ((call, number, None if name is None else case.data / name), NEVER):
+        lives.append(case.live(syscalls.failing(case.trace, *point)))
+        last = case.gateway.journal.read_text()[-500:]
+        disk.follow(syscalls.parse(syscalls.finished(case.trace, case.gateway.process)))
+        if not lives[-1]:
+            break
+        case.expect(str(case.data) in last and "look at the disk" in last, f"it ended and did not say why: {last}")
+    case.expect(len(lives) == 1 or not lives[1], "it ended once more, without a fault")
+    # SQLite passes over it when a directory cannot be synced. Where a name came or went another sync has to come behind it.
+    case.expect(not disk.lost[""], "names changed, and the directory was not synced again")
+    case.check()
+    return disk, lives[0]
+
+
+class Disk:
+    """What of a program's writes may be on no disk, because the sync that was to tell failed."""
+
+    def __init__(self, case):
+        self.case, self.syncs, self.failed = case, set(), set()
+        self.names = {entry.name for entry in case.data.iterdir()} if case.data.exists() else set()
+        self.counts = collections.Counter()
+        self.written, self.lost = collections.defaultdict(set), collections.defaultdict(set)
+
+    def follow(self, events):
+        self.counts.clear()
+        for moment, call in events:
+            names = traced_points.names_in(self.case.data, call)
+            if moment == "end" and names:
+                self.see(call, *names)
+
+    def see(self, call, name, other=None):
+        if call.name in SYNCS:
+            return self.sync(call, name)
+        if call.result < 0:
+            return
+        self.expect(call.name not in syscalls.OTHERS.split(","), f"nobody knows what {call.name} does to {name}")
+        if call.name == "pwrite64":
+            self.write(name, int(call.words[3]), int(call.words[2]))
+        elif call.name == "write":
+            # Nothing writes such a place again.
+            self.written[name].add((-1, len(self.written[name])))
+        elif call.name == "ftruncate":
+            self.goes(name)
+            self.keep(name, lambda place: place[0] < int(call.words[1]))
+        elif call.name in ("rename", "link"):
+            self.expect(
+                not self.lost[name] or name in (LOG, DATABASE), f"{name} has another name though its sync failed"
+            )
+        if call.name in ("link", "rename", "unlink") or (
+            call.name == "openat" and "O_CREAT" in call.words[2] and name not in self.names
+        ):
+            self.written[""].add((call.name, name))
+            self.names |= {other or name}
+        if call.name in ("unlink", "rename"):
+            self.names.discard(name)
+            self.goes(name)
+            written, lost = self.written.pop(name, set()), self.lost.pop(name, set())
+            if other is not None:
+                self.written[other], self.lost[other] = written, lost
+
+    def sync(self, call, name):
+        self.counts[call.thread, name, call.name] += 1
+        this = STAMPED.sub(ASIDE, name), call.name, self.counts[call.thread, name, call.name]
+        self.syncs.add(this)
+        if call.result < 0:
+            self.failed.add(this)
+            self.lost[name] |= self.written[name]
+        elif name == "":
+            self.lost[""].clear()
+        elif name not in (LOG, DATABASE):
+            self.expect(not self.lost[name], f"{name} was synced again, and not written")
+        self.written[name].clear()
+
+    def write(self, name, begin, count):
+        before = len(self.lost[name])
+        self.keep(name, lambda place: not (begin <= place[0] and place[0] + place[1] <= begin + count))
+        if name == LOG and count >= FRAME:
+            # The same bytes once more, where they lie.
+            pass
+        elif name == LOG and begin == 0:
+            self.goes(LOG)
+            # It counts for nothing from here on.
+            self.lost[LOG].clear()
+        elif name == LOG:
+            self.expect(
+                len(self.lost[LOG]) < before or not before, f"the log goes on, and {before} writes before it are lost"
+            )
+        self.written[name].add((begin, count))
+
+    def goes(self, name):
+        """What the log held must be in the database when it goes."""
+        missing = self.lost[DATABASE] | self.written[DATABASE]
+        self.expect(
+            name != LOG or not missing, f"the log goes, and {len(missing)} writes of the database are not on the disk"
+        )
+
+    def keep(self, name, is_kept):
+        for places in (self.written, self.lost):
+            places[name] = set(filter(is_kept, places[name]))
+
+    def expect(self, holds, line):
+        self.case.expect(holds or not self.failed, line)

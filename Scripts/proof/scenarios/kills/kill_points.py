@@ -1,0 +1,171 @@
+"""A gateway that is killed in place of any write, sync, rename or unlink loses nothing it answered for."""
+
+import concurrent.futures
+import json
+import os
+import queue
+import stat
+
+from proof.clients.writer import Writer, together
+from proof.queues import starting_queues
+from proof.queues.schema import schema_version
+from proof.scenarios.kills.killed_run import Case, Scene
+from proof.scenarios.kills.traced_points import points
+from proof.scenarios.power import answer_after_sync
+
+TRIES = 3
+KEEPS_KEYS = f"credentials: {{ encryption_key: {'5a' * 32}, default: {{ from: admin }} }}"
+FIRST = {"AccessKeyId": "first-id", "AccessKeySecret": "first-secret"}
+SECOND = {"AccessKeyId": "second-id", "AccessKeySecret": "second-secret"}
+
+
+def scenario(trial):
+    """What is interrupted."""
+    fresh, backlog = starting_queues.fresh(trial), starting_queues.backlog(trial)
+    harmed = starting_queues.damaged(trial, backlog)
+    yield Scene("first start", (None, Writer(trial.random)), first_start, makes_token=True, after=same_token)
+    yield Scene("enqueue", fresh, lambda case: [case.writer.post(case.gateway) for _ in range(4)], delivers=False)
+    yield Scene("several at a time", fresh, several, delivers=False)
+    yield Scene("deliver and stop", backlog, deliver)
+    yield Scene("exactly once", fresh, deliver, destination=", exactly_once: true")
+    yield Scene("checkpoint", fresh, fill, delivers=False, files=("queue.db",))
+    yield Scene("log that begins anew", fresh, begin_anew, delivers=False)
+    yield Scene("rotation", rotated(trial), rotate, settings=KEEPS_KEYS, prepare=give_keys, after=signs_with_the_second)
+    yield Scene("salvage", harmed[:2], deliver, gone=frozenset(harmed[2]))
+    if trial.is_long:
+        yield Scene("salvage with a log", starting_queues.damaged_behind_log(trial), deliver)
+    for version in (1, schema_version() - 1) if trial.is_long else (1,):
+        yield Scene(f"migration from {version}", starting_queues.older(trial, backlog, version), deliver)
+
+
+def first_start(case):
+    case.result = case.gateway.token
+    case.writer.post(case.gateway)
+
+
+def same_token(case):
+    mode = stat.S_IMODE((case.data / "admin-token").stat().st_mode)
+    case.expect(len(case.gateway.token) == 64 and mode == 0o600, "the admin token is not whole, or others may read it")
+    case.expect(case.result in (None, case.gateway.token), "the admin token is another than before")
+
+
+def deliver(case):
+    case.writer.post(case.gateway)
+    case.gateway.drain(5)
+    case.writer.post(case.gateway)
+    case.stop()
+
+
+def several(case):
+    # In which order they come differs: in a run that is to be killed they go on until that happens.
+    together(case.gateway, case.writer, 2 if case.is_counted else 100)
+
+
+def fill(case):
+    # A little more than the 4 MiB after which the log goes into the database.
+    for _ in range(3):
+        case.writer.post(case.gateway, 36, "large", 40_000)
+    # It is answered after the checkpoint.
+    case.writer.post(case.gateway)
+
+
+def begin_anew(case):
+    # By itself it goes into the database when nobody posts, and what is written next is its new beginning.
+    starting_queues.moved(case.gateway, lambda: case.writer.post(case.gateway))
+    for _ in range(2):
+        case.writer.post(case.gateway)
+
+
+def rotated(trial):
+    data, sandbox = trial.work / "rotated", trial.sandbox()
+    give_keys(sandbox)
+    gateway = trial.gateway(sandbox, data=data, settings=KEEPS_KEYS)
+    push(gateway, FIRST)
+    gateway.stop()
+    sandbox.kill()
+    return data, Writer(trial.random)
+
+
+def give_keys(sandbox):
+    for key in (FIRST, SECOND):
+        given = {"access_key_id": key["AccessKeyId"], "access_key_secret": key["AccessKeySecret"]}
+        sandbox.control("POST", "/keys", given)
+
+
+def push(gateway, key):
+    return json.loads(gateway.ask("/admin/credentials/default", "PUT", json.dumps(key).encode()))["fingerprint"]
+
+
+def rotate(case):
+    case.writer.post(case.gateway)
+    case.result = push(case.gateway, SECOND)
+    # From the answer on nothing else may be needed.
+    case.sandbox.control("DELETE", "/keys?access_key_id=first-id")
+    case.writer.post(case.gateway)
+    case.gateway.drain(5)
+
+
+def signs_with_the_second(case):
+    fingerprint, now = case.result, json.loads(case.gateway.ask("/admin/credentials/default"))["fingerprint"]
+    audit = case.gateway.ask("/admin/audit").decode()
+    case.expect(fingerprint in (None, now), "a pushed credential is gone although the push was answered")
+    case.expect(fingerprint is None or fingerprint in audit, "a push that was answered is not in the audit log")
+
+
+def sample(trial, all_points, count):
+    """An even part of them, another one with each seed."""
+    if trial.is_long or len(all_points) <= count:
+        return all_points
+    begin, step = trial.random.random(), len(all_points) / count
+    return [all_points[int((begin + n) * step) % len(all_points)] for n in range(count)]
+
+
+def check(trial):
+    answer_after_sync.check(trial)
+    sandboxes = queue.SimpleQueue()
+    workers = os.cpu_count() or 2
+    for _ in range(workers):
+        sandboxes.put(trial.sandbox())
+
+    def attempt(scene, point):
+        """Whether the kill came about. Calls come a little differently each time, so it may need another try."""
+        name, call, number = point
+        sandbox, where = sandboxes.get(), f"{scene.name}, killed at {call} {number} of {name or 'the directory'}"
+        try:
+            for _ in range(TRIES):
+                case = Case(trial, scene, sandbox, where)
+                was_killed = case.run(case.killing(*point))
+                case.check()
+                if was_killed:
+                    break
+            return was_killed
+        except Exception as error:
+            trial.wrong(f"{where}: {type(error).__name__}: {error}")
+            return True
+        finally:
+            sandboxes.put(sandbox)
+
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for scene in scenario(trial):
+            sandbox = sandboxes.get()
+            found, missed = points(trial, scene, sandbox)
+            sandboxes.put(sandbox)
+            chosen = sample(trial, found, 11)
+            results = list(pool.map(lambda point: attempt(scene, point), chosen))
+            # Calls are noted while nothing else runs. Beside others one commit may do what two did: so once more, alone.
+            results = [was_killed or attempt(scene, point) for point, was_killed in zip(chosen, results)]
+            alive = [
+                f"{call} {number} of {name}" for (name, call, number), killed in zip(chosen, results) if not killed
+            ]
+            trial.say(
+                f"{scene.name}: {len(found)} calls, killed at {sum(results)} of {len(chosen)} that were chosen"
+                + (f", not at {', '.join(alive)}" if alive else "")
+                + (f"; out of reach are {', '.join(missed)}" if missed else "")
+            )
+            trial.expect(len(found) >= 25, f"{scene.name}: only {len(found)} calls were seen")
+            # One of a dozen may be a call that a quick machine makes and a busy one does not.
+            most = max(1, len(chosen) // 20)
+            trial.expect(len(alive) <= most, f"{scene.name}: {len(alive)} of {len(chosen)} kills did not happen")
+            trial.expect(
+                len(missed) <= max(2, len(found) // 20), f"{scene.name}: kills cannot reach {len(missed)} calls"
+            )

@@ -1,0 +1,123 @@
+"""A scene from its beginning to a kill, and what is left of it."""
+
+import dataclasses
+import http.client
+import itertools
+import random
+import re
+import shutil
+import subprocess
+import time
+import typing
+
+from harness.program import DidNotStart
+from proof.clients.device import Lost
+from proof.clients.writer import Writer, arrivals_by_name
+from proof.disk import syscalls
+from proof.queues import starting_queues
+
+# A name with the second in which it was given.
+STAMPED = re.compile(r"^queue\.corrupt-\d{14}")
+KILLED = -9
+
+
+@dataclasses.dataclass
+class Scene:
+    name: str
+    base: tuple  # A data directory, and who wrote what is in it.
+    steps: typing.Callable  # Does what is to be interrupted; `result` is what the check is to know.
+    delivers: bool = True
+    settings: str = ""
+    destination: str = ""  # What makes it store each log once.
+    makes_token: bool = False
+    gone: frozenset = frozenset()  # Logs that cannot be saved.
+    files: tuple = ()  # Kills concern these only.
+    prepare: typing.Callable = lambda sandbox: None
+    after: typing.Callable = lambda case: None
+
+
+class Case:
+    """A scene from its beginning to the kill, and what is left of it."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self, trial, scene, sandbox, where):
+        self.trial, self.scene, self.sandbox, self.result = trial, scene, sandbox, None
+        self.number = next(Case.numbers)
+        self.data = trial.work / f"case-{self.number}"
+        self.trace = trial.work / f"case-{self.number}.calls"
+        self.writer = Writer(random.Random(trial.seed + self.number), f"case{self.number}")
+        self.is_counted = self.has_stopped = False
+        if scene.base[0]:
+            shutil.copytree(scene.base[0], self.data)
+        self.where = where
+
+    def expect(self, holds, line):
+        return self.trial.expect(holds, f"{self.where}: {line}")
+
+    def start(self, where, before=(), wait=True):
+        scene, options = self.scene, {"token": None} if self.scene.makes_token else {}
+        options |= {"settings": scene.settings, "destination": scene.destination, "before": before, "wait": wait}
+        self.gateway = self.trial.gateway(where, data=self.data, **options)
+
+    def stop(self):
+        code = self.gateway.stop()
+        self.has_stopped = code == 0
+
+    def begin(self, before):
+        self.scene.prepare(self.sandbox)
+        self.sandbox.control("DELETE", "/logs")
+        self.start(self.sandbox if self.scene.delivers else starting_queues.NOWHERE, before, wait=False)
+
+    def act(self):
+        self.gateway.wait_for("sluice is ready")
+        self.gateway.wait_until_ready()
+        self.scene.steps(self)
+
+    def run(self, before):
+        """Whether the program was killed on the way. It may end in no other way, unless it is asked to."""
+        self.begin(before)
+        try:
+            self.act()
+            code = self.gateway.process.poll()
+        except (DidNotStart, Lost, OSError, http.client.HTTPException) as error:
+            try:
+                # It takes a moment until all its threads are gone.
+                code = self.gateway.process.wait(20)
+            except subprocess.TimeoutExpired:
+                raise error from None  # It lives, and does not do what it is there for.
+        self.gateway.kill()
+        is_asked = code == 0 and self.has_stopped
+        self.expect(code in (None, KILLED) or is_asked, f"the gateway ended by itself with {code}")
+        return code == KILLED
+
+    def check(self):
+        """Starts it again and compares."""
+        self.start(self.sandbox)
+        ledger = self.gateway.drain(20)
+        arrivals = arrivals_by_name(self.trial, self.sandbox, (self.writer, self.scene.base[1]), self.where)
+        answered = (self.writer.answered | self.scene.base[1].answered) - self.scene.gone
+        missing = answered - set(arrivals)
+        self.expect(not missing, f"{len(missing)} of {len(answered)} answered logs did not arrive: {ledger}")
+        self.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is not closed: {ledger}")
+        self.expect(ledger["ledger"]["discarded"] == len(self.scene.gone), f"logs were discarded: {ledger}")
+        for line in self.gateway.events():
+            self.expect(line["level"] != "error" or "salvage" in self.scene.name, f"the journal has an error: {line}")
+        twice = [name for name, count in arrivals.items() if count > 1]
+        self.expect(not twice or not self.scene.destination, f"{len(twice)} logs were stored twice")
+        self.scene.after(self)
+        self.expect(self.gateway.is_running, f"started again, it ended with {self.gateway.process.poll()}")
+        self.gateway.kill()
+        self.end()
+
+    def end(self):
+        shutil.rmtree(self.data)
+        self.trace.unlink(missing_ok=True)
+
+    def killing(self, name, call, number):
+        """In front of a command: ends it in place of the n-th such call on the file of that name."""
+        names = [name]
+        if stamp := STAMPED.match(name):
+            seconds = [time.strftime("%Y%m%d%H%M%S", time.gmtime(time.time() + n)) for n in range(40)]
+            names = [f"queue.corrupt-{second}{name[stamp.end() :]}" for second in seconds]
+        return syscalls.killing(self.trace, [self.data / name for name in names], call, number)

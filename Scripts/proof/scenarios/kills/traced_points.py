@@ -1,0 +1,64 @@
+"""Where a scene can be killed: the calls of a run that change what a process leaves behind."""
+
+import collections
+import re
+
+from proof.disk import syscalls
+from proof.scenarios.kills.killed_run import Case
+
+# What of a program is left when it ends: between two of these nothing is.
+CALLS = ("openat", "mkdir", "pwrite64", "write", "fdatasync", "fsync", "ftruncate", "rename", "link", "unlink")
+
+
+def points(trial, scene, sandbox):
+    """Where a run can be killed, each as a file's name, a call, and a number; and what of it cannot be."""
+    case = Case(trial, scene, sandbox, scene.name)
+    there = {entry.name for entry in case.data.iterdir()} if scene.base[0] else set()
+    case.is_counted = True
+    case.expect(not case.run(syscalls.listing(case.trace)), "it was killed, and nobody did")
+    found, missed = list_points(case, there)
+    case.check()
+    return found, missed
+
+
+def list_points(case, there):
+    counts, aims, taken, found, missed = collections.Counter(), {}, set(), [], []
+    for moment, call in syscalls.parse(syscalls.finished(case.trace, case.gateway.process)):
+        if not (names := names_in(case.data, call)) or (case.scene.files and names[0] not in case.scene.files):
+            continue
+        if moment == "begin":
+            if call.name in CALLS:
+                # The n-th call of whichever thread comes to its n-th first.
+                counts.update((call.thread, name, call.name) for name in names)
+                numbered = [(name, call.name, counts[call.thread, name, call.name]) for name in names]
+                aims[id(call)] = call, next((aim for aim in numbered if aim not in taken), None)
+                taken |= set(numbered)
+        elif call.name not in (*CALLS, "close"):
+            case.expect(call.result < 0, f"there are no kills in place of {call.name}({', '.join(call.words)[:200]})")
+        elif id(call) in aims and call.result >= 0 and changes(call, names, there):
+            aim = aims[id(call)][1]
+            found.append(aim) if aim else missed.append(f"{call.name} {names[0]}")
+    return found, missed
+
+
+def names_in(data, call):
+    """The files that it is about, of those in the data directory; itself is the empty name."""
+    paths = [found[1] for word in call.words if (found := re.search(r'[<"](/[^>"]*)[>"]', word))]
+    return [
+        path[len(str(data)) :].lstrip("/")
+        for path in paths
+        if f"{path}/".startswith(f"{data}/") and "(deleted)" not in path
+    ]
+
+
+def changes(call, names, there):
+    """Whether anybody could tell that it happened. Opening what is there changes nothing."""
+    if call.name == "openat":
+        is_new = "O_CREAT" in call.words[2] and names[0] not in there
+        there.add(names[0])
+        return is_new or "O_TRUNC" in call.words[2]
+    if call.name in ("unlink", "rename"):
+        there.discard(names[0])
+    if call.name in ("link", "rename"):
+        there.add(names[1])
+    return True

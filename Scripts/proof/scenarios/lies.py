@@ -1,0 +1,131 @@
+"""An SLS endpoint that lies costs bounded time and memory, nobody else, and no log."""
+
+import json
+import socket
+import time
+
+from proof.clients import neighbour as beside
+from proof.clients.device import Device, body, is_whole, log
+from proof.faults import lying_answers
+from proof.faults.lying_server import Liar
+from proof.measures.lateness import Lateness
+from proof.measures.process import busy, computed, memory, strain
+
+# Of each tale before it tells the truth.
+TIMES = 3
+# Seconds: what a request may take in all, and how late a busy machine may make the end of it, beside what it makes others.
+SEND_TIMEOUT, LATER = 1, 0.5
+# MiB: what all tales at a time may cost in memory, and what the gateway may take of one answer before it hangs up; that
+# is mostly what lies in the kernel's buffers.
+MEMORY = 32
+TAKEN = 24
+
+
+class Trap:
+    """Where redirects lead. Nobody is to come."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+
+    def visitors(self):
+        self.listener.settimeout(0)
+        try:
+            self.listener.accept()
+            return True
+        except OSError:
+            return False
+        finally:
+            self.listener.close()
+
+
+def project(number):
+    return f"lies-{number}"
+
+
+def destination(name, port):
+    return (
+        f'  {name}: {{ endpoint: "http://localhost:{port}", project: {name}, logstore: "*", region: sandbox, '
+        f"packet: {{ age: 50ms }}, connect_timeout: 1s, send_timeout: {SEND_TIMEOUT}s, stall_timeout: 1s }}"
+    )
+
+
+def play(trial, gateway, liars, number):
+    """Posts for every liar, and waits until all of it is at SLS. Returns the names that were sent."""
+    sent = {}
+    for index, (name, liar) in enumerate(liars.items()):
+        with liar.lock:
+            liar.left = TIMES
+        device = Device(gateway.devices, host=project(index))
+        logs = [log(f"{name}/{number}/{count}", trial.random) for count in range(5)]
+        status, answer = device.post("/logs/lies", body(logs))
+        trial.expect(status == 200, f"{name}: answer {status} {answer[:200]!r}")
+        sent |= {each["name"]: name for each in logs}
+        device.close()
+    gateway.drain(120 if trial.is_long else 90)
+    return sent
+
+
+def check(trial):
+    sandbox, trap = trial.sandbox(), Trap()
+    liars = {name: Liar(sandbox.port, tale, TIMES) for name, tale in lying_answers.TALES.items()}
+    for liar in liars.values():
+        liar.trap, liar.now = trap.port, int(time.time())
+    lines = [destination(project(index), liar.port) for index, liar in enumerate(liars.values())]
+    gateway = trial.gateway(sandbox, others="\n".join([destination("honest", sandbox.port), *lines]))
+    before, cpu, began = memory(gateway.process.pid), computed(gateway.process.pid), time.monotonic()
+    aside, lateness = beside.Aside(trial), Lateness()
+    neighbour, started = beside.Neighbour(gateway.devices, trial.seed, host="honest"), busy(gateway.process.pid)
+    sent = {}
+    try:
+        for number in range(5 if trial.is_long else 1):
+            sent |= play(trial, gateway, liars, number)
+    finally:
+        neighbour.end()
+        aside.end()
+        lateness.end()
+    gateway.drain()
+    took, cpu = time.monotonic() - began, computed(gateway.process.pid) - cpu
+    grown = memory(gateway.process.pid) - before
+    arrived = judge(trial, gateway, sandbox, liars, sent, SEND_TIMEOUT + LATER + lateness.most)
+    beside.judge(trial, neighbour, arrived, aside, strain(started, busy(gateway.process.pid)))
+    trial.expect(not trap.visitors(), "a redirect was followed")
+    trial.expect(grown < MEMORY, f"the lies cost {grown:.0f} MiB of memory, {MEMORY} are enough")
+    trial.expect(gateway.is_running, "the gateway ended")
+    heard = sum(liar.heard for liar in liars.values())
+    trial.say(
+        f"{len(liars)} tales, {heard} requests, all delivered after {took:.1f} s; {cpu:.1f} s of a processor, "
+        f"{grown:.0f} MiB more memory at most"
+    )
+    for liar in liars.values():
+        liar.end()
+
+
+def judge(trial, gateway, sandbox, liars, sent, given_up):
+    """Whether everything is where the ledger says, once, and nobody had to wait for long."""
+    whole = gateway.ledger()
+    trial.expect(whole["closed"], f"the ledger is not closed: {whole['ledger']}")
+    arrived = {}
+    for each in sandbox.logs():
+        trial.expect(is_whole(each), f"a log was altered: {each}")
+        arrived[each.get("name")] = each["__received__"]
+    statuses = {each["name"]: each for each in json.loads(gateway.ask("/admin/status"))["destinations"]}
+    for index, (name, liar) in enumerate(liars.items()):
+        ledger = whole["destinations"].get(project(index), {})
+        mine = [each for each, tale in sent.items() if tale == name]
+        there = [each for each in mine if each in arrived]
+        figures = {key: ledger.get(key) for key in ("delivered", "queued", "dead", "expired", "discarded")}
+        if not (figures["delivered"] == len(there) == len(mine)):
+            trouble = statuses[project(index)]["trouble"]
+            trial.wrong(f"{name}: {len(there)} of {len(mine)} logs are there, the ledger says {figures}; {trouble}")
+        trial.expect(
+            liar.longest < given_up, f"{name}: listened to for {liar.longest:.1f} s, {given_up:.1f} s are allowed"
+        )
+        trial.expect(liar.most < TAKEN << 20, f"{name}: {liar.most >> 20} MiB of an answer were taken")
+    slowest = max(liars, key=lambda name: liars[name].longest)
+    largest = max(liars, key=lambda name: liars[name].most)
+    trial.say(
+        f"listened to for {liars[slowest].longest:.2f} s at most ({slowest}) of {given_up:.2f}, "
+        f"{liars[largest].most / 2**20:.1f} MiB at most ({largest})"
+    )
+    return arrived

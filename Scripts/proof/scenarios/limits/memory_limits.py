@@ -1,0 +1,140 @@
+"""A gateway that may only have so much memory: within what is documented it lives; killed for it, it loses nothing."""
+
+import os
+import pathlib
+import resource
+import threading
+import time
+
+from harness.program import DidNotStart
+from proof.clients.device import Device
+from proof.gateway_life import Life
+
+DOCUMENTED = 256 << 20  # docs/scaling.md, without connections over TLS.
+# Batches of a storm: what arrives of more the sandbox would forget again.
+TAKEN = 30
+GROUPS = pathlib.Path("/sys/fs/cgroup/memory")
+
+
+def check(trial, sandbox):
+    confined(trial, sandbox)
+    strangled(trial, sandbox)
+
+
+class Group:
+    """A control group of its own, of version 1 or 2."""
+
+    def __init__(self, bytes):
+        is_old = GROUPS.is_dir()
+        parent = GROUPS if is_old else GROUPS.parent
+        self.directory = parent / f"sluice-proof-{os.getpid()}"
+        self.directory.mkdir()
+        try:
+            (self.directory / ("memory.limit_in_bytes" if is_old else "memory.max")).write_text(str(bytes))
+        except BaseException:
+            self.directory.rmdir()
+            raise
+
+    def enter(self):
+        """Between fork and exec of the program."""
+        (self.directory / "cgroup.procs").write_text(str(os.getpid()))
+
+    def remove(self):
+        """Why it stays, if it does: the kernel may need a moment after the end of the last process in it."""
+        for _ in range(250):
+            try:
+                return self.directory.rmdir()
+            except OSError as error:
+                reason = error
+                time.sleep(0.02)
+        return reason
+
+
+def confined(trial, sandbox):
+    """The heaviest load there may be, in the memory that docs/scaling.md asks for."""
+    try:
+        group = Group(DOCUMENTED)
+    except OSError as error:
+        return trial.skip("confined memory", f"this machine has no control groups for it: {error}")
+    mark = len(trial.programs)
+    try:
+        life = Life(trial, sandbox, "confined memory", preexec=group.enter)
+        for _ in range(4 if trial.is_long else 1):
+            sandbox.fault(status=503)
+            answers = storm(life, 10 if trial.is_long else 2)
+            sandbox.clear_faults()
+            life.expect(200 in answers and set(answers) <= {200, 503, None}, f"answers are {answers}")
+            if not life.expect(life.gateway.is_running, f"it was killed for its memory, after {answers}"):
+                break
+            life.gateway.require_drained(60)
+            peak = of_kernel(life.gateway, "VmHWM")
+            trial.say(f"confined memory: {answers}, at most {peak >> 20} MiB resident of {DOCUMENTED >> 20}")
+            life.settle(goes_on=True)
+        life.settle()
+    finally:
+        sandbox.clear_faults()
+        for program in trial.programs[mark:]:
+            program.kill()
+        stays = group.remove()
+        trial.expect(stays is None, f"confined memory: {group.directory} stays: {stays}")
+
+
+def strangled(trial, sandbox):
+    """An address space that is too small for the load: it may end, and what it promised stays."""
+    life = Life(trial, sandbox, "strangled", preexec=lambda: None)
+    most = of_kernel(life.gateway, "VmSize") + (16 << 20)
+    life.gateway.kill()
+    life.options = {"preexec": lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))}
+    try:
+        life.start()
+    except DidNotStart as error:
+        return life.expect(False, f"it does not start with 16 MiB more than it has at rest: {str(error)[-300:]}")
+    answers = storm(life, 2)
+    if set(answers) == {200}:
+        # That was enough, this time. One that has just begun has nothing in store, and may not have room for one body.
+        life.gateway.kill()
+        life.options = {}
+        life.start()
+        most = of_kernel(life.gateway, "VmData") + (4 << 20)
+        resource.prlimit(life.gateway.process.pid, resource.RLIMIT_DATA, (most, most))
+        answers = storm(life, 2)
+    ended = not life.gateway.is_running
+    life.expect(set(answers) <= {200, 503, None}, f"without memory it tells devices to give up: {answers}")
+    life.expect(ended or set(answers) != {200}, f"it had enough memory for all of {answers}, which proves nothing")
+    trial.say(f"strangled: {answers}, {'it ended' if ended else 'it lived'}")
+    life.options = {}
+    life.settle()
+
+
+def of_kernel(gateway, name):
+    """Bytes, of what /proc says of the gateway."""
+    with open(f"/proc/{gateway.process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(name + ":")) << 10
+
+
+def storm(life, seconds):
+    """Large batches over many connections at once. Statuses with their counts; None is no answer."""
+    noise = f"{life.promises.random.getrandbits(400_000):x}"
+    ends, answers, lock = time.monotonic() + seconds, {}, threading.Lock()
+
+    def device():
+        status = 0
+        while time.monotonic() < ends and life.gateway.is_running and answers.get(200, 0) < TAKEN:
+            try:
+                connection = Device(life.gateway.devices, seconds=30)
+            except OSError:
+                continue
+            while status is not None and time.monotonic() < ends and answers.get(200, 0) < TAKEN:
+                with lock:
+                    logs = life.promises.logs(40, noise=noise)
+                status = life.promises.post(connection, logs)
+                with lock:
+                    answers[status] = answers.get(status, 0) + 1
+            status = 0
+
+    threads = [threading.Thread(target=device) for _ in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers

@@ -1,0 +1,157 @@
+"""After a power cut at any moment the queue opens, and all that was promised of it is there."""
+
+import concurrent.futures
+import os
+import queue
+import random
+import shutil
+
+from harness.waiting import wait_until
+from proof.clients.writer import Writer, arrivals_by_name, together
+from proof.disk.recording import Recording
+from proof.queues import starting_queues
+from proof.scenarios.power import exactly_once
+
+
+def reopen(trial, recording, place, image, sandbox):
+    """Starts a gateway on what is left, and compares."""
+    where = f"{recording.name}, cut at call {place} of {len(recording.events)}"
+    sandbox.control("DELETE", "/logs")
+    gateway = trial.gateway(sandbox, data=image / "data", settings=recording.settings, token=None)
+    fresh = Writer(random.Random(place), "fresh")
+    # While it rebuilds the queue it refuses, and devices try again.
+    wait_until(lambda: fresh.post(gateway) == 200, what="nothing is taken")
+    ledger = gateway.drain(20)
+    arrived = set(arrivals_by_name(trial, sandbox, (recording.writer, fresh), where))
+    promised = recording.promised(place)
+    lost = (promised | fresh.answered) - recording.known(place) - arrived
+    trial.expect(not lost, f"{where}: {len(lost)} of {len(promised)} promised logs are gone: {ledger}")
+    counts = ledger["ledger"]
+    trial.expect(ledger["closed"] and counts["queued"] == 0, f"{where}: the ledger is not closed: {ledger}")
+    trial.expect(counts["accepted"] >= len(promised | fresh.answered), f"{where}: the ledger forgot logs: {ledger}")
+    trial.expect(counts["discarded"] == len(recording.gone), f"{where}: logs were discarded: {ledger}")
+    for line in gateway.events():
+        is_fine = line["level"] != "error" or "salvage" in recording.name
+        trial.expect(is_fine, f"{where}: the journal has an error: {line}")
+    if recording.ready is not None and place > recording.ready:
+        trial.expect(gateway.token == recording.token, f"{where}: the admin token is another than before")
+    trial.expect(gateway.is_running, f"{where}: the gateway ended by itself with {gateway.process.poll()}")
+    gateway.kill()
+    shutil.rmtree(image)
+    return len(recording.answered(place) - recording.known(place) - arrived)
+
+
+def quiet(gateway, writer, sandbox):
+    """Posts while SLS is there, while it is not, and after a pause in which the log goes into the database."""
+    posts(gateway, writer, 10)
+    sandbox.fault(status=503)
+    posts(gateway, writer, 10)
+    starting_queues.moved(gateway, lambda: writer.post(gateway, 40, "large", 4_000))
+    posts(gateway, writer, 6)
+
+
+def several(gateway, writer, sandbox):
+    """Batches that come while others are written and synced."""
+    together(gateway, writer, 3)
+    sandbox.fault(status=503)
+    together(gateway, writer, 3)
+
+
+def stopped(gateway, writer, sandbox):
+    """Begins where that was killed, and is stopped in good order."""
+    posts(gateway, writer, 3)
+    sandbox.clear_faults()
+    posts(gateway, writer, 6)
+    gateway.drain(5)
+    writer.post(gateway)
+    gateway.stop()
+
+
+def delivered(gateway, writer, sandbox):
+    writer.post(gateway)
+    gateway.drain(5)
+
+
+def large(gateway, writer, sandbox):
+    """So much that the log goes into the database while posts go on."""
+    for count in (0, 0, 1, 1):
+        for _ in range(4):
+            writer.post(gateway, 30, "large", 40_000)
+        posts(gateway, writer, 3)
+        sandbox.clear_faults() if count else sandbox.fault(status=503)
+    gateway.drain(5)
+
+
+def posts(gateway, writer, count):
+    for _ in range(count):
+        writer.post(gateway)
+
+
+def normal(trial, name):
+    return Recording(trial, name, None, [quiet, stopped, delivered], "normal")
+
+
+def recordings(trial):
+    """With the part of the cuts that each gets."""
+    yield Recording(trial, "full", None, [quiet, stopped, delivered]), 0.4
+    yield Recording(trial, "several at a time", None, [several]), 0.2
+    yield normal(trial, "normal"), 0.1
+    backlog = starting_queues.backlog(trial)
+    *harmed, gone = starting_queues.damaged(trial, backlog)
+    yield Recording(trial, "salvage", harmed, [delivered, delivered], gone=frozenset(gone)), 0.1
+    yield Recording(trial, "salvage with a log", starting_queues.damaged_behind_log(trial), [delivered]), 0.1
+    yield Recording(trial, "migration", starting_queues.older(trial, backlog), [delivered, delivered]), 0.1
+    if trial.is_long:
+        yield Recording(trial, "large", None, [large, delivered]), 0.1
+
+
+def check(trial):
+    count = 1000 if trial.is_long else 40
+    exactly_once.check(trial)
+    sandboxes, workers = queue.SimpleQueue(), os.cpu_count() or 2
+    for _ in range(workers):
+        sandboxes.put(trial.sandbox())
+    # Images take space: no more are laid down than are looked at soon.
+    slots = queue.Queue(4 * workers)
+
+    def attempt(recording, place, image):
+        sandbox = sandboxes.get()
+        try:
+            return reopen(trial, recording, place, image, sandbox)
+        except Exception as error:
+            trial.wrong(f"{recording.name}, cut at call {place}: {type(error).__name__}: {error}; {image}")
+            return 0
+        finally:
+            sandboxes.put(sandbox)
+            slots.get()
+
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+
+        def look(recording, part):
+            results, places = [], set()
+            for cut in recording.cuts(trial.random, recording.places(trial.random, int(part * count)), moves=True):
+                slots.put(cut)
+                places.add(cut[0])
+                results.append(pool.submit(attempt, recording, *cut))
+            lost = [result.result() for result in results]
+            trial.say(
+                f"{recording.name}: {len(recording.answers)} answers, {len(recording.boundaries) // 2} syncs; {len(lost)} power "
+                f"cuts, at {len(places & set(recording.boundaries))} of {len(set(recording.boundaries))} begins and ends of syncs; "
+                f"{len(recording.images)} disks differ, none of them lacks more than {max(lost)} answered logs"
+            )
+            missed = set(recording.boundaries) - places
+            trial.expect(
+                not trial.is_long or not missed, f"{recording.name}: no cut at {len(missed)} begins and ends of syncs"
+            )
+            trial.expect(len(recording.images) > len(lost) / 4, f"{recording.name}: most cuts left the same disk")
+            return max(lost)
+
+        for recording, part in recordings(trial):
+            lacking = look(recording, part)
+            # Where nothing is synced a cut must be felt, or none would be. A slow machine syncs in its pauses, so that few are.
+            for again in range(3):
+                if recording.durability == "normal" and not lacking:
+                    lacking = look(normal(trial, f"normal again {again}"), part)
+            trial.expect(
+                recording.durability == "full" or lacking, f"{recording.name}: no cut took a log: the check is blind"
+            )

@@ -1,0 +1,178 @@
+"""Days of life in minutes: after them memory, descriptors, threads and disk are what they were after the first."""
+
+import json
+import os
+import signal
+import socket
+import statistics
+import time
+
+from harness.program import KEY
+from proof.clients.device import Device, Lost
+from proof.gateway_life import Life
+
+QUOTA = {"status": 403, "code": "WriteQuotaExceed", "count": 3}
+FAULTS = [
+    {"status": 503, "fraction": 0.3},
+    QUOTA,
+    {"code": "Unauthorized", "count": 3},
+    {"reset": True, "store": True, "fraction": 0.3},
+    {"latency_ms": 50},
+    {"truncate": True, "count": 5},
+    {"without_request_id": True, "count": 2},
+]
+KEYS = json.dumps(
+    {"access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"], "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"]}
+).encode()
+# In peace. The pace that a quota's refusal began ends a minute after the last one.
+DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
+
+
+def check(trial):
+    sandbox = trial.sandbox()
+    life = Life(trial, sandbox, "soak")
+    life.reloads = life.rotations = life.broken = 0
+    life.has_quota, life.is_paced_until, alone = False, 0, []
+    is_short = not trial.is_long and not trial.minutes
+    samples, total, ends = [], 0, time.monotonic() + (5 if is_short else 60 * (trial.minutes or 5) - 15)
+    while len(samples) < 6 or time.monotonic() < ends:
+        total += busy(trial, sandbox, life, 0.6 if is_short else 10)
+        # One of three is left alone: a key that is pushed may end a wait that does not end by itself.
+        if len(samples) % 3 < 2:
+            rotate(trial, sandbox, life)
+            quiet(sandbox, life)
+        else:
+            alone.append(quiet(sandbox, life))
+        samples.append(sample(life))
+    rounds = len(samples)
+    trial.say(
+        f"{total} deeds, {rounds} quiet moments; {life.reloads} reloads, {life.rotations} rotations, {life.broken} broken connections"
+    )
+    trial.say(f"left alone, all was delivered within {max(alone):.1f} s of peace")
+    middle, last = samples[rounds // 3 : 2 * rounds // 3], samples[2 * rounds // 3 :]
+    for what, least, share in LIMITS:
+        before, after = (statistics.median(sample[what] for sample in part) for part in (middle, last))
+        most = before + max(least, before * share)
+        if is_short and "KiB" in what:
+            # A short life has not used all its memory and disk when its middle comes: then it is only not to use much.
+            most = SHORT
+        trial.expect(
+            after <= most, f"{what} grew from {before:.0f} to {after:.0f}: {[sample[what] for sample in samples]}"
+        )
+        trial.say(f"{what}: {samples[0][what]} after the first, {before:.0f} in the middle, {after:.0f} at the end")
+
+
+# KiB of memory or disk.
+SHORT = 128 << 10
+# What, by how much it may differ at least, and by which part of it.
+LIMITS = [
+    ("resident KiB", 2048, 0.04),
+    ("private dirty KiB", 2048, 0.04),
+    ("descriptors", 6, 0),
+    ("threads", 1, 0),
+    ("disk KiB", 4096, 0),
+]
+
+
+def sample(life):
+    directory = f"/proc/{life.gateway.process.pid}"
+    figures = {}
+    for file in ("status", "smaps_rollup"):
+        with open(f"{directory}/{file}") as lines:
+            figures |= dict(line.split(":", 1) for line in lines if ":" in line)
+    return {
+        "resident KiB": int(figures["VmRSS"].split()[0]),
+        "private dirty KiB": int(figures["Private_Dirty"].split()[0]),
+        "descriptors": len(os.listdir(f"{directory}/fd")),
+        "threads": int(figures["Threads"]),
+        "disk KiB": sum(file.stat().st_blocks for file in life.data.iterdir()) // 2,
+    }
+
+
+def busy(trial, sandbox, life, seconds):
+    """All that happens to a gateway, at random."""
+    deeds = [post] * 60 + [large] * 3 + [broken] * 4 + [malformed] * 4 + [look] * 4 + [reload, rotate] + [trouble] * 2
+    ends, count = time.monotonic() + seconds, 0
+    while time.monotonic() < ends:
+        trial.random.choice(deeds)(trial, sandbox, life)
+        count += 1
+    return count
+
+
+def quiet(sandbox, life):
+    """Peace, everything delivered, and nothing that was promised is missing: how long that took."""
+    sandbox.clear_faults()
+    began = time.monotonic()
+    if life.has_quota:
+        life.has_quota, life.is_paced_until = False, began + DELIVERED_AFTER_QUOTA_WITHIN
+    within = max(DELIVERED_WITHIN, life.is_paced_until - began)
+    ledger = life.gateway.drain(within)
+    took = time.monotonic() - began
+    left = ledger["ledger"]["queued"]
+    life.expect(not left, f"{left} logs still wait after {within:.0f} s of peace")
+    arrived = life.promises.arrived(sandbox)
+    missing = life.promises.kept - arrived.names
+    life.expect(not missing, f"{len(missing)} logs that were answered with 200 are lost")
+    life.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
+    life.expect(ledger["closed"], f"the ledger: {ledger}")
+    life.promises.kept.clear()
+    life.promises.open.clear()
+    sandbox.control("DELETE", "/logs")
+    time.sleep(0.2)
+    return took
+
+
+def post(trial, sandbox, life):
+    status = life.post(trial.random.randint(1, 8), trial.random.choice((60, 300, 3000)))
+    life.expect(status == 200, f"a batch is answered with {status}")
+
+
+def large(trial, sandbox, life):
+    status = life.post(40, 30_000)
+    life.expect(status == 200, f"a large batch is answered with {status}")
+
+
+def broken(trial, sandbox, life):
+    """A connection that ends in the middle of a body, half of them with a reset."""
+    life.broken += 1
+    connection = socket.create_connection(("127.0.0.1", life.gateway.devices), 10)
+    connection.sendall(
+        b"POST /logs/app HTTP/1.1\r\nHost: gateway\r\nContent-Length: 100000\r\n\r\n"
+        + bytes(trial.random.randrange(90_000))
+    )
+    if trial.random.random() < 0.5:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    connection.close()
+
+
+def malformed(trial, sandbox, life):
+    device = Device(life.gateway.devices)
+    try:
+        status, _ = device.post("/logs/app", trial.random.choice((b"{", b"\xff", b'{"a":1]')))
+        life.expect(status == 400, f"what cannot be read is answered with {status}")
+    except Lost:
+        life.expect(False, "what cannot be read is not answered")
+    device.close()
+
+
+def look(trial, sandbox, life):
+    life.gateway.ask(trial.random.choice(("/metrics", "/admin/status", "/admin/ledger", "/admin/queue")))
+
+
+def reload(trial, sandbox, life):
+    life.reloads += 1
+    life.gateway.signal(signal.SIGHUP)
+
+
+def rotate(trial, sandbox, life):
+    """The key is tried out before it counts, which needs peace."""
+    sandbox.clear_faults()
+    life.rotations += 1
+    life.gateway.ask("/admin/credentials/default", "PUT", KEYS)
+
+
+def trouble(trial, sandbox, life):
+    sandbox.clear_faults()
+    fault = trial.random.choice(FAULTS)
+    life.has_quota |= fault is QUOTA
+    sandbox.fault(**fault)

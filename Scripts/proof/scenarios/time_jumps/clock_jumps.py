@@ -1,0 +1,218 @@
+"""No jump of the clock loses, expires or forgets a log, stops delivery, or makes the gateway spin."""
+
+import json
+import time
+
+from harness.http import ask
+from proof.clients.device import body, log
+from proof.scenarios.time_jumps.clock_scene import CORRECTED, Scene
+
+HOUR, DAY = 3600, 86400
+# In which the queue looks at the clock, once and a half.
+LOOK = 1.5
+# What signatures may take to follow SLS's clock.
+FOLLOWED = 20
+
+
+def hours(scene):
+    """Hours and days in both directions while SLS is away: what waits is tried again, and nothing grows old by it."""
+    scene.sandbox.control("POST", "/poisons", {"key": "poison", "code": "InvalidKey", "message": "no"})
+    name = "hours/letter/0"
+    scene.device.post("/logs/jumps", body([log(name, scene.trial.random) | {"poison": "1"}]))
+    scene.sent[name] = scene.clock.now
+    scene.gateway.require_drained()
+    scene.sandbox.fault(status=503)
+    scene.post("before")
+    name = "hours/once/0"
+    first = body([log(name, scene.trial.random)])
+    answer = scene.device.post("/logs/jumps", first, "Idempotency-Key: once")
+    scene.sent[name] = scene.clock.now
+    jumps = [5 * HOUR, -9 * HOUR, 40 * DAY, -40 * DAY, 12 * HOUR]
+    if scene.trial.is_long:
+        jumps += [
+            scene.trial.random.choice([-1, 1])
+            * scene.trial.random.choice([2, 61, HOUR, DAY, 400 * DAY])
+            * scene.trial.random.randint(1, 9)
+            for _ in range(20)
+        ]
+        # Beyond what SLS's times can say, almost as far as Linux lets a clock be set, and before 1970.
+        jumps += [int(end - time.time()) for end in (2**32 + 10, 8_270_000_000, -100)]
+    scene.trial.random.shuffle(jumps)
+    busiest, restarts, believed = 0, 0, [0]
+    for number, seconds in enumerate(jumps):
+        scene.clock.shift(seconds)
+        # A start at a later time than the last stop is a gateway that was away for so long: that is another thing.
+        if scene.trial.is_long and seconds < min(believed):
+            scene.restart()
+            restarts, believed = restarts + 1, []
+        scene.post(f"jump {number} by {seconds}")
+        is_followed = scene.trial.is_long and scene.trial.random.random() < 0.5
+        busiest = max(busiest, scene.rest(f"jump by {seconds} s", LOOK if is_followed else 0.3))
+        # Until the queue looks for it, it goes by the clock that it knew.
+        believed = [seconds] if is_followed else [*believed, seconds]
+        again = scene.device.post("/logs/jumps", first, "Idempotency-Key: once")
+        scene.wrong_unless(again == answer, f"after a jump by {seconds} s a repeated request got {again}")
+    scene.clock.shift(5 * HOUR)
+    scene.sandbox.clear_faults()
+    busiest = max(busiest, scene.rest("SLS is back, and the clock is wrong", 1.5))
+    # Logs with a time of the wrong clock wait for the right one, as they should. Those with a time of their own do not.
+    scene.post("with its time", logstore="right", __time__=int(time.time()))
+    began = time.monotonic()
+    query = "/logs?logstore=right&min=5&wait_s=60"
+    arrived = len(ask(scene.sandbox.port, query, timeout=CORRECTED + 10).splitlines())
+    scene.trial.say(f"hours: delivery with a clock that is 5 h ahead took {time.monotonic() - began:.1f} s")
+    scene.wrong_unless(arrived == 5, f"with a clock that is 5 h ahead {arrived} of 5 logs arrive: {scene.trouble()}")
+    refused = scene.refused_for_time()
+    scene.wrong_unless(refused <= 12, f"{refused} signatures had a wrong time before SLS's time was known")
+    scene.clock.shift(0)
+    _, took = scene.settled(dead=1)
+    scene.trial.say(
+        f"hours: {len(jumps)} jumps, {restarts} restarts, {len(scene.sent)} logs, delivered {took:.1f} s after the correction; "
+        f"{busiest:.0%} of a processor at most, {refused} signatures refused"
+    )
+
+
+def born_in_1970(scene):
+    """A host without a clock of its own starts at 1970, and learns the time later. The queue is from a life before."""
+    scene.sandbox.fault(status=503)
+    scene.post("earlier life")
+    scene.clock.set(5)
+    scene.restart()
+    scene.sandbox.clear_faults()
+    busiest = before = after = 0
+    for number in range(6 if scene.trial.is_long else 2):
+        scene.clock.set(5 + 10 * number)
+        known = scene.refused_for_time()
+        scene.post(f"1970, {number}")
+        busiest = max(busiest, scene.rest("1970", 1.2 + scene.trial.random.random()))
+        before = scene.refused_for_time() - known
+        scene.wrong_unless(before <= 12, f"{before} requests in two seconds with a time that SLS does not take")
+        # Whoever sets the clock may have it tried at once: then SLS answers before all of the gateway has seen the step.
+        scene.gateway.ask("/admin/destinations/app/pause", "POST")
+        scene.clock.shift(0)
+        scene.gateway.ask("/admin/destinations/app/resume", "POST")
+        began = scene.clock.now
+        scene.post(f"corrected, {number}")
+        scene.gateway.require_drained(CORRECTED)
+        after = scene.refused_for_time() - known - before
+        scene.wrong_unless(after <= 12, f"{after} signatures were refused after the correction")
+    arrived, _ = scene.settled()
+    for name, each in arrived.items():
+        off = abs(int(each["__time__"]) - began)
+        scene.wrong_unless(off < 60, f"{name} came to SLS with a time that is {off:.0f} s off")
+    scene.trial.say(
+        f"1970: {len(scene.sent)} logs, {busiest:.0%} of a processor before the correction, "
+        f"{before} signatures refused before and {after} after it"
+    )
+
+
+def crossing(scene, boundary, step):
+    """Time goes over a boundary, which the gateway and SLS see alike; with a step the second before it is there twice."""
+    stepped = False
+    while scene.clock.now < boundary + 1.5:
+        scene.post(f"{len(scene.sent)} at {scene.clock.now - boundary:+.2f} s", count=1)
+        if step and not stepped and scene.clock.now >= boundary:
+            scene.clock.shift(scene.clock.offset - step)
+            stepped = True
+        time.sleep(0.1)
+    scene.sandbox.fault(status=503)
+    scene.post("waiting")
+    scene.restart()
+    scene.sandbox.clear_faults()
+    arrived, _took = scene.settled()
+    for name, shown in scene.sent.items():
+        off = abs(int(arrived[name]["__time__"]) - shown) if name in arrived else 0
+        scene.wrong_unless(off <= 2, f"{name} has a time that is {off:.0f} s off")
+    before = sum(shown < boundary for shown in scene.sent.values())
+    scene.wrong_unless(0 < before < len(scene.sent), "the boundary was not crossed")
+    scene.wrong_unless(scene.refused_for_time() == 0, "SLS refused signatures for their time")
+    scene.trial.say(
+        f"{scene.name}: {before} logs before it, {len(scene.sent) - before} after it, all there after a restart"
+    )
+
+
+def sls_is_off(scene):
+    """SLS's own clock is hours off, either way, and is set right; signatures follow it."""
+    for hours in (-5, 3):
+        scene.sandbox.fault(clock_offset_s=hours * HOUR)
+        for number in range(3):
+            scene.post(f"{hours} h, {number}", 1, __time__=int(time.time()) + hours * HOUR - 60)
+        scene.gateway.require_drained(FOLLOWED)
+        scene.sandbox.clear_faults()
+        scene.post(f"right again after {hours}")
+        scene.gateway.require_drained(FOLLOWED)
+    _, _took = scene.settled()
+    refused = scene.refused_for_time()
+    scene.wrong_unless(refused <= 12, f"{refused} signatures had a wrong time")
+    scene.trial.say(f"SLS's clock: 4 jumps, {len(scene.sent)} logs, {refused} signatures refused")
+
+
+def right_logs(scene):
+    """Late logs are to be dropped. Whose time is right is not late because the host's clock is wrong, and known to be."""
+    discarded = 0
+    for label, seconds in {"behind": -5 * HOUR, "ahead": 9 * DAY, "1970": 30 - time.time()}.items():
+        # The answer to these tells the gateway SLS's time, but for 1970, which it does not believe to be so far away.
+        scene.sandbox.fault(status=503)
+        scene.post(f"{label}, before", __time__=int(time.time()))
+        scene.clock.shift(seconds)
+        scene.sandbox.clear_faults()
+        if label != "1970":
+            scene.gateway.require_drained(CORRECTED)
+            known = scene.status()["delivery"]["host_clock_wrong_by_seconds"]
+            scene.wrong_unless(
+                known and abs(known + seconds) < 5,
+                f"{label}: the clock is wrong by {seconds} s, the status says {known}",
+            )
+        scene.post(f"{label}, right", __time__=int(time.time()))
+        scene.clock.shift(0)
+        before, discarded = discarded, scene.gateway.require_drained(CORRECTED)["ledger"]["discarded"]
+        scene.wrong_unless(
+            discarded == before, f"{label}: {discarded - before} of 10 logs with the right time were dropped as late"
+        )
+    arrived, _ = scene.settled()
+    for name, each in arrived.items():
+        off = abs(int(each["__time__"]) - scene.right[name])
+        scene.wrong_unless(off == 0, f"{name} came to SLS with a time that is {off} s off")
+    scene.trial.say(
+        f"right logs: {len(arrived)} of {len(scene.sent)} are there, {discarded} were dropped for the host's clock"
+    )
+
+
+def credential_ends(scene):
+    """A credential that is good for an hour, and a clock that is five hours ahead for a moment."""
+    scene.sandbox.control("POST", "/keys", {"access_key_id": "STS.x", "access_key_secret": "s", "security_token": "t"})
+    end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + HOUR))
+    triple = {"AccessKeyId": "STS.x", "AccessKeySecret": "s", "SecurityToken": "t", "Expiration": end}
+    scene.gateway.ask("/admin/credentials/default", "PUT", json.dumps(triple).encode())
+    scene.post("before")
+    scene.gateway.require_drained()
+    scene.clock.shift(5 * HOUR)
+    scene.post("ahead")
+    busy = scene.rest("a credential that seems to have ended", 1.5)
+    scene.clock.shift(0)
+    scene.post("corrected")
+    _, took = scene.settled()
+    scene.trial.say(
+        f"credential: {len(scene.sent)} logs, delivered {took:.1f} s after the correction, {busy:.0%} of a processor"
+    )
+
+
+def check(trial):
+    now = int(time.time())
+    new_year = now - now % DAY + 40 * DAY
+    scenes = [
+        ("hours", hours, {}),
+        ("1970", born_in_1970, {}),
+        ("2038", lambda scene: crossing(scene, 2**31, 0), {"at": 2**31 - 1.2, "sls_too": True}),
+        ("leap second", lambda scene: crossing(scene, new_year, 1), {"at": new_year - 1.2, "sls_too": True}),
+        ("SLS's clock", sls_is_off, {}),
+        ("right logs", right_logs, {"destination": ", late_logs: drop"}),
+        ("credential", credential_ends, {}),
+    ]
+    for name, play, options in scenes:
+        scene = Scene(trial, name, **options)
+        try:
+            scene.begin()
+            play(scene)
+        finally:
+            scene.end()

@@ -1,0 +1,122 @@
+"""SLS and a gateway whose clock is set by hand, and what must come of all that is sent."""
+
+import json
+import time
+
+from proof.clients.device import Device, body, is_whole, log
+from proof.faults import fake_clock
+from proof.measures.process import busy
+
+# Of one processor, for a thread, while nothing is to be done but to try again now and then. One that spins computes all
+# the time, or wants to where others leave it nothing: who only wakes up now and then waits for a processor, too.
+BUSY, WANTS = 0.1, 0.9
+# What a look takes that confirms it. One at the first sight may be the end of what was to be done before.
+LONG_LOOK = 2
+# What a correction may take: the next attempt behind a pause may be a minute away. Mostly it is seconds.
+CORRECTED = 75
+
+
+class Scene:
+    """SLS and a gateway, of which the gateway, or both, believe a clock that is set by hand."""
+
+    def __init__(self, trial, name, at=None, sls_too=False, destination=""):
+        self.trial, self.name, self.destination = trial, name, destination
+        self.work = trial.work / name
+        self.work.mkdir()
+        self.clock = fake_clock.FakedClock(self.work)
+        # From here on the trial's programs are this scene's.
+        self.mark, self.device = len(trial.programs), None
+        if at is not None:
+            self.clock.set(at)
+        # `env` makes what libfaketime shares, so that the program's own environment stays where Swift looks for its words.
+        self.faked = {"environment": self.clock.environment, "before": ["env"]}
+        self.sls = self.faked if sls_too else {}
+        # What the clock showed at each log, and the time of its own that it has.
+        self.sent, self.right = {}, {}
+
+    def begin(self):
+        self.sandbox = self.trial.sandbox(**self.sls)
+        self.start()
+
+    def start(self):
+        settings = "queue: { max_age: 1h }\ndrain_timeout: 100ms"
+        self.gateway = self.trial.gateway(
+            self.sandbox, settings=settings, destination=self.destination, data=self.work / "data", **self.faked
+        )
+        self.device = Device(self.gateway.devices)
+
+    def restart(self):
+        self.device.close()
+        self.wrong_unless(self.gateway.stop() == 0, "the gateway did not end as it should")
+        fake_clock.forget(self.gateway.process.pid)
+        self.start()
+
+    def post(self, label, count=5, logstore="jumps", **fields):
+        """Logs without a time of their own, unless it is among the fields."""
+        logs = [log(f"{self.name}/{label}/{number}", self.trial.random) | fields for number in range(count)]
+        status, answer = self.device.post(f"/logs/{logstore}", body(logs))
+        if self.wrong_unless(status == 200, f"{label}: answer {status} {answer[:200]!r}"):
+            self.sent |= {each["name"]: self.clock.now for each in logs}
+            self.right |= {each["name"]: each["__time__"] for each in logs if "__time__" in each}
+        return answer
+
+    def rest(self, label, seconds):
+        """The gateway has nothing to do but wait: no loop may spin."""
+        used, wants = self.busiest(seconds)
+        if used > BUSY or wants > WANTS:
+            used, wants = self.busiest(LONG_LOOK)
+        calm = used <= BUSY and wants <= WANTS
+        self.wrong_unless(
+            calm, f"{label}: a thread has {used:.0%} of a processor, and wants {wants:.0%}, while nothing is to do"
+        )
+        return used
+
+    def busiest(self, seconds):
+        """What the thread that computes the most has of a processor, and what the one that wants the most wants."""
+        before, began = busy(self.gateway.process.pid), time.monotonic()
+        time.sleep(seconds)
+        after, took = busy(self.gateway.process.pid), time.monotonic() - began
+        grown = [[now - then for now, then in zip(after[thread], before.get(thread, (0, 0)))] for thread in after]
+        return max(ran for ran, _ in grown) / took, max(ran + waited for ran, waited in grown) / took
+
+    def settled(self, dead=0, within=CORRECTED):
+        """All that was sent is at SLS, once, and nothing went another way. Returns the arrived logs by name."""
+        began = time.monotonic()
+        whole = self.gateway.drain(within)
+        took = time.monotonic() - began
+        ledger = whole["ledger"]
+        self.wrong_unless(
+            ledger["queued"] == 0, f"after {took:.0f} s there are still logs in the queue: {self.trouble()}"
+        )
+        lost = {"expired": 0, "discarded": 0, "dead": dead}
+        found = {name: ledger[name] for name in lost}
+        self.wrong_unless(whole["closed"] and found == lost, f"the ledger is {ledger}, and should have {lost}")
+        arrived = {}
+        for each in self.sandbox.logs():
+            if not self.wrong_unless(is_whole(each), f"a log was altered: {each}"):
+                continue
+            self.wrong_unless(each["name"] not in arrived, f"{each['name']} is there twice")
+            arrived[each["name"]] = each
+        missing = [name for name in self.sent if name not in arrived]
+        self.wrong_unless(len(missing) == dead, f"missing are {missing[:5]}, {len(missing)} in all; dead {dead}")
+        return arrived, took
+
+    def status(self):
+        return json.loads(self.gateway.ask("/admin/status"))["destinations"][0]
+
+    def trouble(self):
+        return self.status()["trouble"]
+
+    def refused_for_time(self):
+        return self.sandbox.control("GET", "/stats")["errors"].get("RequestTimeExpired", 0)
+
+    def wrong_unless(self, holds, line):
+        return self.trial.expect(holds, f"{self.name}: {line}")
+
+    def end(self):
+        """Frees ports and memory for the next scene."""
+        if self.device:
+            self.device.close()
+        for program in self.trial.programs[self.mark :]:
+            program.kill()
+            fake_clock.forget(program.process.pid)
