@@ -93,6 +93,7 @@ bench-idle: setup
 lint:
 	@Scripts/check-links
 	@Scripts/shape --check
+	@Scripts/lint-python
 	@swift format lint --recursive --strict Sources Tests Benchmarks Package.swift
 
 format:
