@@ -50,14 +50,24 @@ struct GatheredTags {
         _ value: UnsafeBufferPointer<UInt8>,
         _ limits: LogLimits
     ) {
-        guard name.isUTF8, value.isUTF8 else {
-            return add(
-                String(decoding: name, as: UTF8.self),
-                String(decoding: value, as: UTF8.self),
-                limits
-            )
+        guard !(name.isUTF8 && value.isUTF8) else { return add(name, value, limits) }
+        Self.withRepaired(name) { name in
+            // One byte more than is kept shows that the value is cut, and a repaired text is never shorter.
+            let start = value.prefix(limits.valueBytes + UTF8Sequence.longest)
+            Self.withRepaired(UnsafeBufferPointer(rebasing: start)) { add(name, $0, limits) }
         }
-        add(name, value, limits)
+    }
+
+    private static func withRepaired(
+        _ text: UnsafeBufferPointer<UInt8>,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Void
+    ) {
+        let capacity = text.count * UTF8Sequence.growth
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { place in
+            guard let start = place.baseAddress else { return body(text) }
+            let count = UTF8Sequence.repair(text, to: start)
+            body(UnsafeBufferPointer(start: start, count: count))
+        }
     }
 
     /// Both texts are valid UTF-8.

@@ -1,6 +1,8 @@
 extension UTF8Sequence {
     /// How much longer text may become when it is repaired.
     static let growth = 3
+    /// The bytes of the longest character.
+    static let longest = 4
 
     /// Copies text with U+FFFD in the place of each maximal part that is not UTF-8, as Unicode recommends (3.9), and returns how
     /// many bytes that makes. `String` does the same for many times the cost.
