@@ -48,14 +48,15 @@ def configuration(sample):
 
 def variables():
     """Each variable that is set for the gateway is one that it knows."""
-    page = pathlib.Path("docs/configuration.md").read_text() + pathlib.Path("docs/credentials.md").read_text()
+    pages = ["configuration", "destinations", "listeners", "credentials"]
+    text = "".join(pathlib.Path(f"docs/{page}.md").read_text() for page in pages)
     for path in [
         *pathlib.Path("Docker").rglob("*.yaml"),
         *pathlib.Path("Docker").glob("systemd/*"),
         pathlib.Path("Docker/Dockerfile"),
     ]:
         for name in set(re.findall(r"\b(?:SLUICE|ALIBABA_CLOUD)_[A-Z_]+", path.read_text())):
-            expect(name in page, f"{path}: no variable {name} in docs/configuration.md")
+            expect(name in text, f"{path}: docs/{pages} have no variable {name}")
 
 
 def version():

@@ -76,7 +76,7 @@ import Testing
     }
 }
 
-/// What docs/configuration.md says in its tables.
+/// The tables of the pages in docs/ that list settings.
 struct DocumentedKeys {
     private(set) var keys: Set<String> = []
     /// Of keys whose default is written as a value.
@@ -119,14 +119,20 @@ struct DocumentedKeys {
         return parts.indices.filter { $0 % 2 == 1 }.map { String(parts[$0]) }
     }
 
+    private static let pages = [
+        "configuration", "destinations", "limits", "listeners", "sdk-settings",
+    ]
+
     private static var lines: [String] {
         let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-        let content = (try? fileContent("/\(root)/docs/configuration.md")) ?? []
-        return String(decoding: content, as: UTF8.self).split(
-            separator: "\n",
-            omittingEmptySubsequences: false
-        )
-        .map(String.init)
+        return pages.flatMap { page in
+            let content = (try? fileContent("/\(root)/docs/\(page).md")) ?? []
+            return String(decoding: content, as: UTF8.self).split(
+                separator: "\n",
+                omittingEmptySubsequences: false
+            )
+            .map(String.init)
+        }
     }
 }
 

@@ -299,7 +299,7 @@ import Testing
     func recipe() throws {
         let end = try end()
         let root = #filePath.components(separatedBy: "/Tests/")[0]
-        let text = try String(contentsOfFile: "\(root)/docs/devices.md", encoding: .utf8)
+        let text = try String(contentsOfFile: "\(root)/docs/access.md", encoding: .utf8)
         let found = try #require(
             text.split(separator: "```sh\n").first { $0.contains("openssl dgst -sha256 -mac") }
         )
