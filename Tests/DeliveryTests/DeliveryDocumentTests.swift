@@ -75,7 +75,7 @@ import Testing
                 }
             let words = row.words.map { "*\($0)*" }.joined(separator: " or ")
             let meaning =
-                "a code that nobody knows" + (words.isEmpty ? "" : ", with the word \(words)")
+                "an unknown code" + (words.isEmpty ? "" : ", with the word \(words)")
             return Self.row(answer, meaning, row.rule, row.remedy)
         }
     }
@@ -87,7 +87,7 @@ import Testing
                 "no answer",
                 "name, connection, TLS or time",
                 Judge.transport,
-                "told with each; an unknown host name or certificate concerns the destination only"
+                "shown with each; an unknown host name or certificate concerns the destination only"
             ),
         ]
     }
