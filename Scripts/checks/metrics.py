@@ -19,7 +19,7 @@ from harness.waiting import wait_until
 
 RULES = pathlib.Path("Docker/observability/alerts.yaml")
 DASHBOARD = RULES.with_name("dashboard.json")
-PAGE = pathlib.Path("docs/metrics.md")
+PAGES = [pathlib.Path("docs/metrics.md"), pathlib.Path("docs/metrics-delivery.md")]
 # Lines that /metrics must have after the traffic of this check.
 WANTED = [
     r'sluice_logs_delivered_total\{destination="app"\} ([3-9][0-9]|[0-9]{3,})$',
@@ -85,11 +85,11 @@ def check_dashboard(check: Check) -> None:
     """The dashboard queries in PromQL, with variables of Grafana's. Queries and alerts use documented metrics only."""
     panels = [panel for panel in json.loads(DASHBOARD.read_text())["panels"] if panel["type"] != "row"]
     asked = [target["expr"] for panel in panels for target in panel["targets"]]
-    known = set(re.findall(r"^\| `([a-z_]+)` \|", PAGE.read_text(), re.M))
+    known = set(re.findall(r"^\| `([a-z_]+)` \|", "".join(page.read_text() for page in PAGES), re.M))
     named = set(re.findall(r"\b(?:sluice|process)_[a-z_]+", " ".join([*asked, RULES.read_text()])))
     named -= {"sluice_docs"}
     unknown = {name for name in named if name not in known and re.sub("_(bucket|sum|count)$", "", name) not in known}
-    check.expect(not unknown, f"not in {PAGE}: {', '.join(sorted(unknown))}")
+    check.expect(not unknown, f"not on the pages of metrics: {', '.join(sorted(unknown))}")
     expressions = [text.replace("$__rate_interval", "5m").replace("$__range", "1h") for text in asked]
     rules = [{"record": f"dashboard:{number}", "expr": text} for number, text in enumerate(expressions)]
     # JSON is YAML.

@@ -138,7 +138,8 @@ def services(resources):
 
 
 def scaling(resources):
-    known = set(re.findall(r"^\| `([a-z_]+)` \|", pathlib.Path("docs/metrics.md").read_text(), re.M))
+    pages = pathlib.Path("docs/metrics.md").read_text() + pathlib.Path("docs/metrics-delivery.md").read_text()
+    known = set(re.findall(r"^\| `([a-z_]+)` \|", pages, re.M))
     scaler = resources["HorizontalPodAutoscaler", "sluice"]["spec"]
     scaled = scaler["scaleTargetRef"]
     expect((scaled["kind"], scaled["name"]) in resources, "the autoscaler scales nothing")

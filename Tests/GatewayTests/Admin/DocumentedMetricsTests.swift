@@ -22,7 +22,8 @@ import Testing
 
     @Test("The document has every metric with kind, labels and help, and no other")
     func table() throws {
-        let rows = try lines("docs/metrics.md").filter { $0.hasPrefix("| `") }.map { line in
+        let pages = try lines("docs/metrics.md") + lines("docs/metrics-delivery.md")
+        let rows = pages.filter { $0.hasPrefix("| `") }.map { line in
             line.split(separator: " | ").map { String($0.trimmingPrefix("| ")) }
         }
         let documented = Dictionary(grouping: rows) { $0[0].filter { $0 != "`" } }
