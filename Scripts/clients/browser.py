@@ -2,8 +2,9 @@
 
 import json
 import urllib.parse
+from typing import Any
 
-from clients.arrivals import Sent
+from clients.arrivals import Arrivals, Sent
 from clients.wire import taken
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36"
@@ -20,10 +21,15 @@ ALWAYS = {
     "Accept-Encoding": "gzip, deflate, br, zstd",
     "Accept-Language": "zh-CN,zh;q=0.9",
 }
-DESCRIBED = {"logstore": "web", "topic": "page", "source": "browser", "tags": {"release": "7", "版": "本"}}
+DESCRIBED: dict[str, Any] = {
+    "logstore": "web",
+    "topic": "page",
+    "source": "browser",
+    "tags": {"release": "7", "版": "本"},
+}
 
 
-def batch(arrivals, name):
+def batch(arrivals: Arrivals, name: str) -> str:
     """JSON of a batch, as the SDK writes it: each value text, objects as JSON in it."""
     logs = []
     for index in range(10):
@@ -33,7 +39,7 @@ def batch(arrivals, name):
     return json.dumps(text, ensure_ascii=False, separators=(",", ":"))
 
 
-def write(arrivals):
+def write(arrivals: Arrivals) -> None:
     beacon = {**ALWAYS, "Content-Type": "text/plain;charset=UTF-8"}
     target = "/logstores/web/track?APIVersion=0.6.0"
     taken(arrivals.send("POST", target, beacon, batch(arrivals, "beacon").encode()), "beacon")
@@ -62,7 +68,7 @@ def write(arrivals):
             assert answer.getheader("content-type") == "image/gif" and body.startswith(b"GIF89a"), path
 
 
-def xhr(arrivals):
+def xhr(arrivals: Arrivals) -> None:
     """Where there is no beacon: a request that the browser asks for leave first."""
     names = ["content-type", "x-log-apiversion", "x-log-bodyrawsize"]
     ask = {**ALWAYS, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": ",".join(names)}

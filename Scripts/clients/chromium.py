@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 
-from clients.arrivals import Sent
+from clients.arrivals import Arrivals, Sent
 from harness.http import ask
 
 BROWSER = "chromium-headless-shell"
@@ -28,7 +28,7 @@ OPTIONS = [
 KINDS = ["beacon", "blob", "plain", "fetch", "traced", "xhr", "image", "leaving"]
 
 
-def write(arrivals):
+def write(arrivals: Arrivals) -> None:
     assert shutil.which(BROWSER), f"no {BROWSER}; Scripts/setup-tests installs it"
     for kind in KINDS:
         fields = {"id": f"chromium {kind}", "text": "世界 \U0001f600 a+b&c=d %"}
@@ -37,9 +37,9 @@ def write(arrivals):
     assert found == dict.fromkeys(KINDS, True), f"in the browser: {found}"
 
 
-def visit(arrivals):
+def visit(arrivals: Arrivals) -> dict[str, bool]:
     """What the page says it found."""
-    said = queue.Queue()
+    said: queue.Queue[bytes] = queue.Queue()
     page = pathlib.Path(__file__).with_name("page.html").read_text().replace("DEVICES", str(arrivals.devices))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Site", (Site,), {"page": page, "said": said})) as site:
         threading.Thread(target=site.serve_forever, daemon=True).start()
@@ -63,19 +63,22 @@ def visit(arrivals):
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
+    page: str
+    said: queue.Queue[bytes]
+
+    def do_GET(self) -> None:
         self.answer(self.page.encode() if self.path in ("/", "/next") else b"")
 
-    def do_POST(self):
+    def do_POST(self) -> None:
         self.said.put(self.rfile.read(int(self.headers["Content-Length"])))
         self.answer(b"")
 
-    def answer(self, body):
+    def answer(self, body: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_):
+    def log_message(self, *_: object) -> None:
         pass

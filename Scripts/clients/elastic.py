@@ -2,19 +2,20 @@
 
 import datetime
 import time
+from typing import Any
 
 from elasticsearch import Elasticsearch, helpers
 
-from clients.arrivals import Sent
+from clients.arrivals import Arrivals, Sent
 
 TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 
 
-def connect(arrivals, **settings):
+def connect(arrivals: Arrivals, **settings: Any) -> Elasticsearch:
     return Elasticsearch(f"http://localhost:{arrivals.devices}", **settings)
 
 
-def write(arrivals):
+def write(arrivals: Arrivals) -> None:
     plain = connect(arrivals, api_key=("id", "0123456789abcdef"))
     assert plain.ping() and plain.info()["tagline"] == "You Know, for Search"
     assert plain.cluster.health()["status"] == "green"
@@ -30,7 +31,7 @@ def write(arrivals):
     refused(arrivals, plain)
 
 
-def document(arrivals, name, index, named=False, logstore="app"):
+def document(arrivals: Arrivals, name: str, index: int, named: bool = False, logstore: str = "app") -> dict[str, Any]:
     seconds, part = int(time.time()) - 3600, 123456 + index
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC).replace(microsecond=part)
     if index % 2:
@@ -42,7 +43,7 @@ def document(arrivals, name, index, named=False, logstore="app"):
     return {**fields, **own, "nested": {"a": [1, None, "世"]}, "number": 1.5, "@timestamp": moment}
 
 
-def bulk(arrivals, client, kind, count, named=False):
+def bulk(arrivals: Arrivals, client: Elasticsearch, kind: str, count: int, named: bool = False) -> None:
     day = datetime.date.today().strftime("%Y.%m.%d")
     actions = [
         {
@@ -56,7 +57,7 @@ def bulk(arrivals, client, kind, count, named=False):
     assert (stored, errors) == (count, []), f"{stored} are stored, {errors}"
 
 
-def single(arrivals, client):
+def single(arrivals: Arrivals, client: Elasticsearch) -> None:
     """Documents one by one. One that has an id may be sent again."""
     name = "elastic single"
     index = f"app-{datetime.date.today():%Y.%m.%d}"
@@ -71,7 +72,7 @@ def single(arrivals, client):
             assert (answer["result"], answer["_id"]) == ("created", key), answer
 
 
-def refused(arrivals, client):
+def refused(arrivals: Arrivals, client: Elasticsearch) -> None:
     """What cannot be written fails by itself."""
     actions = [
         {"_op_type": "delete", "_index": "app", "_id": "1"},

@@ -4,12 +4,17 @@ import email.utils
 import json
 import time
 import zlib
+from collections.abc import Callable
 
 import lz4.block
 from aliyun.log.log_logs_pb2 import LogGroup
 
-from clients.arrivals import Sent
+from clients.arrivals import Arrivals, Sent
 from clients.wire import taken
+
+# Times and fields of logs.
+Packet = list[tuple[int, dict[str, str]]]
+
 
 SYSTEM = {
     "Accept": "*/*",
@@ -22,7 +27,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 PACK = "__pack_id__"
 
 
-def logs(arrivals, name):
+def logs(arrivals: Arrivals, name: str) -> Packet:
     """Logs of one packet, as fields and times."""
     packet = []
     for index in range(5):
@@ -33,7 +38,7 @@ def logs(arrivals, name):
     return packet
 
 
-def tracking(packet, pack):
+def tracking(packet: Packet, pack: str) -> bytes:
     members = {
         "__topic__": "app",
         "__source__": "iOS",
@@ -43,7 +48,7 @@ def tracking(packet, pack):
     return json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def protobuf(packet, pack):
+def protobuf(packet: Packet, pack: str) -> bytes:
     group = LogGroup(Topic="app", Source="iOS")
     for moment, fields in packet:
         log = group.Logs.add(Time=moment)
@@ -54,11 +59,11 @@ def protobuf(packet, pack):
     return group.SerializeToString()
 
 
-def block(content):
+def block(content: bytes) -> bytes:
     return lz4.block.compress(content, store_size=False)
 
 
-def write(arrivals):
+def write(arrivals: Arrivals) -> None:
     answer, _ = arrivals.send("GET", "/servertime", {**SYSTEM, "x-log-apiversion": "0.6.0"})
     clock = int(answer.getheader("x-log-time", "0"))
     assert answer.status == 200 and abs(clock - time.time()) < 5, f"servertime: {answer.status} {clock}"
@@ -98,7 +103,8 @@ def write(arrivals):
     del headers["User-Agent"]
     taken(arrivals.send("POST", "/logstores/ios/shards/lb", headers, block(content)), "ios signed")
 
-    for number, (name, pack) in enumerate((("lz4", block), ("deflate", zlib.compress)), 3):
+    packers: list[tuple[str, Callable[[bytes], bytes]]] = [("lz4", block), ("deflate", zlib.compress)]
+    for number, (name, pack) in enumerate(packers, 3):
         content = tracking(logs(arrivals, f"loong {name}"), f"5D2D1E0A5CDB4E36-{number}")
         headers = {
             "Date": email.utils.formatdate(usegmt=True),

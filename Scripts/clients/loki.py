@@ -7,13 +7,14 @@ import time
 
 import logging_loki
 
-from clients.arrivals import Sent
+from clients.arrivals import Arrivals, Sent
+from clients.wire import Answer
 from harness.protobuf import field, varint
 
 PATH = "/loki/api/v1/push"
 
 
-def snappy(content):
+def snappy(content: bytes) -> bytes:
     """A block of literals, which is what snappy makes of text that does not repeat itself."""
     block = varint(len(content))
     for start in range(0, len(content), 256):
@@ -22,13 +23,19 @@ def snappy(content):
     return block
 
 
-def pushed(answered, what):
+def pushed(answered: Answer, what: str) -> None:
     """Looks at an answer as agents do."""
     answer, body = answered
     assert (answer.status, body) == (204, b""), f"{what}: {answer.status} {body!r}"
 
 
-def expect(arrivals, line, labels, metadata=None, moment=None):
+def expect(
+    arrivals: Arrivals,
+    line: str,
+    labels: dict[str, str],
+    metadata: dict[str, str] | None = None,
+    moment: int | None = None,
+) -> None:
     seconds, nanoseconds = divmod(moment, 10**9) if moment else (None, None)
     topic = labels.get("service_name", labels.get("app", labels.get("job", "loki")))
     arrivals.expect(
@@ -36,13 +43,13 @@ def expect(arrivals, line, labels, metadata=None, moment=None):
     )
 
 
-def write(arrivals):
+def write(arrivals: Arrivals) -> None:
     library(arrivals)
     promtail(arrivals)
     fluent_bit(arrivals)
 
 
-def library(arrivals):
+def library(arrivals: Arrivals) -> None:
     """It raises what is not 204, and logging shows that and goes on."""
     url = f"http://shop.localhost:{arrivals.devices}{PATH}"
     handler = logging_loki.LokiHandler(url, tags={"app": "basket"}, version="1")
@@ -57,7 +64,7 @@ def library(arrivals):
     logger.removeHandler(handler)
 
 
-def promtail(arrivals):
+def promtail(arrivals: Arrivals) -> None:
     streams = b""
     for name in ("a", "b"):
         labels = {"filename": f"/var/log/{name}.log", "job": "promtail"}
@@ -79,7 +86,7 @@ def promtail(arrivals):
         pushed(arrivals.send("POST", PATH, headers, snappy(streams)), "promtail")
 
 
-def fluent_bit(arrivals):
+def fluent_bit(arrivals: Arrivals) -> None:
     labels, values = {"job": "fluent-bit"}, []
     for index in range(5):
         moment = time.time_ns() - 60_000_000_000

@@ -11,7 +11,7 @@ from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.resources import Resource
 
-from clients.arrivals import Sent
+from clients.arrivals import Arrivals, Sent
 
 NESTED = {
     "order": {"id": 7, "lines": [{"sku": "a", "price": 1.5}, {"sku": "世界", "price": -2}], "gift": False},
@@ -21,7 +21,7 @@ NESTED = {
 }
 
 
-def write(arrivals):
+def write(arrivals: Arrivals) -> None:
     gateway = f"http://127.0.0.1:{arrivals.devices}"
     logs = f"{gateway}/v1/logs"
     for compression in Compression:
@@ -34,7 +34,14 @@ def write(arrivals):
     send(arrivals, Compression.Deflate, headers, project="shop", logstore="prefixed", endpoint=None)
 
 
-def send(arrivals, compression, headers, project, logstore, endpoint):
+def send(
+    arrivals: Arrivals,
+    compression: Compression,
+    headers: dict[str, str],
+    project: str,
+    logstore: str,
+    endpoint: str | None,
+) -> None:
     resource = Resource({"service.name": "basket", "host.name": "node-1", "zone": "b"})
     provider = LoggerProvider(resource, shutdown_on_exit=False)
     exporter = OTLPLogExporter(endpoint, compression=compression, headers=headers)
@@ -58,7 +65,7 @@ def send(arrivals, compression, headers, project, logstore, endpoint):
     provider.shutdown()
 
 
-def expect(arrivals, name, moment, project, logstore):
+def expect(arrivals: Arrivals, name: str, moment: int, project: str, logstore: str) -> None:
     fields = {
         "content": name,
         "host": "node-1",

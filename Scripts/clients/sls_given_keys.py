@@ -5,11 +5,13 @@ import time
 
 from aliyun.log import LogClient, LogException, LogItem, PutLogsRequest
 
+from clients.arrivals import Arrivals
+
 IDENTIFIER = "LTAIgateway"
 ROUTES = (None, "7f" * 16)
 
 
-def put(endpoint, version, key, route, token=None):
+def put(endpoint: str, version: str, key: tuple[str, str], route: str | None, token: str | None = None) -> str:
     client = LogClient(endpoint, *key, auth_version=version, region="cn-hangzhou", securityToken=token)
     items = [LogItem(int(time.time()), [("id", "1"), ("text", "a b+c/世界")])]
     tags = [("名", "值")]
@@ -21,7 +23,7 @@ def put(endpoint, version, key, route, token=None):
     return "taken"
 
 
-def write(arrivals):
+def write(arrivals: Arrivals) -> str:
     """Nothing to expect: it goes to another gateway. What that says is looked at here."""
     endpoint, given = f"http://localhost:{arrivals.guarded.devices}", (IDENTIFIER, arrivals.key)
     asked = 0

@@ -2,16 +2,17 @@
 
 import itertools
 import time
+from typing import Any
 
 from aliyun.log import LogClient, LogItem, PutLogsRequest
 from aliyun.log.log_logs_pb2 import LogGroup
 
-from clients.arrivals import Sent
+from clients.arrivals import Arrivals, Sent
 
 TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 
 
-def connect(port, endpoint, version, token=None):
+def connect(port: int, endpoint: str, version: str, token: str | None = None) -> LogClient:
     settings = {"auth_version": version, "region": "cn-hangzhou", "source": "10.0.0.1", "securityToken": token}
     if endpoint == "name":
         return LogClient(f"http://localhost:{port}", "none", "none", **settings)
@@ -21,7 +22,7 @@ def connect(port, endpoint, version, token=None):
     return address
 
 
-def logs(arrivals, name, count=3, **more):
+def logs(arrivals: Arrivals, name: str, count: int = 3, **more: Any) -> list[LogItem]:
     """Logs to send, expected as they are."""
     items = []
     for index in range(count):
@@ -32,11 +33,11 @@ def logs(arrivals, name, count=3, **more):
     return items
 
 
-def write(arrivals):
+def write(arrivals: Arrivals) -> None:
     cases = itertools.product(("name", "address"), ("v1", "v4"), ("none", "lz4", "zstd"), (None, "7f" * 16))
     for endpoint, version, compression, key in cases:
         name = f"put_logs {endpoint} {version} {compression} {'route' if key else 'lb'}"
-        described = {"topic": name, "source": "10.0.0.2", "tags": {"env": "prod", "名": "值"}}
+        described: dict[str, Any] = {"topic": name, "source": "10.0.0.2", "tags": {"env": "prod", "名": "值"}}
         request = PutLogsRequest(
             "shop",
             "app",

@@ -7,23 +7,23 @@ import time
 
 from splunk_handler import SplunkHandler
 
-from clients.arrivals import Sent
-from clients.wire import taken
+from clients.arrivals import Arrivals, Sent
+from clients.wire import Answer, taken
 
 TEXT = 'first\nsecond\t"quoted" \\ 世界 \U0001f600'
 TOKEN = {"Authorization": "Splunk 00000000-0000-0000-0000-000000000000"}
 
 
-def compact(event):
+def compact(event: object) -> str:
     return json.dumps(event, separators=(",", ":"), ensure_ascii=False)
 
 
-def moment(index):
+def moment(index: int) -> tuple[int, int]:
     """Seconds and microseconds, an hour ago."""
     return int(time.time()) - 3600, 123456 + index
 
 
-def success(answered, what, on_channel=False):
+def success(answered: Answer, what: str, on_channel: bool = False) -> int | None:
     """The `ackId`, which an answer has on a channel alone."""
     _, body = taken(answered, what)
     answer = json.loads(body)
@@ -33,7 +33,7 @@ def success(answered, what, on_channel=False):
     return number
 
 
-def write(arrivals):
+def write(arrivals: Arrivals) -> None:
     handler(arrivals)
     docker(arrivals)
     fluent_bit(arrivals)
@@ -42,7 +42,7 @@ def write(arrivals):
     acknowledged(arrivals)
 
 
-def handler(arrivals):
+def handler(arrivals: Arrivals) -> None:
     handler = SplunkHandler(
         "127.0.0.1",
         str(arrivals.devices),
@@ -66,7 +66,7 @@ def handler(arrivals):
     handler.shutdown()
 
 
-def docker(arrivals):
+def docker(arrivals: Arrivals) -> None:
     path = "/services/collector/event/1.0"
     answer, _ = arrivals.send("OPTIONS", path, {})
     assert answer.status == 200, f"the driver wants 200 of OPTIONS, not {answer.status}"
@@ -90,7 +90,7 @@ def docker(arrivals):
     success(arrivals.send("POST", path, TOKEN, body.encode()), "docker")
 
 
-def fluent_bit(arrivals):
+def fluent_bit(arrivals: Arrivals) -> None:
     body = ""
     for index in range(3):
         name, (seconds, part) = f"fluent bit {index}", moment(index)
@@ -101,7 +101,7 @@ def fluent_bit(arrivals):
     success(arrivals.send("POST", "/services/collector/event", headers, gzip.compress(body.encode())), "fluent bit")
 
 
-def vector(arrivals):
+def vector(arrivals: Arrivals) -> None:
     body = ""
     for index in range(3):
         name, (seconds, part) = f"vector {index}", moment(index)
@@ -128,7 +128,7 @@ def vector(arrivals):
     assert answer.status == 200, f"health is {answer.status}"
 
 
-def raw(arrivals):
+def raw(arrivals: Arrivals) -> None:
     names = [f"raw {index} 世界" for index in range(3)]
     for name in names:
         arrivals.expect(
@@ -144,7 +144,7 @@ def raw(arrivals):
     success(arrivals.send("POST", path, TOKEN, "\r\n".join(names).encode()), "raw")
 
 
-def acknowledged(arrivals):
+def acknowledged(arrivals: Arrivals) -> None:
     """What Vector, Kafka Connect and Java's appender do with `useACK`: they ask until all is confirmed."""
     channel = "0a1b2c3d-0000-4000-8000-00000000c0de"
     query = f"?channel={channel}&token={TOKEN['Authorization'].split()[1]}"

@@ -4,8 +4,15 @@ Each is a function of two bodies: the one that the request is for, and one in a 
 on the connection is a request that is fine.
 """
 
+from collections.abc import Callable
 
-def post(body, *fields, line=b"POST /logs/edge?on_error=refuse HTTP/1.1", length=True):
+# Builds a request from its own body and that of the hidden request.
+Case = Callable[[bytes, bytes], bytes]
+
+
+def post(
+    body: bytes, *fields: bytes, line: bytes = b"POST /logs/edge?on_error=refuse HTTP/1.1", length: bool = True
+) -> bytes:
     """A request that is fine, but for what is asked for."""
     lines = [line, b"Host: edge.example", *fields]
     if length:
@@ -13,11 +20,11 @@ def post(body, *fields, line=b"POST /logs/edge?on_error=refuse HTTP/1.1", length
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
-def framed(framing, body):
+def framed(framing: list[bytes], body: bytes) -> bytes:
     return post(body, *framing, length=False)
 
 
-def chunk(body, extension=b"", end=b"\r\n"):
+def chunk(body: bytes, extension: bytes = b"", end: bytes = b"\r\n") -> bytes:
     return b"%x%s%s%s%s" % (len(body), extension, end, body, end)
 
 
@@ -25,20 +32,20 @@ CHUNKED = b"Transfer-Encoding: chunked"
 LAST = b"0\r\n\r\n"
 
 
-def length_before_chunks(*transfer_encoding):
+def length_before_chunks(*transfer_encoding: bytes) -> Case:
     """Whoever believes the length takes the hidden request for a body, whoever believes in chunks for the next."""
 
-    def case(body, hidden):
+    def case(body: bytes, hidden: bytes) -> bytes:
         content = chunk(body) + LAST + post(hidden)
         return framed([b"Content-Length: %d" % len(content), *transfer_encoding], content)
 
     return case
 
 
-def chunks_before_length(*transfer_encoding):
+def chunks_before_length(*transfer_encoding: bytes) -> Case:
     """The other way round: the hidden request is in a chunk, behind the end that the length tells."""
 
-    def case(body, hidden):
+    def case(body: bytes, hidden: bytes) -> bytes:
         first = b"%x\r\n" % len(post(hidden))
         content = first + post(hidden) + b"\r\n" + LAST
         return framed([*transfer_encoding, b"Content-Length: %d" % len(first)], content)
@@ -46,10 +53,10 @@ def chunks_before_length(*transfer_encoding):
     return case
 
 
-def lengths(*texts):
+def lengths(*texts: bytes) -> Case:
     """Several lengths, or strange ones: %d is the body's, %h that of the body and what is hidden behind it."""
 
-    def case(body, hidden):
+    def case(body: bytes, hidden: bytes) -> bytes:
         behind = post(hidden)
         fields = [
             b"Content-Length: " + text.replace(b"%d", b"%d" % len(body)).replace(b"%h", b"%d" % len(body + behind))
@@ -60,16 +67,16 @@ def lengths(*texts):
     return case
 
 
-def chunks(content):
+def chunks(content: Case) -> Case:
     """`content(body, hidden)` as chunks."""
     return lambda body, hidden: framed([CHUNKED], content(body, post(hidden)))
 
 
-def field(*fields):
+def field(*fields: bytes) -> Case:
     return lambda body, hidden: post(body, *fields)
 
 
-def line(text):
+def line(text: bytes) -> Case:
     return lambda body, hidden: post(body, line=text)
 
 
@@ -127,7 +134,7 @@ LENGTHS = {
     "quoted": [b'"%d"'],
 }
 
-CASES = {
+CASES: dict[str, Case] = {
     **{f"length and chunks, {name}": length_before_chunks(*fields) for name, fields in TRANSFER_ENCODINGS.items()},
     **{f"chunks and length, {name}": chunks_before_length(*fields) for name, fields in TRANSFER_ENCODINGS.items()},
     **{

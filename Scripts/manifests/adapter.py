@@ -37,7 +37,7 @@ CASES = {
 }
 
 
-def check():
+def check() -> None:
     (rule,) = yaml.safe_load(pathlib.Path("Docker/kubernetes/monitoring/adapter.yaml").read_text())["rules"]
     query = rule["metricsQuery"].replace("<<.GroupBy>>", "pod").replace("<<.LabelMatchers>>", 'namespace="sluice"')
     tests = [
@@ -58,6 +58,6 @@ def check():
     expect(run.returncode == 0, f"adapter.yaml: {run.stdout}{run.stderr}")
 
 
-def series(metric):
+def series(metric: str) -> str:
     name, _, labels = metric.partition("{")
     return f"sluice_{name}{{{PLACE}{',' + labels if labels else '}'}"

@@ -7,7 +7,7 @@ import yaml
 from manifests.problems import expect
 
 
-def check():
+def check() -> None:
     text = yaml.safe_load(pathlib.Path("Docker/compose.yaml").read_text())
     for name, service in text["services"].items():
         expect(

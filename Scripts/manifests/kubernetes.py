@@ -2,11 +2,16 @@
 
 import pathlib
 import re
+from typing import Any
 
 import kubernetes_validate
 import yaml
 
 from manifests.problems import expect, problems
+
+# By kind and name.
+Resources = dict[tuple[str, str], dict[str, Any]]
+
 
 FOLDER = pathlib.Path("Docker/kubernetes")
 BASE = FOLDER / "base"
@@ -16,7 +21,7 @@ VERSIONS = ["1.29", kubernetes_validate.latest_version()]
 OTHERS = {"kustomization.yaml", "sluice.yaml", "adapter.yaml"}
 
 
-def check():
+def check() -> None:
     resources = {}
     for path in sorted(FOLDER.rglob("*.yaml")):
         if path.name not in OTHERS:
@@ -30,7 +35,7 @@ def check():
     scaling(resources)
 
 
-def fits(resource, path):
+def fits(resource: dict[str, Any], path: pathlib.Path) -> None:
     for version in VERSIONS:
         try:
             kubernetes_validate.validate(resource, version, strict=True)
@@ -42,7 +47,7 @@ def fits(resource, path):
             expect(resource["kind"] == "ServiceMonitor", f"{path}: nobody knows a {resource['kind']}")
 
 
-def kustomization(folder):
+def kustomization(folder: pathlib.Path) -> None:
     """Every file is used, and every file that is used is there."""
     text = yaml.safe_load((folder / "kustomization.yaml").read_text())
     used = set(text["resources"])
@@ -64,7 +69,7 @@ def kustomization(folder):
         problems.append(f"{folder}/{name} is in no kustomization")
 
 
-def pods(resources):
+def pods(resources: Resources) -> None:
     stateful = resources["StatefulSet", "sluice"]["spec"]
     pod = stateful["template"]["spec"]
     (container,) = pod["containers"]
@@ -110,7 +115,7 @@ def pods(resources):
     )
 
 
-def secrets(resources, place):
+def secrets(resources: Resources, place: str) -> None:
     """Each file that a configuration names is in the secret."""
     known = resources["Secret", "sluice"]["stringData"]
     for path in FOLDER.rglob("sluice.yaml"):
@@ -118,7 +123,7 @@ def secrets(resources, place):
             expect(name in known, f"{path} wants {name}, which the secret does not have")
 
 
-def services(resources):
+def services(resources: Resources) -> None:
     labels = resources["StatefulSet", "sluice"]["spec"]["template"]["metadata"]["labels"]
     (container,) = resources["StatefulSet", "sluice"]["spec"]["template"]["spec"]["containers"]
     ports = {port["name"] for port in container["ports"]}
@@ -137,7 +142,7 @@ def services(resources):
         expect(not is_admin or rule.get("from"), "the NetworkPolicy lets everybody to the admin listener")
 
 
-def scaling(resources):
+def scaling(resources: Resources) -> None:
     pages = pathlib.Path("docs/metrics.md").read_text() + pathlib.Path("docs/metrics-delivery.md").read_text()
     known = set(re.findall(r"^\| `([a-z_]+)` \|", pages, re.M))
     scaler = resources["HorizontalPodAutoscaler", "sluice"]["spec"]
@@ -171,7 +176,7 @@ def scaling(resources):
         expect(key["key"] in resources["Secret", key["name"]]["stringData"], "the ServiceMonitor's token is not there")
 
 
-def number(text):
+def number(text: str) -> int:
     """Of bytes (20Gi, 16GiB) or seconds (20s)."""
-    digits, unit = re.fullmatch(r"(\d+)(\w*)", text).groups()
+    ((digits, unit),) = re.findall(r"^(\d+)(\w*)$", text)
     return int(digits) * {"": 1, "s": 1, "m": 60, "Mi": 1 << 20, "MiB": 1 << 20, "Gi": 1 << 30, "GiB": 1 << 30}[unit]

@@ -11,7 +11,7 @@ from manifests.problems import expect, problems
 OTHERS = {"ca-certificates"}
 
 
-def check():
+def check() -> None:
     page = pathlib.Path("docs/deployment.md").read_text()
     (command,) = re.findall(r"`apt-get install -y ([^`]+)`", page)
     listed = set(command.split())
@@ -24,7 +24,7 @@ def check():
         problems.append(f"docs/deployment.md: the program does not link {name}, which is in the list to install")
 
 
-def packages():
+def packages() -> set[str]:
     """Those of the libraries that the program names itself."""
     program = os.environ["SLUICE"]
     named = set(re.findall(r"\(NEEDED\).*\[(.+)\]", said("readelf", "--dynamic", "--wide", program)))
@@ -35,10 +35,10 @@ def packages():
     missing = named - set(found) - {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
     expect(not missing, f"ldd does not find {sorted(missing)}")
     # Those of Swift itself are in no package; a release has them inside.
-    return {owner(path) for path in found.values()} - {None}
+    return {name for path in found.values() if (name := owner(path))}
 
 
-def owner(path):
+def owner(path: str) -> str | None:
     for name in [path, "/usr" + path]:
         run = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True)
         if run.returncode == 0:
@@ -46,11 +46,11 @@ def owner(path):
     return None
 
 
-def needs(package):
+def needs(package: str) -> list[str]:
     run = subprocess.run(["dpkg-query", "--show", "--showformat=${Depends}", package], capture_output=True, text=True)
     expect(run.returncode == 0, f"docs/deployment.md: no package {package} is installed here")
     return re.findall(r"(?:^|[,|] )([a-z0-9][a-z0-9+.-]*)", run.stdout)
 
 
-def said(*command):
+def said(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -3,7 +3,7 @@
 problems: list[str] = []
 
 
-def expect(is_fine, problem):
+def expect(is_fine: object, problem: str) -> bool:
     if not is_fine:
         problems.append(problem)
-    return is_fine
+    return bool(is_fine)

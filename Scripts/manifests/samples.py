@@ -20,14 +20,14 @@ SETTINGS = {
 }
 
 
-def check():
+def check() -> None:
     for sample in SAMPLES:
         configuration(sample)
     variables()
     version()
 
 
-def configuration(sample):
+def configuration(sample: str) -> None:
     text = pathlib.Path(sample).read_text()
     with tempfile.TemporaryDirectory() as directory:
         # Secrets are made up, each its own.
@@ -46,7 +46,7 @@ def configuration(sample):
     expect(run.returncode == 0, f"{sample}: {run.stdout}{run.stderr}")
 
 
-def variables():
+def variables() -> None:
     """Each variable that is set for the gateway is one that it knows."""
     pages = ["configuration", "destinations", "listeners", "credentials"]
     text = "".join(pathlib.Path(f"docs/{page}.md").read_text() for page in pages)
@@ -59,9 +59,9 @@ def variables():
             expect(name in text, f"{path}: docs/{pages} have no variable {name}")
 
 
-def version():
-    current = re.search(r'current = "([^"]+)"', swift_source("Version.swift")).group(1)
+def version() -> None:
+    (current,) = re.findall(r'current = "([^"]+)"', swift_source("Version.swift"))
     (image,) = yaml.safe_load(pathlib.Path("Docker/kubernetes/base/kustomization.yaml").read_text())["images"]
     expect(image["newTag"] == current, f"kustomization.yaml: the image is {image['newTag']}, this is {current}")
-    label = re.search(r"^ARG VERSION=(.*)$", pathlib.Path("Docker/Dockerfile").read_text(), re.M).group(1)
+    (label,) = re.findall(r"^ARG VERSION=(.*)$", pathlib.Path("Docker/Dockerfile").read_text(), re.M)
     expect(label == current, f"Dockerfile: the label says version {label}, this is {current}")

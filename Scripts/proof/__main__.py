@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
 
 from harness.signals import TERMINATING, signals_deferred
 from proof.trial import Trial
@@ -39,13 +40,13 @@ PARTS = {
 }
 
 
-def minutes(text):
+def minutes(text: str) -> int:
     if not (text.isdecimal() and 5 <= int(text) <= 1440):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 5 to 1440")
     return int(text)
 
 
-def arguments():
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Scripts/prove", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[[], *PARTS], help=", ".join(PARTS))
     parser.add_argument("--seed", type=int, help="do again what a run with this seed did")
@@ -67,11 +68,11 @@ class Overdue(BaseException):
     """Not to be taken for a fault of what is tried, which goes on with the next case."""
 
 
-def overdue(*_):
+def overdue(*_: object) -> None:
     raise Overdue("this takes so long that something must hang")
 
 
-def leave(number, _):
+def leave(number: int, _: object) -> None:
     """Ends this, and what it started. Python forgets what is raised while it tidies up: then it is raised again, later
     than it takes to end all in good order."""
     signal.signal(signal.SIGALRM, lambda *_: sys.exit(128 + number))
@@ -80,7 +81,7 @@ def leave(number, _):
 
 
 @contextlib.contextmanager
-def deadline(seconds):
+def deadline(seconds: float) -> Iterator[None]:
     """Whatever waits in this block is interrupted then, and again and again if it does not give up."""
     signal.signal(signal.SIGALRM, overdue)
     signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
@@ -90,7 +91,7 @@ def deadline(seconds):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def run(part, options):
+def run(part: str, options: argparse.Namespace) -> list[str]:
     """What was wrong."""
     seed = random.randrange(1 << 32) if options.seed is None else options.seed
     again = f"SLUICE={os.path.relpath(os.environ['SLUICE'])} Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"

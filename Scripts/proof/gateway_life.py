@@ -1,40 +1,52 @@
 """A gateway on a disk of its own, from its start to the comparison of what it promised with what came."""
 
 import json
+import pathlib
+from typing import Any
 
+from harness.sandbox import Sandbox
 from proof.clients.device import Device
-from proof.clients.promised_logs import Promises
+from proof.clients.promised_logs import PromisedLogs
+from proof.trial import Trial
 
 
 class Life:
     """A gateway on a directory of its own, a device, and what was promised."""
 
-    def __init__(self, trial, sandbox, name, settings="", directory=None, **options):
+    def __init__(
+        self,
+        trial: Trial,
+        sandbox: Sandbox,
+        name: str,
+        settings: str = "",
+        directory: pathlib.Path | None = None,
+        **options: Any,
+    ) -> None:
         self.trial, self.sandbox, self.name, self.settings = trial, sandbox, name, settings
         self.options = options
         self.data = (directory or trial.work) / name.replace(" ", "-")
-        self.promises = Promises(trial.random)
+        self.promises = PromisedLogs(trial.random)
         self.start()
 
-    def start(self):
+    def start(self) -> None:
         self.gateway = self.trial.gateway(self.sandbox, data=self.data, settings=self.settings, **self.options)
         self.device = Device(self.gateway.devices, seconds=30)
 
-    def post(self, count=4, size=300):
+    def post(self, count: int = 4, size: int = 300) -> int | None:
         status = self.promises.post(self.device, self.promises.logs(count, size))
         if status is None:
             self.device = Device(self.gateway.devices, seconds=30)
         return status
 
-    def state(self):
+    def state(self) -> tuple[str, str | None, bool]:
         """What the status says of the queue, and whether the gateway calls itself ready."""
         status = json.loads(self.gateway.ask("/admin/status"))
         return status["queue"]["admission"], status["queue"]["problem"], status["ready"]
 
-    def expect(self, holds, line):
+    def expect(self, holds: object, line: str) -> bool:
         return self.trial.expect(holds, f"{self.name}: {line}")
 
-    def settle(self, goes_on=False):
+    def settle(self, goes_on: bool = False) -> None:
         """Killed and started again it delivers all it promised, and the ledger adds up."""
         self.gateway.kill()
         self.start()

@@ -4,8 +4,11 @@ import re
 import socket
 import time
 
-from proof.clients.device import Device, Lost
-from proof.measures.process import computed
+from harness.gateway import Gateway
+from proof.attacks.decompression_bombs import Body
+from proof.clients.device import ConnectionLost, Device
+from proof.measures.process import cpu_seconds
+from proof.trial import Trial
 
 # Seconds that a request may take of the machine's time.
 PATIENCE = 10
@@ -13,42 +16,53 @@ PATIENCE = 10
 EFFORT, FOLD = 0.5, 12
 
 
-class Attack:
+class AttackMeter:
     """Sends things and looks at what it costs."""
 
-    def __init__(self, trial, gateway, size):
+    def __init__(self, trial: Trial, gateway: Gateway, size: int) -> None:
         self.trial, self.gateway, self.pid = trial, gateway, gateway.process.pid
-        self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
+        self.count = 0
+        self.slowest, self.costliest = (0.0, ""), (0.0, "")
         self.ordinary = self.of_ordinary(size)
 
-    def of_ordinary(self, size, times=3):
+    def of_ordinary(self, size: int, times: int = 3) -> float:
         """What a body costs that is as it should be: a log per line."""
         line = b'{"level":"info","message":"' + b"x" * 200 + b'","n":1}\n'
-        device, before = Device(self.gateway.devices, 30, address="127.0.9.1"), computed(self.pid)
+        device, before = Device(self.gateway.devices, 30, address="127.0.9.1"), cpu_seconds(self.pid)
         for _ in range(times):
             status, answer = device.post("/logs/floods", line * (size // len(line)), "Content-Type: application/json")
             self.trial.expect(status == 200, f"an ordinary body: answer {status} {answer[:200]!r}")
         device.close()
         self.gateway.require_drained()
-        return (computed(self.pid) - before) / times
+        return (cpu_seconds(self.pid) - before) / times
 
-    def body(self, name, path, content, fields, right):
-        before, began = computed(self.pid), time.monotonic()
+    def body(self, name: str, path: str, content: bytes, fields: list[str], right: set[int]) -> None:
+        before, began = cpu_seconds(self.pid), time.monotonic()
         try:
             device = Device(self.gateway.devices, 30, address="127.0.9.1")
             status, answer = device.post(path, content, *fields)
             device.close()
-        except Lost as error:
-            status, answer = None, str(error)
+        except ConnectionLost as error:
+            status, answer = None, str(error).encode()
         self.judge(name, status, right, answer, before, began)
 
-    def head(self, name, request, right):
-        before, began = computed(self.pid), time.monotonic()
+    def head(self, name: str, request: bytes, right: int) -> None:
+        before, began = cpu_seconds(self.pid), time.monotonic()
         status, answer = converse(self.gateway.devices, request)
         self.judge(name, status, {right}, answer, before, began)
 
-    def judge(self, name, status, right, answer, before, began):
-        took, used = time.monotonic() - began, computed(self.pid) - before
+    def bodies(self, bodies: list[Body]) -> None:
+        for each in bodies:
+            self.body(*each)
+
+    def heads(self, heads: list[tuple[str, bytes, int]]) -> None:
+        for each in heads:
+            self.head(*each)
+
+    def judge(
+        self, name: str, status: int | None, right: set[int], answer: bytes | str, before: float, began: float
+    ) -> None:
+        took, used = time.monotonic() - began, cpu_seconds(self.pid) - before
         self.count += 1
         self.slowest, self.costliest = max(self.slowest, (took, name)), max(self.costliest, (used, name))
         self.trial.expect(status in right, f"{name}: answer {status} instead of {sorted(right)}: {answer[:200]!r}")
@@ -56,7 +70,7 @@ class Attack:
         fine = took < PATIENCE and used < allowed
         self.trial.expect(fine, f"{name}: took {took:.1f} s, {used:.2f} s of a processor, {allowed:.2f} s are allowed")
 
-    def say(self, what):
+    def say(self, what: str) -> None:
         self.trial.say(
             f"{what}: {self.count} requests, {self.slowest[0]:.2f} s at most ({self.slowest[1]}), "
             f"{self.costliest[0]:.2f} s of a processor at most ({self.costliest[1]}), "
@@ -65,7 +79,7 @@ class Attack:
         self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
 
 
-def converse(port, request):
+def converse(port: int, request: bytes) -> tuple[int | None, bytes]:
     """Sends bytes as far as they are taken; the first status, and all that came."""
     answer = b""
     with socket.create_connection(("127.0.0.1", port), 10, ("127.0.9.2", 0)) as connection:

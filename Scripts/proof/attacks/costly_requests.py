@@ -6,9 +6,17 @@ import ctypes.util
 import gzip
 import struct
 import zlib
+from collections.abc import Callable
+from random import Random
+from typing import Any
 
 from harness.protobuf import field, varint
 from proof.attacks.expensive_bodies import JSON, PROTOBUF
+
+Genes = dict[str, Any]
+# Path, body and header fields.
+Built = tuple[str, bytes | None, list[str]]
+
 
 # Of the content: limits.body and limits.inflated_body, and the most that a loop handles itself.
 LARGE, SHORT = 10 << 20, 1 << 20
@@ -16,7 +24,7 @@ SIZE = LARGE  # of the request that is being made
 COMBINING = [chr(code).encode() for code in range(0x300, 0x370)]
 
 # What names are made of: one text, a form for numbers, or a list of texts. All of one kind are of one length.
-NAMES = {
+NAMES: dict[str, bytes | list[bytes]] = {
     "same": b"a",
     "hex": b"%05x",
     "empty": b"",
@@ -39,34 +47,39 @@ NAMES = {
 HOLE = b"\xf9\xf8"
 
 
-def width(kind):
+def width(kind: str) -> int:
     form = NAMES[kind]
     return len(form[0] if isinstance(form, list) else form % 0 if b"%" in form else form)
 
 
-def many(kind, wrap, count=1 << 30, between=b"", limit=None, first=0):
+def many(
+    kind: str,
+    wrap: Callable[[bytes], bytes],
+    count: int = 1 << 30,
+    between: bytes = b"",
+    limit: int | None = None,
+    first: int = 0,
+) -> bytes:
     """As many pieces as are wanted, and fit. `wrap` makes one of a name; all are of one length."""
     limit = SIZE if limit is None else limit
     form, hole = NAMES[kind], (HOLE * 80)[: width(kind)]
     piece = wrap(hole)
     size = len(piece) + len(between)
     count = min(count, (limit + len(between)) // size)
-    if not hole or hole not in piece or (isinstance(form, bytes) and b"%" not in form):
-        return (
-            repeated(
-                piece.replace(hole, form) if hole and hole in piece else piece, between, count * size - len(between)
-            )
-            if count
-            else b""
-        )
-    if isinstance(form, list):
-        form = form[first % len(form) :] + form[: first % len(form)]
-        block = between.join(piece.replace(hole, name) for name in form[:count]) + between
-        return (block * (count // len(form) + 1))[: count * size - len(between)] if count else b""
-    return between.join(map(piece.replace(b"%", b"%%").replace(hole, form).__mod__, range(first, first + count)))
+    has_hole = hole != b"" and hole in piece
+    if isinstance(form, bytes) and has_hole and b"%" not in form:
+        piece, has_hole = piece.replace(hole, form), False
+    if not has_hole:
+        return repeated(piece, between, count * size - len(between)) if count else b""
+    if isinstance(form, bytes):
+        numbered = piece.replace(b"%", b"%%").replace(hole, form)
+        return between.join(map(numbered.__mod__, range(first, first + count)))
+    names = form[first % len(form) :] + form[: first % len(form)]
+    block = between.join(piece.replace(hole, name) for name in names[:count]) + between
+    return (block * (count // len(form) + 1))[: count * size - len(between)] if count else b""
 
 
-def name(kind, number):
+def name(kind: str, number: int) -> bytes:
     form = NAMES[kind]
     return form[number % len(form)] if isinstance(form, list) else form % number if b"%" in form else form
 
@@ -113,19 +126,19 @@ COUNTS = [1, 2, 4, 16, 63, 64, 65, 130, 1024, 1025, 8192, 70_000, 1 << 30]
 CODINGS = [None, None, "gzip", "deflate", "zstd", "lz4"]
 
 
-def repeated(piece, between=b"", limit=None):
+def repeated(piece: bytes, between: bytes = b"", limit: int | None = None) -> bytes:
     """One piece as often as it fits."""
     limit = SIZE if limit is None else limit
     unit = piece + between
     return (unit * max(1, (limit + len(between)) // len(unit)))[: -len(between) or None]
 
 
-def members(genes, count, limit=None):
+def members(genes: Genes, count: int, limit: int | None = None) -> bytes:
     """Up to `count` members of an object of JSON."""
     return many(genes["name"], lambda each: b'"' + each + b'":' + VALUES[genes["value"]], count, b",", limit)
 
 
-def logs(genes):
+def logs(genes: Genes) -> Built:
     one = b"{" + members(genes, genes["count"], SIZE - 40) + b"}"
     path, between = "/logs/cost" + genes["query"], genes["between"]
     if between == b",":
@@ -133,11 +146,11 @@ def logs(genes):
     return path, repeated(one, between), [JSON]
 
 
-def lines(genes):
+def lines(genes: Genes) -> Built:
     return "/logs/cost?format=lines", repeated(TEXTS[genes["text"]] + genes["end"]), []
 
 
-def track(genes):
+def track(genes: Genes) -> Built:
     tags = members(genes, genes["count"], SIZE - (1 << 16))
     rest = members(genes, 2, 1 << 20)
     logs = repeated(b"{" + rest + b"}", b",", max(100, SIZE - len(tags) - 64)) if genes["logs"] else b'{"a":0}'
@@ -148,11 +161,11 @@ def track(genes):
     )
 
 
-def pair(key, value):
+def pair(key: bytes, value: bytes) -> bytes:
     return field(1, key) + field(2, value)
 
 
-def put(genes):
+def put(genes: Genes) -> Built:
     """A LogGroup, or packages of them."""
     text, limit = TEXTS[genes["text"]], SIZE // genes["packages"] - 64
     tags = many(genes["name"], lambda each: field(6, pair(each, text)), genes["tags"], limit=limit - 100)
@@ -211,10 +224,10 @@ JSON_ANY = {
 }
 
 
-def otlp(genes):
+def otlp(genes: Genes) -> Built:
     value, where = ANY[genes["value"]], genes["where"]
 
-    def attributes(number, limit):
+    def attributes(number: int, limit: int | None) -> bytes:
         return many(
             genes["name"], lambda each: field(number, field(1, each) + field(2, value)), genes["count"], limit=limit
         )
@@ -244,7 +257,7 @@ def otlp(genes):
     return "/v1/logs", content, [PROTOBUF]
 
 
-def otlp_json(genes):
+def otlp_json(genes: Genes) -> Built:
     value, where = JSON_ANY[genes["value"]], genes["where"]
     first, second = (
         (b'{"value":' + value + b',"key":"', b'"}')
@@ -252,7 +265,7 @@ def otlp_json(genes):
         else (b'{"key":"', b'","value":' + value + b"}")
     )
 
-    def attributes(limit):
+    def attributes(limit: int | None) -> bytes:
         return (
             b'"attributes":['
             + many(genes["name"], lambda each: first + each + second, genes["count"], b",", limit)
@@ -271,7 +284,7 @@ def otlp_json(genes):
     return "/v1/logs", b'{"resourceLogs":[' + repeated(b"{" + b",".join(parts) + b"}", b",", SIZE - 20) + b"]}", [JSON]
 
 
-ACTIONS = {
+ACTIONS: dict[str, Callable[[bytes], bytes]] = {
     "bare": lambda each: b'{"index":{}}',
     "index": lambda each: b'{"index":{"_index":"' + each + b'"}}',
     "id": lambda each: b'{"create":{"_id":"' + each + b'"}}',
@@ -291,7 +304,7 @@ DOCUMENTS = {
 }
 
 
-def bulk(genes):
+def bulk(genes: Genes) -> Built:
     action, document = ACTIONS[genes["action"]], DOCUMENTS[genes["document"]]
     if genes["fields"]:
         document = b"{" + members(genes | {"name": genes["names"]}, genes["fields"], SIZE - 2000) + b"}"
@@ -304,7 +317,7 @@ def bulk(genes):
     )
 
 
-ORIGINS = {
+ORIGINS: dict[str, Callable[[bytes], bytes]] = {
     "none": lambda each: b"",
     "host": lambda each: b'"host":"' + each + b'",',
     "source": lambda each: b'"source":"' + each + b'",',
@@ -320,14 +333,16 @@ EVENTS = {
 }
 
 
-def splunk(genes):
+def splunk(genes: Genes) -> Built:
     origin, event = ORIGINS[genes["origin"]], b'"event":' + EVENTS[genes["event"]]
     if genes["fields"]:
         event += b',"fields":{' + members(genes | {"name": genes["names"]}, genes["fields"], SIZE - 2000) + b"}"
     return "/services/collector/event", many(genes["name"], lambda each: b"{" + origin(each) + event + b"}"), [JSON]
 
 
-def streams(genes, pairs, stream, between):
+def streams(
+    genes: Genes, pairs: Callable[[bytes, bytes], bytes], stream: Callable[[bytes], bytes], between: bytes
+) -> bytes:
     """Streams of Loki as often as they fit. Their labels are the same, or differ as the genes say."""
     kind, count, sets = genes["name"], genes["count"], genes["sets"]
     value = b"v" * genes["length"]
@@ -354,7 +369,7 @@ def streams(genes, pairs, stream, between):
     return between.join(parts[:-1] or parts)
 
 
-def loki(genes):
+def loki(genes: Genes) -> Built:
     entry = b'["1","a"]'
     if genes["metadata"]:
         entry = b'["1","a",{' + many("hex", lambda each: b'"' + each + b'":"v"', genes["metadata"], b",") + b"}]"
@@ -364,7 +379,7 @@ def loki(genes):
     return "/loki/api/v1/push", b'{"streams":[' + body + b"]}", [JSON]
 
 
-def loki_protobuf(genes):
+def loki_protobuf(genes: Genes) -> Built:
     metadata = many("hex", lambda each: field(3, pair(each, b"v")), genes["metadata"])
     entry = field(2, field(1, b"\x08\x01") + field(2, b"a") + metadata)
     stream = lambda labels: field(1, field(1, b"{" + labels + b"}") + entry * genes["entries"])
@@ -372,7 +387,7 @@ def loki_protobuf(genes):
     return "/loki/api/v1/push", snappy(body), [PROTOBUF]
 
 
-def query(genes):
+def query(genes: Genes) -> Built:
     text = genes["value"]
     pairs = many(
         genes["name"], lambda each: each + b"=" + text, genes["count"], b"&", 2_400 if genes["is_escaped"] else 7_800
@@ -382,7 +397,7 @@ def query(genes):
     return "/logstores/cost/track.gif?APIVersion=0.6.0&" + "".join(map(chr, pairs)), None, []
 
 
-LABELS = {
+LABELS: dict[str, Any] = {
     "name": list(NAMES),
     "count": [1, 2, 15, 64, 200, 1023, 1024, 1025, 5000],
     "length": [1, 8, 100, 3000],
@@ -391,15 +406,15 @@ LABELS = {
     "entries": [1, 4, 100],
     "metadata": [0, 4, 70],
 }
-ATTRIBUTES = {
+ATTRIBUTES: dict[str, Any] = {
     "name": list(NAMES),
     "count": COUNTS,
     "where": ["record", "resource", "resources", "scopes", "body"],
     "records": [1, 100, 10_000, 500_000],
 }
-MEMBERS = {"name": list(NAMES), "value": list(VALUES)}
+MEMBERS: dict[str, Any] = {"name": list(NAMES), "value": list(VALUES)}
 # By dialect: what builds a request, and the choices of each gene.
-DIALECTS = {
+DIALECTS: dict[str, tuple[Callable[[Genes], Built], dict[str, Any]]] = {
     "logs": (
         logs,
         MEMBERS | {"count": COUNTS, "between": [b"", b"\n", b","], "query": ["", "?time_field=a"], "coding": CODINGS},
@@ -459,7 +474,7 @@ DIALECTS = {
 
 
 # What phones and bad networks do to JSON.
-DAMAGES = {
+DAMAGES: dict[str | None, Callable[[bytes], bytes]] = {
     None: lambda text: text,
     "letters": lambda text: text.replace(b"x", b"\xff").replace(b"v", b"\xff"),
     "names": lambda text: text.replace(b"a", b"\xff"),
@@ -470,11 +485,11 @@ DAMAGES = {
     "numbers": lambda text: text.replace(b":0", b":-"),
 }
 # Of every dialect.
-COMMON = {"size": [LARGE, LARGE, SHORT], "damage": [None, None, None, *filter(None, DAMAGES)]}
+COMMON: dict[str, Any] = {"size": [LARGE, LARGE, SHORT], "damage": [None, None, None, *filter(None, DAMAGES)]}
 DIALECTS = {dialect: (build, choices | COMMON) for dialect, (build, choices) in DIALECTS.items()}
 
 
-def known(dialect, **genes):
+def known(dialect: str, **genes: Any) -> tuple[str, Genes]:
     """The genes that are named, and the first choice of all others."""
     return dialect, {name: genes.get(name, choices[0]) for name, choices in DIALECTS[dialect][1].items()}
 
@@ -556,11 +571,11 @@ KNOWN = {
 }
 
 
-def random_genes(dialect, random):
+def random_genes(dialect: str, random: Random) -> Genes:
     return {name: random.choice(choices) for name, choices in DIALECTS[dialect][1].items()}
 
 
-def mutated(dialect, genes, random):
+def mutated(dialect: str, genes: Genes, random: Random) -> Genes:
     """The same with one or two genes changed."""
     table = DIALECTS[dialect][1]
     changed = dict(genes)
@@ -569,19 +584,19 @@ def mutated(dialect, genes, random):
     return changed
 
 
-def request(dialect, genes):
+def request(dialect: str, genes: Genes) -> Built | None:
     """Path, body and fields; the body is None for a GET. None where the genes make more than a body may be."""
     global SIZE
     SIZE = genes["size"]
     path, content, fields = DIALECTS[dialect][0](genes)
-    if JSON in fields or dialect == "bulk":
+    if content is not None and (JSON in fields or dialect == "bulk"):
         content = DAMAGES[genes["damage"]](content)
     made = (path, *packed(content, fields, genes["coding"]))
     return made if len(made[1] or b"") <= LARGE else None
 
 
-def packed(content, fields, coding):
-    if coding is None:
+def packed(content: bytes | None, fields: list[str], coding: str | None) -> tuple[bytes | None, list[str]]:
+    if coding is None or content is None:
         return content, fields
     sized = [each for each in fields if not each.startswith("x-log-bodyrawsize")]
     how = {
@@ -595,11 +610,11 @@ def packed(content, fields, coding):
     return how[coding](), [*sized, f"{name}: {coding}", *raw]
 
 
-def library(name):
+def library(name: str) -> ctypes.CDLL:
     return ctypes.CDLL(ctypes.util.find_library(name))
 
 
-def zstd(content):
+def zstd(content: bytes) -> bytes:
     it = library("zstd")
     it.ZSTD_compressBound.restype = it.ZSTD_compress.restype = ctypes.c_size_t
     it.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
@@ -608,13 +623,13 @@ def zstd(content):
     return room.raw[: it.ZSTD_compress(room, len(room), content, len(content), 1)]
 
 
-def lz4(content):
+def lz4(content: bytes) -> bytes:
     it = library("lz4")
     room = ctypes.create_string_buffer(it.LZ4_compressBound(len(content)))
     return room.raw[: it.LZ4_compress_default(content, room, len(content), len(room))]
 
 
-def snappy(content):
+def snappy(content: bytes) -> bytes:
     it = library("snappy")
     it.snappy_max_compressed_length.restype = ctypes.c_size_t
     it.snappy_max_compressed_length.argtypes = [ctypes.c_size_t]

@@ -3,19 +3,24 @@
 import gzip
 import struct
 import zlib
+from collections.abc import Iterator
 
 from harness.protobuf import varint
+
+# Name, path, body, header fields, and the statuses that are right.
+Body = tuple[str, str, bytes, list[str], set[int]]
+
 
 MIB = 1 << 20
 
 
-def deflated(size, bits=15):
+def deflated(size: int, bits: int = 15) -> bytes:
     """zlib's, with 31 bits gzip's. The content is blanks, which JSON allows."""
     packer = zlib.compressobj(9, zlib.DEFLATED, bits)
     return b"".join([*(packer.compress(b" " * MIB) for _ in range(size // MIB)), packer.flush()])
 
 
-def zstd(size, window=0x58, claimed=None):
+def zstd(size: int, window: int = 0x58, claimed: int | None = None) -> bytes:
     """Blocks that say: this byte, 128 Ki times."""
     if claimed is None:
         head = struct.pack("<IBB", 0xFD2FB528, 0x00, window)
@@ -26,14 +31,14 @@ def zstd(size, window=0x58, claimed=None):
     return head + b"".join(struct.pack("<I", block)[:3] + b" " for block in blocks)
 
 
-def lz4_block(size):
+def lz4_block(size: int) -> bytes:
     """A blank, a match that repeats it, and the five literals that end a block."""
     rest = size - 6 - 4
     long = b"\xff" * ((rest - 15) // 255) + bytes([(rest - 15) % 255])
     return b"\x1f \x01\x00" + long + b"\x50     "
 
 
-def snappy(size, claimed=None):
+def snappy(size: int, claimed: int | None = None) -> bytes:
     """A blank, and copies of 64 of it."""
     copies = size // 64
     return varint(1 + 64 * copies if claimed is None else claimed) + b"\x00 " + b"\xfe\x01\x00" * copies
@@ -43,7 +48,7 @@ def snappy(size, claimed=None):
 LZ4_FRAME = bytes.fromhex("04224d18607073")
 
 
-def lz4_frame(blocks):
+def lz4_frame(blocks: int) -> bytes:
     """Blocks of 4 MiB."""
     block = lz4_block(4 * MIB)
     return LZ4_FRAME + (struct.pack("<I", len(block)) + block) * blocks + bytes(4)
@@ -52,7 +57,7 @@ def lz4_frame(blocks):
 SNAPPY_START = b"\xff\x06\x00\x00sNaPpY"
 
 
-def snappy_chunks(count):
+def snappy_chunks(count: int) -> bytes:
     """Chunks of 64 KiB of blanks, behind their checksum."""
     block = varint(1 << 16) + b"\x00 " + b"\xfe\x01\x00" * 1023 + b"\xfa\x01\x00"
     chunk = struct.pack("<I", 0xDFD66B37) + block
@@ -65,11 +70,11 @@ PROTOBUF = "Content-Type: application/x-protobuf"
 RAW = "x-log-apiversion: 0.6.0"
 
 
-def package(name, size):
+def package(name: str, size: int) -> list[str]:
     return [PROTOBUF, RAW, f"x-log-compresstype: {name}", f"x-log-bodyrawsize: {size}"]
 
 
-def bombs():
+def bombs() -> Iterator[Body]:
     """Path, body, further fields and the statuses that are right, by name."""
     large, claim = 64 * MIB, 1 << 62
     yield "gzip", PLAIN, deflated(large, 31), ["Content-Encoding: gzip"], {413}

@@ -1,14 +1,16 @@
 """Bodies of some megabytes that cost the most to read: very many names, names alike, depth, records that are nearly nothing."""
 
 import json
+from collections.abc import Callable, Iterator
 
 from harness.protobuf import field
+from proof.attacks.decompression_bombs import Body
 
 JSON = "Content-Type: application/json"
 PROTOBUF = "Content-Type: application/x-protobuf"
 
 
-def names(one, size):
+def names(one: Callable[[int], str], size: int) -> bytes:
     """One object with as many names as fit; `one` tells what is in front of a value, of its number."""
     parts, length, number = [], 2, 0
     while length < size:
@@ -18,17 +20,17 @@ def names(one, size):
     return ("{" + ",".join(parts) + "}").encode()
 
 
-def text(key, value):
+def text(key: bytes, value: bytes) -> bytes:
     """OpenTelemetry's KeyValue."""
     return field(1, key) + field(2, field(1, value))
 
 
-def otlp(resource, records):
+def otlp(resource: list[bytes], records: list[bytes]) -> bytes:
     """A request whose resource has these attributes, and these records."""
     return field(1, field(1, b"".join(field(1, each) for each in resource)) + field(2, b"".join(records)))
 
 
-def growing(size, count):
+def growing(size: int, count: int) -> bytes:
     """One attribute that very many empty records share."""
     return otlp([text(b"host", b"x" * size)], [b"\x12\x00"] * count)
 
@@ -36,7 +38,7 @@ def growing(size, count):
 LOGS, TRACK, OTLP = "/logs/floods", "/logstores/floods/track", "/v1/logs"
 
 
-def floods(size):
+def floods(size: int) -> Iterator[Body]:
     """Path, body, further fields and the status that is right, by name."""
     many = {"names without end", "long names", "names with the same sums"}  # More than `limits.log_fields`.
     for name, one in {
@@ -74,7 +76,7 @@ def floods(size):
     yield "Splunk, fields without end", "/services/collector/event", event, [JSON], {400}
 
 
-def nested(depth):
+def nested(depth: int) -> bytes:
     """Lists in lists of OpenTelemetry's values."""
     value = field(1, b"x")
     for _ in range(depth):

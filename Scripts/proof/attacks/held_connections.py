@@ -4,10 +4,13 @@ import gzip
 import json
 import socket
 import time
+from collections.abc import Iterator
 
+from harness.gateway import Gateway
 from harness.waiting import wait_until
 from proof.clients.device import request
 from proof.measures.process import memory
+from proof.trial import Trial
 
 MIB = 1 << 20
 # MiB, of docs/configuration.md: what may be held of each kind.
@@ -17,17 +20,17 @@ WORK, EACH = 64, 2
 ADDRESSES = 20
 
 
-class Silent:
+class SilentClient:
     """A connection that takes little and reads nothing until it is told to."""
 
-    def __init__(self, port, address):
+    def __init__(self, port: int, address: str) -> None:
         self.socket = socket.socket()
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         self.socket.bind((address, 0))
         self.socket.settimeout(30)
         self.socket.connect(("127.0.0.1", port))
 
-    def send(self, content):
+    def send(self, content: bytes) -> bool:
         """Whether all of it was taken."""
         try:
             self.socket.sendall(content)
@@ -35,7 +38,7 @@ class Silent:
         except OSError:
             return False
 
-    def read(self, count):
+    def read(self, count: int) -> bytes:
         """What is there of an answer; nothing at the end of the connection."""
         try:
             return self.socket.recv(count)
@@ -43,7 +46,7 @@ class Silent:
             return b""
 
 
-def large_answers():
+def large_answers() -> Iterator[tuple[str, bytes]]:
     """Requests whose answers are the largest, by name."""
     # DEL is six bytes in JSON: without a limit this answer has 60 MB.
     yield "escaped names", bulk({"_index": "\x7f" * 512, "_id": "\x7f" * 512}, 9872)
@@ -52,21 +55,21 @@ def large_answers():
     yield "many actions", bulk({}, 65_000)
 
 
-def bulk(action, count):
+def bulk(action: dict[str, str], count: int) -> bytes:
     line = json.dumps({"delete": action}, ensure_ascii=False) + "\n"
     # The first of all levels compresses by less than what is refused as a bomb.
     content = gzip.compress(line.encode() * count, 1)
     return request("/holding/_bulk", content, "Content-Encoding: gzip", "Content-Type: application/json")
 
 
-def readers(trial, gateway):
+def readers(trial: Trial, gateway: Gateway) -> None:
     """Clients of many addresses ask for the largest answers there are, and do not read them."""
     each = 12 if trial.is_long else 2
     asked = list(large_answers())
     clients, since = [], begin(gateway)
     for number in range(each):
         for address in range(ADDRESSES):
-            client = Silent(gateway.devices, f"127.0.10.{address + 1}")
+            client = SilentClient(gateway.devices, f"127.0.10.{address + 1}")
             client.send(asked[(number + address) % len(asked)][1])
             clients.append(client)
     waiting = settled(gateway, "sluice_http_unsent_answer_bytes", "sluice_http_refused_answers_total")
@@ -86,7 +89,7 @@ def readers(trial, gateway):
     wait_until(lambda: figure(gateway, "sluice_http_unsent_answer_bytes") == 0, what="readers: what they held stays")
 
 
-def dripping(trial, gateway, clients):
+def dripping(trial: Trial, gateway: Gateway, clients: list[SilentClient]) -> None:
     """Reading a byte now and then keeps no answer: within two minutes all are ended."""
     before, ends = timeouts(gateway), time.monotonic() + 120
     while figure(gateway, "sluice_http_unsent_answer_bytes") and time.monotonic() < ends:
@@ -102,7 +105,7 @@ def dripping(trial, gateway, clients):
     trial.say(f"readers: {ended:.0f} that read a byte a second were ended")
 
 
-def heads(trial, gateway):
+def heads(trial: Trial, gateway: Gateway) -> None:
     """Heads without end from many addresses, long heads before bodies that stop, and requests behind a stopped one."""
     each = 900 if trial.is_long else 150
     long = b"X-Long: " + b"x" * 15_000
@@ -113,7 +116,7 @@ def heads(trial, gateway):
     clients, since = [], begin(gateway)
     for number in range(each):
         for address in range(ADDRESSES):
-            client = Silent(gateway.devices, f"127.0.11.{address + 1}")
+            client = SilentClient(gateway.devices, f"127.0.11.{address + 1}")
             client.send(kinds[number % len(kinds)])
             clients.append(client)
     held = settled(gateway, "sluice_http_held_head_bytes", "sluice_http_refused_heads_total")
@@ -133,28 +136,28 @@ def heads(trial, gateway):
     wait_until(lambda: figure(gateway, "sluice_http_held_head_bytes") == 0, what="heads: what they held stays")
 
 
-def begin(gateway):
+def begin(gateway: Gateway) -> float:
     """Forgets the most memory there was, and tells how much there is."""
     with open(f"/proc/{gateway.process.pid}/clear_refs", "w") as file:
         file.write("5")
     return memory(gateway.process.pid, "VmRSS")
 
 
-def peak(gateway):
+def peak(gateway: Gateway) -> float:
     return memory(gateway.process.pid)
 
 
-def figure(gateway, name):
+def figure(gateway: Gateway, name: str) -> float:
     return gateway.metric(f'{name}{{listener="devices"}}')
 
 
-def timeouts(gateway):
+def timeouts(gateway: Gateway) -> float:
     return gateway.metric('sluice_http_timeouts_total{listener="devices",kind="write"}')
 
 
-def settled(gateway, held, refused):
+def settled(gateway: Gateway, held: str, refused: str) -> float:
     """The largest value of `held` until it and `refused` stay the same for two seconds."""
-    most, same, last, ends = 0, 0, None, time.monotonic() + 120
+    most, same, last, ends = 0.0, 0, None, time.monotonic() + 120
     while (same < 8 or most == 0) and time.monotonic() < ends:
         now = figure(gateway, held), figure(gateway, refused)
         most, same, last = max(most, now[0]), same + 1 if now == last else 0, now

@@ -1,5 +1,7 @@
 """Heads that want to get somewhere else: what stands in a request line, and what is much too long."""
 
+from collections.abc import Iterator
+
 # What stands between POST and HTTP/1.1, and the status that is right. What is 200 goes to a logstore that is named
 # `tricks`, and to no other.
 TARGETS = {
@@ -71,7 +73,7 @@ HEADS = {
 }
 
 
-def requests():
+def requests() -> Iterator[tuple[str, bytes, int]]:
     """Name, bytes and status."""
     body = b'{"path":"x"}'
     rest = b" HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)

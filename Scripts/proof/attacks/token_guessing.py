@@ -4,12 +4,13 @@ import collections
 import http.client
 import itertools
 
-from harness.gateway import TOKEN
+from harness.gateway import TOKEN, Gateway
+from proof.trial import Trial
 
 numbers = itertools.count()
 
 
-def ask(port, token, address):
+def ask(port: int, token: str, address: str) -> tuple[int, str | None]:
     """The status for this token, from this address, on a connection of its own."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10, source_address=(address, 0))
     try:
@@ -21,15 +22,15 @@ def ask(port, token, address):
         connection.close()
 
 
-def wrong():
+def wrong() -> str:
     return f"{next(numbers):032d}-is-not-the-token"
 
 
-def check(trial, gateway):
+def check(trial: Trial, gateway: Gateway) -> None:
     """Guessers have to wait after a few tries; who has the token never has to."""
     friend, many = "127.0.5.1", 200 if trial.is_long else 30
     trial.expect(ask(gateway.admin, TOKEN, friend)[0] == 200, "the right token is not let in")
-    statuses = collections.Counter()
+    statuses: collections.Counter[int] = collections.Counter()
     for number in range(many):
         # The last of them is where the operator is, too.
         address = f"127.0.6.{number + 1}" if number < many - 1 else friend
@@ -49,7 +50,7 @@ def check(trial, gateway):
     trial.say(f"admin: {sum(statuses.values())} guesses from {many} addresses, {statuses[401]} of them looked at")
 
 
-def crowd(trial, gateway):
+def crowd(trial: Trial, gateway: Gateway) -> None:
     """Very many addresses do not make the gateway forget one that has to wait."""
     address = "127.0.8.1"
     while ask(gateway.admin, wrong(), address)[0] != 429:

@@ -7,20 +7,24 @@ import select
 import signal
 import socket
 import time
+from multiprocessing.connection import Connection
 
-from proof.clients.device import Device, Lost
+from proof.clients.device import ConnectionLost, Device
 from proof.clients.promised_logs import request, total
+
+Counts = dict[str, int]
+
 
 EACH = 8000  # Connections of one process.
 PATIENCE = 120  # Seconds for one order to all of them, on a machine that does other things too.
 HEAD = b"POST /logs/app HTTP/1.1\r\nHost: gateway\r\nX-Slow: "
 
 
-class Herd:
+class ConnectionHerd:
     """`count` connections from several loopback addresses, at most 500 from each."""
 
-    def __init__(self, port, count):
-        self.members = []
+    def __init__(self, port: int, count: int) -> None:
+        self.members: list[tuple[multiprocessing.Process, Connection]] = []
         for first in range(0, count, EACH):
             ours, theirs = multiprocessing.Pipe()
             # A process has copies of all our ends, and would never hear that we are gone.
@@ -32,18 +36,19 @@ class Herd:
             theirs.close()
             self.members.append((process, ours))
 
-    def ask(self, what):
+    def ask(self, what: str) -> Counts:
         """What each part of the herd answers, added up by key."""
         for _, pipe in self.members:
             with contextlib.suppress(BrokenPipeError):  # Its answer, which there is not, will tell.
                 pipe.send(what)
-        total, ends = {}, time.monotonic() + PATIENCE
+        total: Counts = {}
+        ends = time.monotonic() + PATIENCE
         for process, pipe in self.members:
             for key, value in self.answer(process, pipe, what, ends).items():
                 total[key] = total.get(key, 0) + value
         return total
 
-    def answer(self, process, pipe, what, ends):
+    def answer(self, process: multiprocessing.Process, pipe: Connection, what: str, ends: float) -> Counts:
         if not pipe.poll(max(0, ends - time.monotonic())):
             raise RuntimeError(f"a part of the herd does not answer to '{what}'")
         try:
@@ -52,7 +57,7 @@ class Herd:
             process.join(10)
             raise RuntimeError(f"a part of the herd ended with {process.exitcode} at '{what}'") from None
 
-    def leave(self):
+    def leave(self) -> None:
         for process, pipe in self.members:
             # It ends when nobody talks to it any more, unless it is stuck.
             pipe.close()
@@ -61,7 +66,7 @@ class Herd:
                 process.kill()
 
 
-def live(pipe, others, port, first, count):
+def live(pipe: Connection, others: list[Connection], port: int, first: int, count: int) -> None:
     for other in others:
         other.close()
     # Whoever ends the proof ends this, too.
@@ -69,7 +74,7 @@ def live(pipe, others, port, first, count):
         signal.signal(number, signal.SIG_DFL)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    devices = []
+    devices: list[Device] = []
     while True:
         try:
             what = pipe.recv()
@@ -78,7 +83,7 @@ def live(pipe, others, port, first, count):
         pipe.send(globals()[what](devices, port, first, count))
 
 
-def come(devices, port, first, count):
+def come(devices: list[Device], port: int, first: int, count: int) -> Counts:
     """Opens all; those that are turned away have an answer, or their end, soon."""
     failed = 0
     for number in range(first, first + count):
@@ -89,13 +94,13 @@ def come(devices, port, first, count):
     return {"failed": failed}
 
 
-def settle(devices, *_):
+def settle(devices: list[Device], *_: object) -> Counts:
     """Parts with those that were turned away, and counts the rest."""
     counts = {"503": 0, "closed": 0}
     for device in ready(devices):
         try:
             key = str(device.answer()[0])
-        except (Lost, OSError):
+        except (ConnectionLost, OSError):
             key = "closed"
         counts[key] = counts.get(key, 0) + 1
         device.close()
@@ -103,7 +108,7 @@ def settle(devices, *_):
     return counts | {"kept": len(devices)}
 
 
-def post(devices, _, first, __):
+def post(devices: list[Device], _: int, first: int, __: int) -> Counts:
     """One log over each of a sample of all connections."""
     counts = {"lost": 0}
     for number, device in enumerate(devices[:: max(1, len(devices) // 200)]):
@@ -111,7 +116,7 @@ def post(devices, _, first, __):
         device.socket.settimeout(2)
         try:
             key = str(device.post(*request([{"name": name, "noise": "0", "sum": total(name, "0")}]))[0])
-        except Lost:
+        except ConnectionLost:
             key = "lost"
         counts[key] = counts.get(key, 0) + 1
         if counts["lost"] > 2:
@@ -119,7 +124,7 @@ def post(devices, _, first, __):
     return counts
 
 
-def begin_slowly(devices, *_):
+def begin_slowly(devices: list[Device], *_: object) -> Counts:
     """The part of a head that is sent at once. Whoever was turned away meanwhile is found among the ends."""
     begun = 0
     for device in devices:
@@ -131,7 +136,7 @@ def begin_slowly(devices, *_):
     return {"begun": begun}
 
 
-def drip(devices, *_):
+def drip(devices: list[Device], *_: object) -> Counts:
     """One more byte of each head."""
     sent = 0
     for device in devices:
@@ -143,27 +148,27 @@ def drip(devices, *_):
     return {"sent": sent}
 
 
-def ends(devices, *_):
+def ends(devices: list[Device], *_: object) -> Counts:
     """How those ended that did, by the status that they were told."""
-    counts = {}
+    counts: Counts = {}
     for device in ready(devices):
         try:
             key = str(device.answer()[0])
-        except (Lost, OSError):
+        except (ConnectionLost, OSError):
             key = "closed"
         counts[key] = counts.get(key, 0) + 1
         devices.remove(device)
     return counts
 
 
-def leave(devices, *_):
+def leave(devices: list[Device], *_: object) -> Counts:
     for device in devices:
         device.close()
     devices.clear()
     return {}
 
 
-def ready(devices):
+def ready(devices: list[Device]) -> list[Device]:
     poll = select.poll()
     by_number = {device.socket.fileno(): device for device in devices}
     for number in by_number:

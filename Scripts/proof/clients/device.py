@@ -1,17 +1,20 @@
 """A device on one connection, and what it wrote: logs with a name and a sum of their own."""
 
 import json
-import random
 import socket
 import zlib
+from collections.abc import Iterable
+from random import Random
+
+from harness.sandbox import Log
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """The connection ended before the answer was there: nobody knows whether the logs are stored."""
 
 
 class Device:
-    def __init__(self, port, seconds=10, address="127.0.0.1", host="gateway"):
+    def __init__(self, port: int, seconds: float = 10, address: str = "127.0.0.1", host: str = "gateway") -> None:
         self.host = host
         self.socket = socket.create_connection(("127.0.0.1", port), seconds, (address, 0))
         # Where nobody listens, a connection may be given that very port, and meets itself.
@@ -21,15 +24,15 @@ class Device:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.rest = b""
 
-    def post(self, path, body, *fields):
+    def post(self, path: str, body: bytes, *fields: str) -> tuple[int, bytes]:
         """The status and body of the answer."""
         try:
             self.socket.sendall(request(path, body, *fields, host=self.host))
             return self.answer()
         except OSError as error:
-            raise Lost(str(error)) from error
+            raise ConnectionLost(str(error)) from error
 
-    def answer(self):
+    def answer(self) -> tuple[int, bytes]:
         while (end := self.rest.find(b"\r\n\r\n")) < 0:
             self.more()
         head, self.rest = self.rest[:end].decode("latin-1"), self.rest[end + 4 :]
@@ -40,31 +43,31 @@ class Device:
         body, self.rest = self.rest[:length], self.rest[length:]
         return int(head.split(" ", 2)[1]), body
 
-    def more(self):
+    def more(self) -> None:
         piece = self.socket.recv(65536)
         if not piece:
-            raise Lost("the connection was closed")
+            raise ConnectionLost("the connection was closed")
         self.rest += piece
 
-    def close(self):
+    def close(self) -> None:
         self.socket.close()
 
 
-def request(path, body, *fields, host="gateway"):
+def request(path: str, body: bytes, *fields: str, host: str = "gateway") -> bytes:
     """A POST as it travels."""
     head = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}", *fields, "", ""]
     return "\r\n".join(head).encode() + body
 
 
-def log(name, random=random, size=60):
+def log(name: str, random: Random, size: int = 60) -> Log:
     """A log with a name, noise, and a sum over both, so that it cannot be altered unseen."""
     noise = f"{random.getrandbits(4 * size):x}"
     return {"name": name, "noise": noise, "sum": str(zlib.crc32(f"{name}/{noise}".encode()))}
 
 
-def is_whole(log):
+def is_whole(log: Log) -> bool:
     return log.get("sum") == str(zlib.crc32(f"{log.get('name')}/{log.get('noise')}".encode()))
 
 
-def body(logs):
+def body(logs: Iterable[Log]) -> bytes:
     return "\n".join(json.dumps(log) for log in logs).encode()

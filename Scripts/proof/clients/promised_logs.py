@@ -3,21 +3,24 @@
 import json
 import time
 import zlib
+from collections.abc import Iterable
+from random import Random
 
-from proof.clients.device import Lost
+from harness.sandbox import Log, Sandbox
+from proof.clients.device import ConnectionLost, Device
 
 
-class Promises:
+class PromisedLogs:
     """Names of logs by what devices know of them. A name holds topic, source, tag and time, so that none changes unseen."""
 
-    def __init__(self, random, topics=4):
+    def __init__(self, random: Random, topics: int = 4) -> None:
         self.random = random
         self.topics = topics
-        self.kept = set()  # Answered with 200: these must come, or be accounted for.
-        self.open = set()  # Refused or without an answer: these may come.
+        self.kept: set[str] = set()  # Answered with 200: these must come, or be accounted for.
+        self.open: set[str] = set()  # Refused or without an answer: these may come.
         self.next = 0
 
-    def logs(self, count, size=60, noise=None, **fields):
+    def logs(self, count: int, size: int = 60, noise: str | None = None, **fields: str) -> list[Log]:
         """New logs of one topic, and of one second; with noise of their own unless some is given."""
         topic, then = self.random.randrange(self.topics), int(time.time())
         made = []
@@ -28,26 +31,26 @@ class Promises:
             made.append({"name": name, "noise": text, "sum": total(name, text), **fields})
         return made
 
-    def post(self, device, logs):
+    def post(self, device: Device, logs: list[Log]) -> int | None:
         """The status, or None when nobody answered; the logs are noted by it."""
         names = {log["name"] for log in logs}
         self.open |= names
         try:
             status, _ = device.post(*request(logs))
-        except Lost:
+        except ConnectionLost:
             return None
         if status == 200:
             self.open -= names
             self.kept |= names
         return status
 
-    def arrived(self, sandbox):
+    def arrived(self, sandbox: Sandbox) -> "Arrived":
         """What is there by now."""
         return Arrived(self, sandbox.logs())
 
 
 class Arrived:
-    def __init__(self, promises, logs):
+    def __init__(self, promises: PromisedLogs, logs: Iterable[Log]) -> None:
         self.count = 0
         self.names = set()
         self.altered = []
@@ -61,7 +64,7 @@ class Arrived:
         self.missing = promises.kept - self.names
 
 
-def request(logs):
+def request(logs: list[Log]) -> tuple[str, bytes]:
     """Path and body of web tracking, which has a topic, a source and tags beside the logs."""
     _, topic, source, unit, then = logs[0]["name"].split("|")
     sent = [{**log, "__time__": int(then)} for log in logs]
@@ -69,13 +72,13 @@ def request(logs):
     return "/logstores/app/track", json.dumps(group).encode()
 
 
-def total(name, noise):
+def total(name: str, noise: str) -> str:
     return str(zlib.crc32(f"{name}/{noise}".encode()))
 
 
-def is_as_sent(log):
+def is_as_sent(log: Log) -> bool:
     name = log.get("name", "")
-    if log.get("sum") != total(name, log.get("noise")) or name.count("|") != 4:
+    if log.get("sum") != total(name, log.get("noise", "")) or name.count("|") != 4:
         return False
     _, topic, source, unit, then = name.split("|")
     keys = ("__topic__", "__source__", "__tag__:unit", "__time__", "__logstore__", "__project__")

@@ -5,9 +5,14 @@ import concurrent.futures
 import json
 import random
 import time
+from collections.abc import Iterable
+from random import Random
 
+from harness.gateway import Gateway
+from harness.sandbox import Log, Sandbox
 from proof.clients.device import Device, body, log
 from proof.disk.syscalls import SYNC_US
+from proof.trial import Trial
 
 LOGSTORES = ("app", "web", "game")
 DEVICES = 8
@@ -16,11 +21,13 @@ DEVICES = 8
 class Writer:
     """A device, with what it wrote and what of it was answered."""
 
-    def __init__(self, random, prefix="log"):
+    def __init__(self, random: Random, prefix: str = "log") -> None:
         self.random, self.prefix = random, prefix
-        self.posted, self.answered, self.receipts = {}, set(), {}
+        self.posted: dict[str, Log] = {}
+        self.answered: set[str] = set()
+        self.receipts: dict[str, set[str]] = {}
 
-    def post(self, gateway, count=3, logstore=None, size=60):
+    def post(self, gateway: Gateway, count: int = 3, logstore: str | None = None, size: int = 60) -> int:
         logs = [log(f"{self.prefix}-{len(self.posted) + n}", self.random, size) for n in range(count)]
         self.posted |= {each["name"]: each for each in logs}
         connection = Device(gateway.devices)
@@ -35,7 +42,7 @@ class Writer:
             self.receipts[json.loads(answer)["receipt"]] = names
         return status
 
-    def answered_by(self, response):
+    def answered_by(self, response: bytes) -> set[str] | None:
         """The names of the logs that this response acknowledges, none when it is no receipt of this writer's."""
         head, _, body = response.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200 ") or not body.startswith(b'{"receipt"'):
@@ -43,12 +50,12 @@ class Writer:
         return self.receipts.get(json.loads(body)["receipt"])
 
 
-def together(gateway, writer, posts, logstore=None):
+def post_together(gateway: Gateway, writer: Writer, posts: int, logstore: str | None = None) -> None:
     """Several devices at a time, so that batches come while others are synced. What they wrote becomes the writer's."""
     seeds = [writer.random.random() for _ in range(DEVICES)]
     devices = [Writer(random.Random(seed), f"{writer.prefix}-{len(writer.posted)}-{n}") for n, seed in enumerate(seeds)]
 
-    def work(device):
+    def work(device: Writer) -> None:
         for _ in range(posts):
             # Otherwise those that were answered together would come together again.
             time.sleep(device.random.uniform(0, 2 * SYNC_US / 1e6))
@@ -64,12 +71,12 @@ def together(gateway, writer, posts, logstore=None):
         result.result()
 
 
-def arrivals_by_name(trial, sandbox, writers, where):
+def arrivals_by_name(trial: Trial, sandbox: Sandbox, writers: Iterable[Writer], where: str) -> collections.Counter[str]:
     """The names of what arrived, and how often each did. Whatever nobody wrote is wrong."""
-    names = collections.Counter()
+    names: collections.Counter[str] = collections.Counter()
     written = {name: sent for writer in writers for name, sent in writer.posted.items()}
     for stored in sandbox.logs():
-        name = stored.get("name")
+        name = str(stored.get("name"))
         shown = {key: stored.get(key) for key in ("name", "noise", "sum")}
         trial.expect(
             written.get(name) == shown, f"{where}: a log arrived that nobody wrote like this: {str(stored)[:200]}"

@@ -5,7 +5,7 @@ import ctypes
 library = ctypes.CDLL("liblz4.so.1")
 
 
-def unpacked(block, size):
+def unpacked(block: bytes, size: int) -> bytes:
     """The content of a block that is known to have so many bytes."""
     content = ctypes.create_string_buffer(size)
     if library.LZ4_decompress_safe(bytes(block), content, len(block), size) != size:

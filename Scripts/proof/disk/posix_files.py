@@ -1,6 +1,14 @@
 """A disk as POSIX promises it: what was synced is there after a power cut, and of the rest any part."""
 
 import pathlib
+from collections.abc import Iterator
+from random import Random
+from typing import Union
+
+Node = Union["File", "Directory"]
+# Offset, bytes, and the length of the file afterwards; without bytes the file was truncated.
+Write = tuple[int, bytes | None, int]
+
 
 SECTOR = 512
 # What is on the disk of a page or sector is what it held at some moment since the last sync, whole or not.
@@ -8,36 +16,37 @@ UNITS = (SECTOR, 4096, 1 << 30)
 
 
 class File:
-    def __init__(self, content=b""):
+    def __init__(self, content: bytes = b"") -> None:
         self.synced = bytearray(content)
         self.length = len(content)
         # What was done since the last sync: (offset, bytes, length of the file afterwards); without bytes it was cut.
-        self.writes = []
+        self.writes: list[Write] = []
 
-    def write(self, offset, data):
+    def write(self, offset: int, data: bytes) -> None:
         self.length = max(self.length, offset + len(data))
         self.writes.append((offset, data, self.length))
 
-    def cut(self, length):
+    def cut(self, length: int) -> None:
         self.length = length
         self.writes.append((length, None, length))
 
-    def sync(self, count):
+    def sync(self, count: int) -> None:
         """The first `count` writes are on the disk."""
         apply(self.synced, self.writes[:count])
         del self.writes[:count]
 
-    def now(self):
+    def now(self) -> bytearray:
         return apply(bytearray(self.synced), self.writes)
 
-    def after_cut(self, random):
+    def after_cut(self, random: Random) -> bytearray:
         """A content that may be there after a power cut."""
         content, count = bytearray(self.synced), len(self.writes)
         unit, most = random.choice(UNITS), random.choice([0, count, random.randint(0, count), random.randint(0, count)])
         # Most are there up to one moment, and some, many or none up to another.
-        strays, kept = random.choice([0, 0.02, 0.3, 1]), {}
+        strays = random.choice([0, 0.02, 0.3, 1])
+        kept: dict[int, int] = {}
 
-        def moment():
+        def moment() -> int:
             return random.randint(0, count) if random.random() < strays else most
 
         # The length is one number: it changes as a whole. What came behind a cut is in no file without it.
@@ -56,43 +65,44 @@ class File:
         return content
 
 
-def apply(content, writes):
+def apply(content: bytearray, writes: list[Write]) -> bytearray:
     for offset, data, length in writes:
         write(content, offset, data or b"")
         resize(content, length)
     return content
 
 
-def write(content, offset, data):
+def write(content: bytearray, offset: int, data: bytes) -> None:
     if len(content) < offset + len(data):
         content.extend(bytes(offset + len(data) - len(content)))
     content[offset : offset + len(data)] = data
 
 
-def resize(content, length):
+def resize(content: bytearray, length: int) -> None:
     if len(content) < length:
         content.extend(bytes(length - len(content)))
     del content[length:]
 
 
 class Directory:
-    def __init__(self):
-        self.synced, self.now = {}, {}
+    def __init__(self) -> None:
+        self.synced: dict[str, Node] = {}
+        self.now: dict[str, Node] = {}
         # Names that came or went since the last sync, with what they are now: nothing when they went.
-        self.changes = []
+        self.changes: list[dict[str, Node | None]] = []
 
-    def set(self, names):
+    def set(self, names: dict[str, Node | None]) -> None:
         """One change, which is there as a whole or not at all."""
         self.changes.append(names)
         change(self.now, names)
 
-    def sync(self, count):
+    def sync(self, count: int) -> None:
         """The first `count` changes are on the disk."""
         for names in self.changes[:count]:
             change(self.synced, names)
         del self.changes[:count]
 
-    def after_cut(self, random, order):
+    def after_cut(self, random: Random, order: str) -> dict[str, "Node"]:
         """Names that may be there. File systems with a journal keep the order of changes; POSIX does not ask for it."""
         count = len(self.changes)
         if order == "synced":
@@ -109,7 +119,7 @@ class Directory:
                 change(names, changed)
         return names
 
-    def differs(self, path):
+    def differs(self, path: pathlib.Path) -> Iterator[str]:
         """Names below the path whose content is not what it should be while there is power."""
         if set(self.now) != {entry.name for entry in path.iterdir()}:
             yield f"{path}: {sorted(self.now)}"
@@ -121,7 +131,7 @@ class Directory:
                 yield str(path / name)
 
     @staticmethod
-    def of(path):
+    def of(path: pathlib.Path) -> "Directory":
         """What is there already counts as synced."""
         directory = Directory()
         for entry in pathlib.Path(path).iterdir():
@@ -129,7 +139,7 @@ class Directory:
         directory.now = dict(directory.synced)
         return directory
 
-    def lay(self, path, random, order):
+    def lay(self, path: pathlib.Path, random: Random, order: str) -> None:
         """Writes what may be left of it after a power cut; when the order is "synced", nothing but what must be."""
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, what in self.after_cut(random, order).items():
@@ -140,7 +150,7 @@ class Directory:
                 (path / name).chmod(0o600)
 
 
-def change(names, changed):
+def change(names: dict[str, Node], changed: dict[str, Node | None]) -> None:
     for name, what in changed.items():
         if what is None:
             names.pop(name, None)

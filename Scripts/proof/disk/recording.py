@@ -7,10 +7,22 @@ import itertools
 import pathlib
 import re
 import shutil
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
 
+from harness.gateway import Gateway
+from harness.sandbox import Sandbox
 from proof.clients.writer import Writer
 from proof.disk import syscalls
-from proof.disk.replay import Machine
+from proof.disk.replay import RecordedDisk
+from proof.disk.syscalls import Call, Event
+from proof.queues.starting_queues import Base
+from proof.trial import Trial
+
+# The call before which the power is cut, and in which order names reach the disk.
+Cut = tuple[int, str]
+Run = Callable[[Gateway, Writer, Sandbox], None]
+
 
 numbers = itertools.count(1)
 
@@ -18,7 +30,17 @@ numbers = itertools.count(1)
 class Recording:
     """Runs of a gateway on one disk, the next where the last one left it, each ended by a kill unless it stopped."""
 
-    def __init__(self, trial, name, base, runs, durability="full", destination="", sandbox=None, gone=frozenset()):
+    def __init__(
+        self,
+        trial: Trial,
+        name: str,
+        base: Base | None,
+        runs: Sequence[Run],
+        durability: str = "full",
+        destination: str = "",
+        sandbox: Sandbox | None = None,
+        gone: frozenset[str] = frozenset(),
+    ) -> None:
         self.trial, self.name, self.durability, self.gone = trial, name, durability, gone
         self.destination = destination
         self.root = trial.work / f"recording-{name}"
@@ -28,10 +50,11 @@ class Recording:
         if base:
             shutil.copytree(base[0], self.root / "data")
         # What is there before the recording is on the disk.
-        self.machine = Machine(self.root)
+        self.machine = RecordedDisk(self.root)
         self.before = frozenset(self.writer.answered) - gone
-        self.events = []
-        self.images, self.met = set(), set()
+        self.events: list[Event] = []
+        self.images: set[bytes] = set()
+        self.met: set[tuple[bytes, int]] = set()
         sandbox = sandbox or trial.sandbox()
         for number, run in enumerate(runs):
             file = trial.work / f"recording-{name}-{number}.calls"
@@ -51,17 +74,22 @@ class Recording:
             self.events.append(("ended", None))
             file.unlink()
         self.token = gateway.token
-        self.delivered = {}
+        self.delivered: dict[bytes, set[str]] = {}
         for log in sandbox.logs():
             self.delivered.setdefault(log["__request_id__"].encode(), set()).add(log["name"])
         sandbox.kill()
         self.look()
 
-    def look(self):
+    def look(self) -> None:
         """Finds answers, acknowledgements, syncs and changes of names among the calls."""
-        self.answers, self.acknowledged, self.log_syncs, self.ready = [], [], [], None
-        self.boundaries, self.changes = [], []
-        names, begins = {}, {}
+        self.answers: list[tuple[int, set[str]]] = []
+        self.acknowledged: list[tuple[int, set[str]]] = []
+        self.log_syncs: list[tuple[int, int]] = []
+        self.ready: int | None = None
+        self.boundaries: list[int] = []
+        self.changes: list[int] = []
+        names: dict[int, str] = {}
+        begins: dict[int, int] = {}
         for index, (moment, call) in enumerate(self.events):
             if call is None:
                 names.clear()
@@ -82,21 +110,21 @@ class Recording:
                 if names.get(call.number(0)) == "queue.db-wal":
                     self.log_syncs.append((index, begins[id(call)]))
 
-    def answered(self, place):
+    def answered(self, place: int) -> frozenset[str]:
         return self.before.union(*(logs for index, logs in self.answers if index < place))
 
-    def promised(self, place):
+    def promised(self, place: int) -> frozenset[str]:
         """Logs that must be on the disk, or with SLS, after a cut at this place."""
         if self.durability == "full":
             return self.answered(place)
         # What was answered before the last sync of the log began.
         return self.answered(max((begin for end, begin in self.log_syncs if end < place), default=-1))
 
-    def known(self, place):
+    def known(self, place: int) -> set[str]:
         """Logs that SLS is known to have."""
         return set().union(*(logs for index, logs in self.acknowledged if index < place))
 
-    def places(self, random, count):
+    def places(self, random: Random, count: int) -> list[Cut]:
         """Where the power is cut, and in which order names reach the disk."""
         # Each change of a name reaches the disk before those that the program made earlier.
         forced = [(index, "last") for index in self.changes]
@@ -110,7 +138,7 @@ class Recording:
         kinds, orders = (self.boundaries, behind, range(len(self.events))), ("kept", "any")
         return sorted(forced + [(random.choice(random.choice(kinds)), random.choice(orders)) for _ in range(count)])
 
-    def cuts(self, random, places, moves=False):
+    def cuts(self, random: Random, places: list[Cut], moves: bool = False) -> Iterator[tuple[int, pathlib.Path]]:
         """Plays it, and lays down a disk at each place. What moves comes some calls later, a few times, where it would
         prove nothing new."""
         places, moved, most = sorted(places), 0, 3 * len(places)
@@ -130,9 +158,11 @@ class Recording:
         wrong = list(self.machine.disk.differs(self.root))
         self.trial.expect(not wrong, f"{self.name}: the model of the disk is another than the disk: {wrong}")
         for place, order in places:
-            yield place, self.image(random, place, order)
+            image = self.image(random, place, order)
+            assert image is not None
+            yield place, image
 
-    def image(self, random, place, order, is_new=False):
+    def image(self, random: Random, place: int, order: str, is_new: bool = False) -> pathlib.Path | None:
         """A new directory with what may be left; nothing where it must be new, and was met before with the same answers."""
         path = self.trial.work / f"image-{self.name.replace(' ', '-')}-{place}-{next(numbers)}"
         for _ in range(2):
@@ -147,7 +177,7 @@ class Recording:
         return None
 
 
-def digest(path):
+def digest(path: pathlib.Path) -> bytes:
     """Of all that a start reads: the lock and the index of the log are made anew."""
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.endswith(("-shm", ".lock")))
     whole = hashlib.blake2b(digest_size=16)
@@ -156,5 +186,5 @@ def digest(path):
     return whole.digest()
 
 
-def heard(call):
+def heard(call: Call) -> bytes:
     return call.bytes(1) if call.result and '"' in call.words[1] else b""

@@ -1,54 +1,59 @@
 """A disk that does what the calls of a program say."""
 
 import pathlib
+from collections.abc import Sequence
+from typing import Any
 
-from proof.disk.posix_files import Directory, File
-from proof.disk.syscalls import OTHERS
+from proof.disk.posix_files import Directory, File, Node
+from proof.disk.syscalls import OTHERS, Call
 
 
-class Machine:
+class RecordedDisk:
     """Everything below `root`; other files are not its business."""
 
-    def __init__(self, root):
+    def __init__(self, root: pathlib.Path) -> None:
         self.root = pathlib.Path(root)
         self.disk = Directory.of(root)
         # Descriptors with where they stand; syncs that have begun, with what was there to sync.
-        self.open, self.begun = {}, {}
+        self.open: dict[int, list[Any]] = {}
+        self.begun: dict[int, tuple[Node | None, int]] = {}
         self.syncs = 0
 
-    def find(self, path):
+    def find(self, path: str) -> tuple[Directory | None, str]:
         """The directory that holds the path, and the name in it; nothing outside."""
-        path, directory = pathlib.Path(path), self.disk
-        if path == self.root or not path.is_relative_to(self.root):
+        found, directory = pathlib.Path(path), self.disk
+        if found == self.root or not found.is_relative_to(self.root):
             return None, ""
-        for part in path.relative_to(self.root).parts[:-1]:
-            directory = directory.now[part]
-        return directory, path.name
+        for part in found.relative_to(self.root).parts[:-1]:
+            inner = directory.now[part]
+            assert isinstance(inner, Directory)
+            directory = inner
+        return directory, found.name
 
-    def restart(self):
+    def restart(self) -> None:
         """The program has ended; what it wrote is where it was."""
         self.open.clear()
         self.begun.clear()
 
-    def do(self, moment, call):
+    def do(self, moment: str, call: Call) -> None:
         if moment == "begin":
             if call.name in ("fsync", "fdatasync"):
                 what, _ = self.open.get(call.number(0), (None, 0))
                 self.begun[id(call)] = what, len(pending(what))
             return
-        if call.result is None or call.result < 0:
+        if call.result < 0:
             return
         if step := getattr(self, "do_" + call.name, None):
             step(call)
         elif call.name in OTHERS.split(",") and self.concerns(call):
             raise NotImplementedError(f"the model of a disk does not know {call.name}({', '.join(call.words)[:200]})")
 
-    def concerns(self, call):
+    def concerns(self, call: Call) -> bool:
         if call.words[0].isdigit():
             return call.number(0) in self.open
         return any(self.find(call.text(index))[0] for index, word in enumerate(call.words) if '"' in word)
 
-    def do_openat(self, call):
+    def do_openat(self, call: Call) -> None:
         directory, name = self.find(call.text(1))
         if pathlib.Path(call.text(1)) == self.root:
             self.open[call.result] = [self.disk, 0]
@@ -57,27 +62,27 @@ class Machine:
         if name not in directory.now:
             directory.set({name: File()})
         what = directory.now[name]
-        if "O_TRUNC" in call.words[2] and what.length:
+        if isinstance(what, File) and what.length and "O_TRUNC" in call.words[2]:
             what.cut(0)
         self.open[call.result] = [what, 0]
 
-    def do_close(self, call):
+    def do_close(self, call: Call) -> None:
         self.open.pop(call.number(0), None)
 
-    def do_write(self, call):
+    def do_write(self, call: Call) -> None:
         if found := self.open.get(call.number(0)):
             found[0].write(found[1], call.bytes(1)[: call.result])
             found[1] += call.result
 
-    def do_pwrite64(self, call):
+    def do_pwrite64(self, call: Call) -> None:
         if found := self.open.get(call.number(0)):
             found[0].write(call.number(3), call.bytes(1)[: call.result])
 
-    def do_ftruncate(self, call):
+    def do_ftruncate(self, call: Call) -> None:
         if found := self.open.get(call.number(0)):
             found[0].cut(call.number(1)) if call.number(1) < found[0].length else found[0].write(call.number(1), b"")
 
-    def do_fsync(self, call):
+    def do_fsync(self, call: Call) -> None:
         what, count = self.begun.pop(id(call))
         if what is not None:
             what.sync(count)
@@ -85,27 +90,27 @@ class Machine:
 
     do_fdatasync = do_fsync
 
-    def do_rename(self, call):
+    def do_rename(self, call: Call) -> None:
         (source, old), (target, new) = self.find(call.text(0)), self.find(call.text(1))
         if source is not None:
             assert source is target, "the model of a disk does not know files that move"
             source.set({new: source.now[old], old: None})
 
-    def do_link(self, call):
+    def do_link(self, call: Call) -> None:
         (source, old), (target, new) = self.find(call.text(0)), self.find(call.text(1))
-        if source is not None:
+        if source is not None and target is not None:
             target.set({new: source.now[old]})
 
-    def do_unlink(self, call):
+    def do_unlink(self, call: Call) -> None:
         directory, name = self.find(call.text(0))
         if directory is not None:
             directory.set({name: None})
 
-    def do_mkdir(self, call):
+    def do_mkdir(self, call: Call) -> None:
         directory, name = self.find(call.text(0))
         if directory is not None:
             directory.set({name: Directory()})
 
 
-def pending(what):
+def pending(what: Node | None) -> Sequence[object]:
     return [] if what is None else what.changes if isinstance(what, Directory) else what.writes

@@ -2,11 +2,14 @@
 
 import collections
 import dataclasses
+import pathlib
 import re
 import shutil
 import sqlite3
+from random import Random
 
 from proof.disk.lz4_block import unpacked
+from proof.disk.syscalls import Call, Event
 
 HEAD = re.compile(
     rb"^POST /logstores/\w+/shards/route\?key=(\w+)&seqid=(\d+) .*?\r\nx-log-bodyrawsize: (\d+)", re.DOTALL
@@ -21,16 +24,16 @@ class Packet:
     heard: int | None = None  # Where the gateway heard that SLS has it.
 
 
-class Storage:
+class SLSStorage:
     """The sandbox's file of a recording, and the packets in it by their ids."""
 
-    def __init__(self, directory, events):
+    def __init__(self, directory: pathlib.Path, events: list[Event]) -> None:
         self.directory, self.end = directory, len(events)
         database = sqlite3.connect(directory / "sls.db")
         self.packs = {pack for (pack,) in database.execute("SELECT pack FROM request")}
         database.close()
-        self.packets = {}
-        sending = collections.defaultdict(bytes)
+        self.packets: dict[str, Packet] = {}
+        sending: dict[str, bytes] = collections.defaultdict(bytes)
         for index, (moment, call) in enumerate(events):
             if call is None:
                 sending.clear()
@@ -39,33 +42,37 @@ class Storage:
             elif moment == "end" and call.name == "recvfrom" and call.result > 0 and call.words[0] in sending:
                 self.hears(index, call, sending)
 
-    def sends(self, index, call, sending):
+    def sends(self, index: int, call: Call, sending: dict[str, bytes]) -> None:
         piece, connection = call.bytes(1), call.words[0]
         if not piece.startswith(b"POST /logstores/") and connection not in sending:
             return
         sending[connection] += piece
         if (pack := self.pack(sending[connection])) and pack not in self.packets:
-            key, sequence, _ = HEAD.match(sending[connection]).groups()
+            head = HEAD.match(sending[connection])
+            assert head is not None, "the sandbox stored a request without a sequence number"
+            key, sequence, _ = head.groups()
             self.packets[pack] = Packet(key.decode(), int(sequence), index)
 
-    def hears(self, index, call, sending):
+    def hears(self, index: int, call: Call, sending: dict[str, bytes]) -> None:
         answer, pack = call.bytes(1), self.pack(sending.pop(call.words[0]))
         # A number that was used is SLS's way to say that it has the packet.
         if pack and (answer.startswith(b"HTTP/1.1 200 ") or b"InvalidSequenceId" in answer):
             self.packets[pack].heard = self.packets[pack].heard or index
 
-    def pack(self, request):
+    def pack(self, request: bytes) -> str | None:
         """The id of the packet, once the request is whole and if it was ever stored."""
         head, _, body = request.partition(b"\r\n\r\n")
         length = re.search(rb"\r\nContent-Length: (\d+)", head)
         if not length or len(body) < int(length[1]):
             return None
-        content = unpacked(body, int(HEAD.match(head)[3]))
+        if not (start := HEAD.match(head)):
+            return None
+        content = unpacked(body, int(start[3]))
         return next((pack for pack in self.packs if bytes([len(pack)]) + pack.encode() in content), None)
 
-    def phases(self, syncs):
+    def phases(self, syncs: list[int]) -> dict[str, list[int]]:
         """Where a power cut finds a packet on its way, by how far that is."""
-        phases = collections.defaultdict(list)
+        phases: dict[str, list[int]] = collections.defaultdict(list)
         for packet in self.packets.values():
             phases["sealed and not sent"].append(packet.sent)
             phases["sent and not answered"] += range(packet.sent + 1, (packet.heard or self.end) + 1)
@@ -74,7 +81,7 @@ class Storage:
                 phases["answered and not noted"] += range(packet.heard + 1, kept + 1)
         return phases
 
-    def at(self, place, random, target):
+    def at(self, place: int, random: Random, target: pathlib.Path) -> pathlib.Path:
         """A copy with what SLS has when the power is cut there: all that was answered, and of what was sent any part."""
         shutil.copytree(self.directory, target)
         likely = random.choice((0, 0.5, 1))
@@ -97,7 +104,7 @@ class Storage:
         return target / "sls.db"
 
 
-def close_gaps(database):
+def close_gaps(database: sqlite3.Connection) -> None:
     """The sandbox has no numbers without a log between its first and its last, and counts by them."""
     last = 0
     for place, (number,) in enumerate(database.execute("SELECT id FROM request ORDER BY id").fetchall(), 1):

@@ -3,7 +3,9 @@
 import dataclasses
 import pathlib
 import re
+import subprocess
 import time
+from collections.abc import Iterable, Iterator
 
 FILES = "openat,close,write,pwrite64,ftruncate,fdatasync,fsync,rename,unlink,link,mkdir"
 TALK = "sendto,recvfrom"
@@ -15,7 +17,7 @@ OTHERS = (
 SYNC_US = 3_000
 
 
-def recording(file):
+def recording(file: pathlib.Path) -> list[str]:
     """In front of a command: writes all calls, with all their bytes, into the file. Syncs take as long as on a slow disk, so
     that much happens meanwhile."""
     words = ["strace", "-D", "-f", "--seccomp-bpf", "-xx", "-s", "16777216", "-e", "quiet=attach"]
@@ -23,12 +25,12 @@ def recording(file):
     return [*words, "-o", str(file), "-e", f"trace={FILES},{TALK},{OTHERS}"]
 
 
-def listing(file):
+def listing(file: pathlib.Path) -> list[str]:
     """In front of a command: lists the calls that change files, with the paths of all descriptors."""
     return ["strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", str(file), "-e", f"trace={FILES},{OTHERS}"]
 
 
-def killing(file, paths, call, number):
+def killing(file: pathlib.Path, paths: Iterable[pathlib.Path], call: str, number: int) -> list[str]:
     """In front of a command: ends the program with SIGKILL in place of the n-th such call on one of the paths. strace counts
     by thread, and with --seccomp-bpf the call would be carried out."""
     filters = [word for path in paths for word in ("-P", str(path))]
@@ -36,14 +38,14 @@ def killing(file, paths, call, number):
     return [*words, "-e", f"inject={call}:signal=SIGKILL:when={number}"]
 
 
-def failing(file, call, number, path=None):
+def failing(file: pathlib.Path, call: str, number: int, path: pathlib.Path | None = None) -> list[str]:
     """In front of a command: lists the same calls, and the n-th such call of each thread fails; both of one path only where
     it is given."""
     words = ["strace", "-D", "-f", "-y", "-s", "0", "-o", str(file), *(["-P", str(path)] if path else [])]
     return [*words, "-e", f"trace={FILES},{OTHERS}", "-e", f"inject={call}:error=EIO:when={number}"]
 
 
-def finished(file, process, seconds=20):
+def finished(file: pathlib.Path, process: subprocess.Popen[bytes], seconds: float = 20) -> list[str]:
     """The lines of the file, once strace has seen the process end."""
     last = re.compile(rf"^{process.pid} +\+\+\+ ", re.MULTILINE)
     deadline = time.monotonic() + seconds
@@ -58,27 +60,30 @@ def finished(file, process, seconds=20):
 @dataclasses.dataclass
 class Call:
     name: str
-    words: list
+    words: list[str]
     thread: str = ""
-    result: int | None = None
+    # Negative for a failure, and until the call has ended.
+    result: int = -1
 
-    def text(self, index):
+    def text(self, index: int) -> str:
         return self.bytes(index).decode()
 
-    def bytes(self, index):
+    def bytes(self, index: int) -> bytes:
         return bytes.fromhex(self.words[index].split('"')[1].replace("\\x", ""))
 
-    def number(self, index):
+    def number(self, index: int) -> int:
         return int(self.words[index], 0)
 
 
+# "begin" or "end" of a call; "ended" without one when the program has ended.
+Event = tuple[str, Call | None]
 LINE = re.compile(r"^(\d+) +(?:<\.\.\. (\w+) resumed>|(\w+)\()(.*)$")
 RESULT = re.compile(r"^(.*)\) += (-?\d+|\?)[^\"]*$")
 
 
-def parse(lines):
+def parse(lines: Iterable[str]) -> Iterator[tuple[str, Call]]:
     """Pairs of "begin" or "end" and a call. A call that the program's end interrupted has no end."""
-    pending = {}
+    pending: dict[str, tuple[Call, str]] = {}
     for line in lines:
         if not (match := LINE.match(line)):
             continue

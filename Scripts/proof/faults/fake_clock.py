@@ -13,7 +13,7 @@ class Missing(Exception):
 
 
 class FakedClock:
-    def __init__(self, work, name="clock"):
+    def __init__(self, work: pathlib.Path, name: str = "clock") -> None:
         self.file = pathlib.Path(work) / name
         found = [file for place in PLACES for file in glob.glob(place)]
         if not found:
@@ -23,7 +23,7 @@ class FakedClock:
         self.shift(0)
 
     @property
-    def environment(self):
+    def environment(self) -> dict[str, str]:
         """For a program that has to believe it. Each look at the clock is a look into the file."""
         return {
             "LD_PRELOAD": self.library,
@@ -33,23 +33,23 @@ class FakedClock:
             "NO_FAKE_STAT": "1",
         }
 
-    def shift(self, seconds):
+    def shift(self, seconds: float) -> None:
         """The programs' clock is so far from that of this machine, from now on."""
         self.offset = seconds
         new = self.file.with_suffix(".new")
         new.write_text(f"{seconds:+.3f}\n")
         new.rename(self.file)
 
-    def set(self, seconds):
+    def set(self, seconds: float) -> None:
         """The programs' clock shows so many seconds since 1970, and goes on from there."""
         self.shift(seconds - time.time())
 
     @property
-    def now(self):
+    def now(self) -> float:
         return time.time() + self.offset
 
 
-def forget(pid):
+def forget(pid: int) -> None:
     """libfaketime leaves these behind when its program is killed."""
     for name in (f"/dev/shm/sem.faketime_sem_{pid}", f"/dev/shm/faketime_shm_{pid}"):
         try:

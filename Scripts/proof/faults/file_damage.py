@@ -1,60 +1,76 @@
 """What a bad disk does to files: one way at a time, chosen by chance."""
 
 import os
+import pathlib
+from random import Random
+from typing import Protocol
 
 from proof.queues.queue_files import DATABASE, LOG, PAGE
+
+
+class Harm(Protocol):
+    """What was done: to which pages of the database, to which bytes of the write-ahead log."""
+
+    says: str
+    pages: set[int]
+    log: list[tuple[int, int]]
+    is_cut: bool
 
 
 class Damage:
     """Done to the files of a queue. `says` tells it, `pages` are those of the database, `log` the bytes of the log."""
 
-    def __init__(self, random, directory):
+    def __init__(self, random: Random, directory: pathlib.Path) -> None:
         self.random = random
-        self.pages, self.log, self.is_cut = set(), [], False
+        self.pages: set[int] = set()
+        self.log: list[tuple[int, int]] = []
+        self.is_cut = False
         files = [directory / name for name in (DATABASE, LOG) if (directory / name).exists()]
         self.says = "; ".join(self.hit(file) for file in random.sample(files, random.randint(1, len(files))))
 
-    def hit(self, file):
+    def hit(self, file: pathlib.Path) -> str:
         ways = [self.flip, self.flip, self.flip_many, self.cut, self.zero, self.scribble, self.misplace]
         content = bytearray(file.read_bytes())
         said = self.random.choice(ways)(content, file.name)
         file.write_bytes(content)
         return f"{file.name}: {said}"
 
-    def flip(self, content, name, times=1):
+    def flip(self, content: bytearray, name: str, times: int = 1) -> str:
         places = [self.random.randrange(len(content)) for _ in range(times)]
         for place in places:
             content[place] ^= self.random.randrange(1, 256)
             self.note(name, place, 1)
         return f"bytes flipped at {places}"
 
-    def flip_many(self, content, name):
+    def flip_many(self, content: bytearray, name: str) -> str:
         return self.flip(content, name, self.random.randint(2, 16))
 
-    def cut(self, content, name):
+    def cut(self, content: bytearray, name: str) -> str:
         length = self.random.randrange(len(content))
         self.note(name, length, len(content) - length)
         self.is_cut = self.is_cut or name == LOG
         del content[length:]
         return f"cut off at {length}"
 
-    def zero(self, content, name):
+    def zero(self, content: bytearray, name: str) -> str:
         return self.overwrite(content, name, "zeroed", bytes(PAGE))
 
-    def scribble(self, content, name):
+    def scribble(self, content: bytearray, name: str) -> str:
         return self.overwrite(content, name, "overwritten with noise", self.random.randbytes(PAGE))
 
-    def misplace(self, content, name):
+    def misplace(self, content: bytearray, name: str) -> str:
         other = self.random.randrange(len(content) // PAGE) * PAGE
-        return self.overwrite(content, name, f"overwritten with what is at {other}", content[other : other + PAGE])
+        return self.overwrite(
+            content, name, f"overwritten with what is at {other}", bytes(content[other : other + PAGE])
+        )
 
-    def overwrite(self, content, name, what, new):
+    def overwrite(self, content: bytearray, name: str, what: str, new: bytes) -> str:
         start = self.random.randrange(len(content) // PAGE) * PAGE
         self.note(name, start, PAGE)
         content[start : start + PAGE] = new
         return f"page at {start} {what}"
 
-    def note(self, name, start, length):
+    def note(self, name: str, start: int, length: int) -> None:
         if name == LOG:
             self.log.append((start, start + length))
         else:
@@ -64,8 +80,10 @@ class Damage:
 class FirstPage:
     """The page where a table begins is gone, and with it the way to all others of the table."""
 
-    def __init__(self, table, page, directory):
-        self.pages, self.log, self.is_cut = {page}, [], False
+    def __init__(self, table: str, page: int, directory: pathlib.Path) -> None:
+        self.pages = {page}
+        self.log: list[tuple[int, int]] = []
+        self.is_cut = False
         self.says = f"{DATABASE}: the first page of {table} zeroed"
         with open(directory / DATABASE, "r+b") as file:
             file.seek((page - 1) * PAGE)
@@ -75,8 +93,10 @@ class FirstPage:
 class FlippedByte:
     """One byte of what is stored on the first page of a table."""
 
-    def __init__(self, table, page, random, directory):
-        self.pages, self.log, self.is_cut = {page}, [], False
+    def __init__(self, table: str, page: int, random: Random, directory: pathlib.Path) -> None:
+        self.pages = {page}
+        self.log: list[tuple[int, int]] = []
+        self.is_cut = False
         content = bytearray((directory / DATABASE).read_bytes())
         place = random.choice([place for place in range((page - 1) * PAGE, page * PAGE) if content[place]])
         content[place] ^= 1 << random.randrange(8)
@@ -87,8 +107,10 @@ class FlippedByte:
 class CutOff:
     """A database without its end, which its log may make as long again as it was."""
 
-    def __init__(self, random, directory):
-        self.pages, self.log, self.is_cut = set(), [], False
+    def __init__(self, random: Random, directory: pathlib.Path) -> None:
+        self.pages: set[int] = set()
+        self.log: list[tuple[int, int]] = []
+        self.is_cut = False
         size = (directory / DATABASE).stat().st_size
         length = random.randrange(size // 8, size)
         os.truncate(directory / DATABASE, length)
@@ -98,9 +120,11 @@ class CutOff:
 class CutAndDamaged(Damage):
     """A database without its end, or without anything, and a log that has not all of it either."""
 
-    def __init__(self, random, directory):
+    def __init__(self, random: Random, directory: pathlib.Path) -> None:
         self.random = random
-        self.pages, self.log, self.is_cut = set(), [], False
+        self.pages: set[int] = set()
+        self.log: list[tuple[int, int]] = []
+        self.is_cut = False
         size = (directory / DATABASE).stat().st_size
         length = random.choice([random.randrange(size), random.randrange(2 * PAGE), random.randrange(3)])
         os.truncate(directory / DATABASE, length)
@@ -115,9 +139,11 @@ class CutAndDamaged(Damage):
 class FlippedHead:
     """A byte of the log's head, without which none of the log can be read."""
 
-    def __init__(self, random, directory):
+    def __init__(self, random: Random, directory: pathlib.Path) -> None:
         place = random.randrange(32)
-        self.pages, self.log, self.is_cut = set(), [(place, place + 1)], False
+        self.pages: set[int] = set()
+        self.log = [(place, place + 1)]
+        self.is_cut = False
         content = bytearray((directory / LOG).read_bytes())
         content[place] ^= random.randrange(1, 256)
         (directory / LOG).write_bytes(content)

@@ -4,14 +4,16 @@ import gzip
 import socket
 import struct
 
+from proof.faults.lying_server import Lie, LyingConnection, LyingServer
+
 ID = b"x-log-requestid: 5642FC2399248C8F7B0145FD\r\n"
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
-def says(text, and_closes=True):
+def says(text: bytes, and_closes: bool = True) -> Lie:
     """Says that, and closes or keeps the connection."""
 
-    def tale(talk, request, liar):
+    def tale(talk: LyingConnection, request: bytes, liar: LyingServer) -> None:
         talk.say(text)
         if and_closes:
             talk.close()
@@ -19,36 +21,36 @@ def says(text, and_closes=True):
     return tale
 
 
-def goes_on(begin, again, pause=0.0):
+def goes_on(begin: bytes, again: bytes, pause: float = 0.0) -> Lie:
     """Begins an answer and never ends it."""
 
-    def tale(talk, request, liar):
+    def tale(talk: LyingConnection, request: bytes, liar: LyingServer) -> None:
         talk.say(begin)
         talk.repeat(again, pause)
 
     return tale
 
 
-def body(status, content, *fields):
+def body(status: bytes, content: bytes, *fields: bytes) -> bytes:
     lines = [b"HTTP/1.1 " + status, b"Content-Length: %d" % len(content), *fields]
     return b"\r\n".join(lines) + b"\r\n\r\n" + content
 
 
-def never(talk, request, liar):
+def never(talk: LyingConnection, request: bytes, liar: LyingServer) -> None:
     talk.wait()
 
 
-def resets(talk, request, liar):
+def resets(talk: LyingConnection, request: bytes, liar: LyingServer) -> None:
     talk.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     talk.close()
 
 
-def half_and_silence(talk, request, liar):
+def half_and_silence(talk: LyingConnection, request: bytes, liar: LyingServer) -> None:
     talk.say(OK + ID + b"Content-Length: 10\r\n\r\n12345")
     talk.wait()
 
 
-def answers_the_next_one_too(talk, request, liar):
+def answers_the_next_one_too(talk: LyingConnection, request: bytes, liar: LyingServer) -> None:
     """The request is stored, and behind its answer stands one that says the same of a request that has not come."""
     answer = liar.handed_on(request)
     talk.say(answer + OK + ID + b"Content-Length: 0\r\n\r\n")
@@ -61,15 +63,15 @@ def answers_the_next_one_too(talk, request, liar):
         talk.wait()
 
 
-def told_time(seconds):
+def told_time(seconds: int) -> Lie:
     """SLS is busy, and tells a time that is not so."""
     return says(
         body(b"503 Busy", b'{"errorCode":"ServerBusy","errorMessage":""}', ID[:-2], b"x-log-time: %d" % seconds), False
     )
 
 
-def redirect(status):
-    def tale(talk, request, liar):
+def redirect(status: bytes) -> Lie:
+    def tale(talk: LyingConnection, request: bytes, liar: LyingServer) -> None:
         place = b"Location: http://127.0.0.1:%d/logstores/lies/shards/lb" % liar.trap
         talk.say(body(status, b"", place, ID[:-2]))
 
@@ -80,7 +82,7 @@ PAGE = b"<html><body>Please accept the conditions of this network.</body></html>
 BOMB = gzip.compress(gzip.compress(b"\0" * (64 << 20), 1), 9)
 DEEP = b'{"errorCode":' + b"[" * 15000
 
-TALES = {
+ANSWERS = {
     "a huge body": goes_on(OK + ID + b"Content-Length: 10737418240\r\n\r\n", b"x" * 65536),
     "a body without end": goes_on(OK + ID + b"\r\n", b"x" * 65536),
     "chunks without end": goes_on(OK + ID + b"Transfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + b"x" * 4096 + b"\r\n"),

@@ -4,23 +4,30 @@ import select
 import socket
 import threading
 import time
+from collections.abc import Callable
+
+# Answers one request with something else than SLS would.
+Lie = Callable[["LyingConnection", bytes, "LyingServer"], None]
+
 
 # No lie goes on for longer than that, whoever listens.
 LONGEST = 20
 
 
-class Liar:
+class LyingServer:
     """`lie(talk, request)` is asked for each of the next `count` requests; then it is honest."""
 
-    def __init__(self, sandbox_port, lie, count):
+    def __init__(self, sandbox_port: int, lie: Lie, count: int, trap: int) -> None:
         self.sandbox_port, self.lie, self.left = sandbox_port, lie, count
+        # The port to which redirects lead, and the time that some answers tell.
+        self.trap, self.now = trap, int(time.time())
         self.lock = threading.Lock()
-        self.heard, self.longest, self.most, self.problems = 0, 0.0, 0, []
+        self.heard, self.longest, self.most = 0, 0.0, 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.listen, daemon=True).start()
 
-    def listen(self):
+    def listen(self) -> None:
         while True:
             try:
                 connection, _ = self.listener.accept()
@@ -28,8 +35,8 @@ class Liar:
                 return
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
-    def serve(self, connection):
-        talk = Talk(connection)
+    def serve(self, connection: socket.socket) -> None:
+        talk = LyingConnection(connection)
         try:
             while request := talk.request():
                 with self.lock:
@@ -53,25 +60,25 @@ class Liar:
         finally:
             connection.close()
 
-    def handed_on(self, request):
+    def handed_on(self, request: bytes) -> bytes:
         """What the sandbox answers, byte for byte."""
         with socket.create_connection(("127.0.0.1", self.sandbox_port), 30) as sandbox:
             sandbox.sendall(request)
-            return Talk(sandbox).request()
+            return LyingConnection(sandbox).request()
 
-    def end(self):
+    def end(self) -> None:
         self.listener.close()
 
 
-class Talk:
+class LyingConnection:
     """A connection on which somebody is lied to."""
 
-    def __init__(self, connection):
+    def __init__(self, connection: socket.socket) -> None:
         self.connection, self.rest = connection, b""
         self.connection.settimeout(30)
         self.taken, self.is_over = 0, False
 
-    def request(self):
+    def request(self) -> bytes:
         """The bytes of a message with a Content-Length, or none when there is no more."""
         while (end := self.rest.find(b"\r\n\r\n")) < 0:
             if not self.more():
@@ -87,17 +94,17 @@ class Talk:
         message, self.rest = self.rest[: end + 4 + length], self.rest[end + 4 + length :]
         return message
 
-    def more(self):
+    def more(self) -> bool:
         piece = self.connection.recv(1 << 20)
         self.rest += piece
         return bool(piece)
 
-    def say(self, text):
+    def say(self, text: bytes) -> None:
         """Says it, and counts what was taken of it."""
         self.connection.sendall(text)
         self.taken += len(text)
 
-    def repeat(self, text, pause=0.0, most=64 << 20):
+    def repeat(self, text: bytes, pause: float = 0.0, most: int = 64 << 20) -> None:
         """Says it again and again, until the other side has enough; then the talk is over."""
         self.is_over = True
         until = time.monotonic() + LONGEST
@@ -106,14 +113,14 @@ class Talk:
             if pause and self.is_left(pause):
                 return
 
-    def wait(self):
+    def wait(self) -> None:
         """Says nothing, until the other side has enough."""
         self.is_over = True
         self.is_left(LONGEST)
 
-    def is_left(self, seconds):
+    def is_left(self, seconds: float) -> bool:
         """Whether the other side ends the connection, or says something nobody waits for, in this time."""
         return bool(select.select([self.connection], [], [], seconds)[0])
 
-    def close(self):
+    def close(self) -> None:
         self.is_over = True

@@ -2,6 +2,7 @@
 
 import pathlib
 import subprocess
+from typing import Self
 
 
 class Unavailable(Exception):
@@ -11,10 +12,10 @@ class Unavailable(Exception):
 class Mounted:
     """A file system in a directory, for as long as the block lasts."""
 
-    def __init__(self, directory, *words):
+    def __init__(self, directory: pathlib.Path, *words: str) -> None:
         self.directory, self.words = directory, words
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         try:
             self.prepare()
             self.mount(*self.words)
@@ -22,16 +23,16 @@ class Mounted:
             raise Unavailable(told(error)) from error
         return self
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.directory.mkdir()
 
-    def mount(self, *words):
+    def mount(self, *words: str) -> None:
         run("mount", *words, str(self.directory))
 
-    def unmount(self):
+    def unmount(self) -> None:
         run("umount", str(self.directory))
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         try:
             self.unmount()
         except subprocess.SubprocessError:
@@ -40,49 +41,49 @@ class Mounted:
                 run("umount", "-l", str(self.directory))
 
 
-class Small(Mounted):
+class SmallDisk(Mounted):
     """A disk that is soon full."""
 
-    def __init__(self, directory, mebibytes):
+    def __init__(self, directory: pathlib.Path, mebibytes: int) -> None:
         super().__init__(directory, "-t", "tmpfs", "-o", f"size={mebibytes}m", "sluice-proof")
 
 
-class Fragile(Mounted):
+class FragileDisk(Mounted):
     """An ext4 in a file, which becomes read-only at the first error, as most are mounted."""
 
-    def __init__(self, directory, mebibytes):
+    def __init__(self, directory: pathlib.Path, mebibytes: int) -> None:
         self.file, self.size = directory.with_name("image"), mebibytes << 20
         super().__init__(directory, "-o", "loop,errors=remount-ro", str(self.file))
 
-    def prepare(self):
+    def prepare(self) -> None:
         super().prepare()
         with open(self.file, "wb") as content:
             content.truncate(self.size)
         run("mkfs.ext4", "-q", "-F", str(self.file))
 
-    def mount(self, *words):
+    def mount(self, *words: str) -> None:
         super().mount(*words)
         if not self.trigger().exists():
             self.unmount()
             raise FileNotFoundError(f"there is no {self.trigger()}")
 
-    def trigger(self):
+    def trigger(self) -> pathlib.Path:
         device = run("findmnt", "-no", "SOURCE", str(self.directory)).strip().rsplit("/", 1)[-1]
         return pathlib.Path(f"/sys/fs/ext4/{device}/trigger_fs_error")
 
-    def break_down(self):
+    def break_down(self) -> None:
         """Has ext4 find an error."""
         self.trigger().write_text("1")
 
-    def renew(self):
+    def renew(self) -> None:
         """What an operator does: takes it away, and mounts it so that it can be written again."""
         self.unmount()
         self.mount("-o", "loop", str(self.file))
 
 
-def run(*words):
+def run(*words: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30).stdout
 
 
-def told(error):
+def told(error: Exception) -> str:
     return f"{error}: {(getattr(error, 'stderr', '') or '').strip()}".rstrip(": ")

@@ -1,15 +1,20 @@
 """Faults of the disk, put between a running program and its files by strace."""
 
+import pathlib
 import re
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from typing import Self
+
+from harness.program import Program
 
 
-class Fault:
+class SyscallFault:
     """While it lasts, system calls on the files fail or take long as `how` says: error=EIO, delay_exit=200000, when=1."""
 
-    def __init__(self, program, calls, how, *files):
+    def __init__(self, program: Program, calls: str, how: str, *files: pathlib.Path) -> None:
         self.log = program.journal.with_suffix(".trace")
         self.notes = program.journal.with_suffix(".attached")
         words = ["strace", "-f", "-p", str(program.process.pid), "-o", str(self.log), "-y"]
@@ -19,7 +24,7 @@ class Fault:
         with open(self.notes, "wb") as notes:
             self.tracer = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=notes)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         deadline = time.monotonic() + 10
         while " attached" not in self.notes.read_text():
             if time.monotonic() > deadline or self.tracer.poll() is not None:
@@ -28,7 +33,7 @@ class Fault:
             time.sleep(0.005)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         """Lets go of the program, which lives on without the fault."""
         if self.tracer.poll() is None:
             self.tracer.send_signal(signal.SIGINT)
@@ -40,10 +45,10 @@ class Fault:
                 self.tracer.kill()
                 self.tracer.wait()
 
-    def hits(self):
+    def hits(self) -> int:
         return self.log.read_text(errors="replace").count("(INJECTED)")
 
-    def calls(self):
+    def calls(self) -> Iterator[tuple[str, str, bool]]:
         """Call, file's name, whether it failed; in their order."""
         pattern = re.compile(r'^\d+ +(\w+)\((?:AT_FDCWD<.*?>, "|\d+<)[^">]*?([\w.-]+)[">].* = (-?\d+)')
         for line in self.log.read_text(errors="replace").splitlines():

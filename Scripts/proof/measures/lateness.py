@@ -11,12 +11,12 @@ MOST = 1.0
 class Lateness:
     """Looks for as long as it is not ended; `most` is the worst that was seen."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.seen, self.ended = 0.0, threading.Event()
         self.thread = threading.Thread(target=self.look, daemon=True)
         self.thread.start()
 
-    def look(self):
+    def look(self) -> None:
         while True:
             began = time.monotonic()
             if self.ended.wait(EVERY):
@@ -24,9 +24,9 @@ class Lateness:
             self.seen = max(self.seen, time.monotonic() - began - EVERY)
 
     @property
-    def most(self):
+    def most(self) -> float:
         return min(self.seen, MOST)
 
-    def end(self):
+    def end(self) -> None:
         self.ended.set()
         self.thread.join()

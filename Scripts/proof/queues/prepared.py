@@ -1,22 +1,28 @@
 """Queues at rest, of which it is known what is in them."""
 
+import pathlib
 import shutil
 import sqlite3
 
+from harness.gateway import Gateway
+from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
-from proof.clients.promised_logs import Promises
+from proof.clients.promised_logs import PromisedLogs
 from proof.queues.queue_files import DATABASE, LOG, PAGE, last_commit, last_of
 from proof.queues.wal_history import History
+from proof.trial import Trial
 
 SETTINGS = "drain_timeout: 100ms"
 BAD = 5
 
 
-class Base:
+class PreparedQueue:
     """A queue's files, the names that are in it, those that were delivered before, and where it keeps its account."""
 
-    def __init__(self, data, name, promises, delivered, history):
+    def __init__(
+        self, data: pathlib.Path, name: str, promises: PromisedLogs, delivered: set[str], history: History
+    ) -> None:
         self.name, self.data = name, data.with_name(name)
         shutil.copytree(data, self.data)
         (self.data / "queue.db-shm").unlink(missing_ok=True)
@@ -33,12 +39,12 @@ class Base:
         self.account_proof = range(max(0, start), max(0, start + 24))
         self.last_commit = last_commit(log) if log else 0
 
-    def before(self, place):
+    def before(self, place: int) -> set[str]:
         """Names that must be there when the log is whole up to a place."""
         return {name for end, names in self.history if end <= place for name in names} & self.queued
 
 
-def first_pages(directory):
+def first_pages(directory: pathlib.Path) -> dict[str, int]:
     """Where each table and index begins, as the database says."""
     copy = directory.with_name("look")
     shutil.copytree(directory, copy)
@@ -49,9 +55,9 @@ def first_pages(directory):
     return {"the schema": 1} | pages
 
 
-def prepare(trial, sandbox):
+def prepare(trial: Trial, sandbox: Sandbox) -> tuple[PromisedLogs, list[PreparedQueue]]:
     """The same names in three queues with dead letters, packets and logs that wait: in the log, in the database, in both."""
-    promises = Promises(trial.random, topics=12)
+    promises = PromisedLogs(trial.random, topics=12)
     sandbox.control("POST", "/poisons", {"key": "bad", "code": "PostBodyInvalid", "message": "so it is"})
     gateway = trial.gateway(sandbox, settings=SETTINGS)
     device = Device(gateway.devices)
@@ -65,21 +71,21 @@ def prepare(trial, sandbox):
     history = History()
     fill(promises, gateway, 60, history)
     gateway.kill()
-    bases = [Base(gateway.data, "in-log", promises, delivered, history)]
+    bases = [PreparedQueue(gateway.data, "in-log", promises, delivered, history)]
     gateway = trial.gateway(sandbox, settings=SETTINGS)
     fill(promises, gateway, 30, history)
     gateway.stop()
-    bases.append(Base(gateway.data, "in-database", promises, delivered, history))
+    bases.append(PreparedQueue(gateway.data, "in-database", promises, delivered, history))
     gateway = trial.gateway(sandbox, settings=SETTINGS)
     fill(promises, gateway, 30, history)
     gateway.kill()
-    bases.append(Base(gateway.data, "in-both", promises, delivered, history))
+    bases.append(PreparedQueue(gateway.data, "in-both", promises, delivered, history))
     sandbox.clear_faults()
     sandbox.control("DELETE", "/poisons")
     return promises, bases
 
 
-def fill(promises, gateway, requests, history):
+def fill(promises: PromisedLogs, gateway: Gateway, requests: int, history: History) -> None:
     device = Device(gateway.devices)
     for _ in range(requests):
         logs = promises.logs(promises.random.randint(1, 8), promises.random.choice((60, 300, 3000)))

@@ -5,11 +5,11 @@ import re
 from harness.sources import swift_source
 
 
-def schema_version():
+def schema_version() -> int:
     """The version of the schema, which is the number of its steps."""
     return len(schema_steps())
 
 
-def schema_steps():
+def schema_steps() -> list[str]:
     text = swift_source("QueueSchema.swift")
     return re.findall(r'^        """\n(.*?)^        """,', text, re.MULTILINE | re.DOTALL)

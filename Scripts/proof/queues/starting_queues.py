@@ -3,15 +3,22 @@
 import pathlib
 import shutil
 import sqlite3
+from collections.abc import Callable
 
+from harness.gateway import Gateway
 from harness.waiting import wait_until
 from proof.clients.writer import Writer
 from proof.queues.schema import schema_steps
+from proof.trial import Trial
+
+# A data directory, and the device that wrote what is in it.
+Base = tuple[pathlib.Path, Writer]
+
 
 NOWHERE = "http://localhost:1"
 
 
-def moved(gateway, work):
+def moved(gateway: Gateway, work: Callable[[], object]) -> None:
     """Does the work, and waits until the log has gone into the database, as it does when nobody posts."""
     before = gateway.metric("sluice_queue_checkpoints_total")
     work()
@@ -20,14 +27,14 @@ def moved(gateway, work):
     )
 
 
-def fresh(trial):
+def fresh(trial: Trial) -> Base:
     """A queue that was started and stopped once."""
     data = trial.work / "fresh"
     trial.gateway(NOWHERE, data=data).stop()
     return data, Writer(trial.random)
 
 
-def backlog(trial, batches=12):
+def backlog(trial: Trial, batches: int = 12) -> Base:
     """A queue with logs that wait, its log moved into the database."""
     data, writer = trial.work / "backlog", Writer(trial.random, "old")
     gateway = trial.gateway(NOWHERE, data=data)
@@ -41,7 +48,7 @@ def backlog(trial, batches=12):
     return data, writer
 
 
-def damaged(trial, base):
+def damaged(trial: Trial, base: Base) -> tuple[pathlib.Path, Writer, set[str]]:
     """That with a page of its index gone, and a payload of two logs altered, whose names are given back."""
     data = pathlib.Path(shutil.copytree(base[0], trial.work / "damaged"))
     database = sqlite3.connect(data / "queue.db")
@@ -56,7 +63,7 @@ def damaged(trial, base):
     return data, base[1], victims
 
 
-def damaged_behind_log(trial):
+def damaged_behind_log(trial: Trial) -> Base:
     """A queue that was larger once, with logs which are in the write-ahead log only, and a page gone that is not."""
     data, writer, sandbox = trial.work / "damaged-behind-log", Writer(trial.random, "kept"), trial.sandbox()
     sandbox.fault(status=503, logstore="game")
@@ -82,19 +89,19 @@ def damaged_behind_log(trial):
     return data, writer
 
 
-def place(database, name):
+def place(database: sqlite3.Connection, name: str) -> tuple[int, int]:
     """The page where a table or an index begins, and the size of pages."""
     root = database.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0]
     return root, database.execute("PRAGMA page_size").fetchone()[0]
 
 
-def wipe(file, page, size):
+def wipe(file: pathlib.Path, page: int, size: int) -> None:
     with open(file, "r+b") as database:
         database.seek((page - 1) * size)
         database.write(b"\xa5" * size)
 
 
-def older(trial, base, version=1):
+def older(trial: Trial, base: Base, version: int = 1) -> Base:
     """That as an older version of Sluice left it."""
     data = pathlib.Path(shutil.copytree(base[0], trial.work / f"older-{version}"))
     (data / "queue.db").unlink()

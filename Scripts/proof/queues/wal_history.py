@@ -1,17 +1,19 @@
 """What a write-ahead log held when it was how long, noted at each answer."""
 
+import pathlib
+
 from proof.queues.queue_files import LOG, length
 
 
 class History:
-    def __init__(self):
+    def __init__(self) -> None:
         # A log's salt, which another log in the same file has not; its length; the names that were answered by then.
-        self.answers = []
+        self.answers: list[tuple[bytes, int, set[str]]] = []
 
-    def note(self, directory, names):
+    def note(self, directory: pathlib.Path, names: set[str]) -> None:
         self.answers.append((*length((directory / LOG).read_bytes()), names))
 
-    def of(self, directory):
+    def of(self, directory: pathlib.Path) -> list[tuple[int, set[str]]]:
         """For a queue at rest: names, and where its log ends behind which they are. Those of earlier logs are in the
         database by now."""
         file = directory / LOG

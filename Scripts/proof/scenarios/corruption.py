@@ -1,39 +1,44 @@
 """A damaged queue never serves altered logs; what can be read arrives, what cannot is counted, and new logs are taken."""
 
 import json
+import pathlib
 import shutil
 import urllib.error
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 
+from harness.gateway import Gateway
+from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
-from proof.clients.promised_logs import Promises
-from proof.faults.file_damage import CutAndDamaged, CutOff, Damage, FirstPage, FlippedByte, FlippedHead
-from proof.queues.prepared import SETTINGS, prepare
+from proof.clients.promised_logs import PromisedLogs
+from proof.faults.file_damage import CutAndDamaged, CutOff, Damage, FirstPage, FlippedByte, FlippedHead, Harm
+from proof.queues.prepared import SETTINGS, PreparedQueue, prepare
+from proof.trial import Trial
 
 # Small tables, which chance alone would hardly hit: how often a bit of them flips.
 FLIPS = {"streams": 3, "packets": 2, "dead": 2}
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
     promises, bases = prepare(trial, sandbox)
     tally = Tally()
     for table, page in bases[1].first_pages.items():
-        Case(trial, sandbox, promises, bases[1], table).run(tally, lambda _, data: FirstPage(table, page, data))
+        DamageCase(trial, sandbox, promises, bases[1], table).run(tally, lambda _, data: FirstPage(table, page, data))
         for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
             flip = lambda random, data: FlippedByte(table, page, random, data)
-            Case(trial, sandbox, promises, bases[1], f"{table} {number}").run(tally, flip)
+            DamageCase(trial, sandbox, promises, bases[1], f"{table} {number}").run(tally, flip)
     for number in range(15 if trial.is_long else 3):
-        Case(trial, sandbox, promises, bases[2], f"cut {number}").run(tally, CutOff)
+        DamageCase(trial, sandbox, promises, bases[2], f"cut {number}").run(tally, CutOff)
     for number in range(200 if trial.is_long else 4):
-        Case(trial, sandbox, promises, bases[number % 2 * 2], f"both {number}").run(tally, CutAndDamaged)
+        DamageCase(trial, sandbox, promises, bases[number % 2 * 2], f"both {number}").run(tally, CutAndDamaged)
     for number in range(40 if trial.is_long else 2):
-        Case(trial, sandbox, promises, bases[number % 2 * 2], f"head {number}").run(tally, FlippedHead)
+        DamageCase(trial, sandbox, promises, bases[number % 2 * 2], f"head {number}").run(tally, FlippedHead)
     for number in range(500 if trial.is_long else 12):
         base = Random(f"base/{trial.seed}/{number}").choice(bases)
-        Case(trial, sandbox, promises, base, number).run(tally, Damage)
+        DamageCase(trial, sandbox, promises, base, number).run(tally, Damage)
     for where, cases in tally.silent.items():
         trial.expect(
             not cases, f"damage in {where} is not counted as it was, in {len(cases)} cases: {'; '.join(cases[:2])}"
@@ -44,22 +49,24 @@ def check(trial):
 class Tally:
     """What all cases gave, and those in which more was lost than was told, by what was damaged."""
 
-    def __init__(self):
-        self.counts = Counter()
-        self.silent = {"the log": [], "the database": []}
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.silent: dict[str, list[str]] = {"the log": [], "the database": []}
 
 
-class Case:
+class DamageCase:
     """One damage, one start, and what came of it."""
 
-    def __init__(self, trial, sandbox, promises, base, name):
+    def __init__(
+        self, trial: Trial, sandbox: Sandbox, promises: PromisedLogs, base: PreparedQueue, name: object
+    ) -> None:
         self.trial, self.sandbox, self.promises, self.base = trial, sandbox, promises, base
         self.random = Random(f"{trial.seed}/{name}")
         self.says = f"case {name}, {base.name}"
         self.data = trial.work / f"case-{name}".replace(" ", "-")
         shutil.copytree(base.data, self.data)
 
-    def run(self, tally, damage):
+    def run(self, tally: Tally, damage: Callable[[Random, pathlib.Path], Harm]) -> None:
         self.sandbox.control("DELETE", "/logs")
         self.damage = damage(self.random, self.data)
         self.says += f", {self.damage.says}"
@@ -76,8 +83,8 @@ class Case:
                 gateway.kill()
             shutil.rmtree(self.data, ignore_errors=True)
 
-    def look(self, gateway, tally):
-        new = Promises(self.random)
+    def look(self, gateway: Gateway, tally: Tally) -> None:
+        new = PromisedLogs(self.random)
         new.next = self.promises.next + 1_000_000
         device = Device(gateway.devices)
         for _ in range(3):
@@ -97,7 +104,7 @@ class Case:
         self.expect(sent <= new.kept | new.open, f"nobody sent {list(sent - new.kept - new.open)[:3]}")
         self.count(tally, gateway, ledger, lost, len(sent))
 
-    def count(self, tally, gateway, ledger, lost, new):
+    def count(self, tally: Tally, gateway: Gateway, ledger: dict[str, int], lost: set[str], new: int) -> None:
         # A damaged dead letter stays one: it is shown as such, and cannot be sent.
         counted = ledger["discarded"] + ledger["expired"] + ledger["dead"]
         salvages = int(gateway.metric("sluice_queue_salvages_total"))
@@ -127,7 +134,7 @@ class Case:
             if not told:
                 tally.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
 
-    def keeps_what_was_before(self, tally, ledger, lost, allowed):
+    def keeps_what_was_before(self, tally: Tally, ledger: dict[str, int], lost: set[str], allowed: int) -> None:
         """What was stored before the place where the log is damaged is there."""
         whole = self.base.before(min(begin for begin, _ in self.damage.log))
         tally.counts["of them before the damage"] += len(whole)
@@ -137,15 +144,15 @@ class Case:
             f"where the log is damaged are lost, {allowed} may be: {ledger}",
         )
 
-    def expect(self, holds, line):
+    def expect(self, holds: object, line: str) -> None:
         if not holds:
             self.wrong(line)
 
-    def wrong(self, line):
+    def wrong(self, line: str) -> None:
         self.trial.wrong(f"{self.says}: {line}")
 
 
-def replayed(gateway):
+def replayed(gateway: Gateway) -> bool:
     try:
         gateway.ask("/admin/dead-letters/replay?all=true", "POST")
     except urllib.error.HTTPError as error:

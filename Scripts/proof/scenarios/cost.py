@@ -5,9 +5,12 @@ import threading
 import time
 import typing
 
+from harness.gateway import Gateway
 from proof.attacks import costly_requests
+from proof.attacks.costly_requests import Built, Genes
 from proof.clients.device import request
 from proof.measures.process import busy, of_each_thread, strain
+from proof.trial import Trial
 
 # Processor seconds that one request may take: of a loop, and of a worker thread.
 LOOP_BAR, BAR = 0.25, 1.0
@@ -21,7 +24,7 @@ RIGHT = {200, 204, 400, 413}
 SETTINGS = "queue: { max_bytes: 128MiB, overflow: drop_oldest }"
 
 
-def computed(pid):
+def loop_seconds(pid: int) -> dict[str, float]:
     """Processor seconds of each device thread so far, by thread name."""
     names = of_each_thread(pid, "comm", lambda file: file.read().strip())
     spent = of_each_thread(pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
@@ -34,20 +37,20 @@ class Cost(typing.NamedTuple):
     thread: float
     loop: float
 
-    def fits(self):
+    def fits(self) -> bool:
         return self.thread <= BAR and self.loop <= LOOP_BAR
 
-    def least(self, other):
+    def least(self, other: "Cost") -> "Cost":
         return Cost(min(self.thread, other.thread), min(self.loop, other.loop))
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.thread * 1000:.0f} ms, {self.loop * 1000:.0f} ms of a loop"
 
 
 NOTHING, ALLOWED = Cost(0.0, 0.0), Cost(BAR, LOOP_BAR)
 
 
-def exchange(port, sent):
+def exchange(port: int, sent: bytes) -> tuple[int, bytes]:
     """The status, and the beginning of what was answered. Answers may be large, so what is read is not kept."""
     beginning = b""
     with socket.create_connection(("127.0.0.1", port), 60) as connection:
@@ -62,39 +65,48 @@ def exchange(port, sent):
     return int(head.split(b" ", 2)[1]), body
 
 
-class Meter:
+class CostMeter:
     """A gateway, and what requests cost its loops."""
 
-    def __init__(self, trial):
-        self.trial, self.gateway, self.lives = trial, None, 0
+    def __init__(self, trial: Trial) -> None:
+        self.trial, self.lives = trial, 0
+        self.running: Gateway | None = None
         self.nowhere = socket.create_server(("127.0.0.1", 0))
         self.start()
 
-    def start(self):
+    def start(self) -> None:
         """On an empty queue: the labels of one search are streams that the next would find no room for."""
-        if self.gateway:
-            self.gateway.kill()
+        if self.running:
+            self.running.kill()
         self.lives += 1
         data, where = self.trial.work / f"data-{self.lives}", f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
-        self.gateway = self.trial.gateway(where, settings=SETTINGS, data=data)
-        self.pid = self.gateway.process.pid
+        self.running = self.trial.gateway(where, settings=SETTINGS, data=data)
 
-    def send(self, made):
+    @property
+    def gateway(self) -> Gateway:
+        assert self.running is not None
+        return self.running
+
+    @property
+    def pid(self) -> int:
+        return self.gateway.process.pid
+
+    def send(self, made: Built) -> tuple[Cost, int | None, bytes]:
         """The request's cost, the status, and what was said."""
         path, content, fields = made
         sent = f"GET {path} HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n".encode("latin-1")
         if content is not None:
             sent = request(path, content, *fields, "Connection: close")
-        before = computed(self.pid)
+        before = loop_seconds(self.pid)
         try:
             status, answer = exchange(self.gateway.devices, sent)
         except (OSError, IndexError) as error:
             status, answer = None, str(error).encode()
-        spent = {name: total - before.get(name, 0) for name, total in computed(self.pid).items()}
+        spent = {name: total - before.get(name, 0) for name, total in loop_seconds(self.pid).items()}
         loops = [seconds for name, seconds in spent.items() if "large" not in name]
         return Cost(max(spent.values()), max(loops)), status, answer
 
-    def cost(self, dialect, genes):
+    def cost(self, dialect: str, genes: Genes) -> tuple[Cost, int | None]:
         """What a request costs, at the least of some tries if it seems to be too much, and whether it was answered rightly."""
         made = costly_requests.request(dialect, genes)
         if made is None:
@@ -110,10 +122,10 @@ class Meter:
         return best, status
 
 
-class Neighbour:
+class HealthProber:
     """Asks each loop for its health again and again, and remembers the longest wait."""
 
-    def __init__(self, port):
+    def __init__(self, port: int) -> None:
         # Sixteen connections are on all loops, whoever accepts them.
         self.connections = [socket.create_connection(("127.0.0.1", port), 60) for _ in range(16)]
         self.longest, self.asked, self.ended = 0.0, 0, threading.Event()
@@ -121,7 +133,7 @@ class Neighbour:
         for thread in self.threads:
             thread.start()
 
-    def ask(self, connection):
+    def ask(self, connection: socket.socket) -> None:
         while not self.ended.wait(0.02):
             began = time.monotonic()
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n")
@@ -130,7 +142,7 @@ class Neighbour:
                 answer += connection.recv(4096)
             self.longest, self.asked = max(self.longest, time.monotonic() - began), self.asked + 1
 
-    def end(self):
+    def end(self) -> None:
         self.ended.set()
         for thread in self.threads:
             thread.join()
@@ -138,7 +150,9 @@ class Neighbour:
             connection.close()
 
 
-def climb(trial, meter, dialect, start, seconds):
+def climb(
+    trial: Trial, meter: CostMeter, dialect: str, start: tuple[Cost, Genes], seconds: float
+) -> tuple[tuple[Cost, Genes], int]:
     """Changes genes at random, and goes on from what is dearer. Now and then it begins somewhere else."""
     random, until = trial.random, time.monotonic() + seconds
     (best, genes), top, tried, failed = start, start, 0, 0
@@ -158,15 +172,13 @@ def climb(trial, meter, dialect, start, seconds):
     return top, tried
 
 
-def check(trial):
-    meter = Meter(trial)
-    dearest = {}
+def check(trial: Trial) -> None:
+    meter = CostMeter(trial)
+    dearest: dict[str, tuple[Cost, Genes, str]] = {}
     for name, (dialect, genes) in costly_requests.KNOWN.items():
         spent, status = meter.cost(dialect, genes)
         trial.expect(spent.fits(), f"{name}: {spent}; {ALLOWED} are allowed ({status})")
-        dearest[dialect] = max(
-            dearest.get(dialect, (NOTHING, None, "")), (spent, genes, name), key=lambda each: each[0]
-        )
+        dearest[dialect] = max(dearest.get(dialect, (NOTHING, {}, "")), (spent, genes, name), key=lambda each: each[0])
     known = max(dearest.values(), key=lambda each: each[0])
     trial.say(f"{len(costly_requests.KNOWN)} known requests: {known[0]} at most ({known[2]})")
     tried = 0
@@ -181,11 +193,11 @@ def check(trial):
     wait(trial, meter, dearest)
 
 
-def wait(trial, meter, dearest):
+def wait(trial: Trial, meter: CostMeter, dearest: dict[str, tuple[Cost, Genes, str]]) -> None:
     """How long somebody else on the same loop waits for an answer while the dearest requests are read."""
     meter.start()
-    made = [costly_requests.request(dialect, genes) for dialect, (_, genes, _) in dearest.items()]
-    before, neighbour = busy(meter.pid), Neighbour(meter.gateway.devices)
+    made = [each for dialect, (_, genes, _) in dearest.items() if (each := costly_requests.request(dialect, genes))]
+    before, neighbour = busy(meter.pid), HealthProber(meter.gateway.devices)
     try:
         for each in made:
             meter.send(each)

@@ -3,12 +3,17 @@
 import gzip
 import threading
 import time
+from collections.abc import Callable
 
+from harness.gateway import Gateway
+from harness.sandbox import Sandbox
 from proof.attacks import decompression_bombs, expensive_bodies, held_connections, hostile_heads, token_guessing
-from proof.attacks.attack_meter import Attack
+from proof.attacks.attack_meter import AttackMeter
+from proof.attacks.decompression_bombs import Body
 from proof.clients import neighbour as beside
 from proof.clients.device import Device, is_whole
 from proof.measures.process import busy, memory, strain
+from proof.trial import Trial
 
 # MiB of memory in all, of one attacker or of several.
 MEMORY = {False: 300, True: 500}
@@ -21,9 +26,9 @@ DELAY = {"bombs": 0.8, "floods": 1, "heads": 0.4, "guesses": 0.4, "growing": 0.8
 LONG_DELAY = DELAY | {"floods": 3, "growing": 2, "several": 4}
 
 
-def growing(trial, gateway, sandbox):
+def growing(trial: Trial, gateway: Gateway, sandbox: Sandbox) -> None:
     """A request that says little, and of which much is stored: what its records share is repeated for each."""
-    worst = (0, "")
+    worst = (0.0, "")
     kinds = [(16_000, 125), (1000, 18_000), (100_000, 190), (300_000, 60)]
     for size, count in kinds + ([(100, 100_000), (300_000, 500_000)] if trial.is_long else []):
         for is_packed in (False, True):
@@ -49,13 +54,13 @@ def growing(trial, gateway, sandbox):
     trial.say(f"growing: {worst[0]:.0f}-fold at most ({worst[1]})")
 
 
-def stored(sandbox):
+def stored(sandbox: Sandbox) -> int:
     """Bytes that all but the neighbour wrote."""
     places = sandbox.control("GET", "/stats")["logstores"]
     return sum(each["bytes"] for each in places if each["logstore"] != "neighbour")
 
 
-def several(trial, gateway, work):
+def several(trial: Trial, gateway: Gateway, work: list[Body]) -> None:
     """The costliest bodies again and again, from several connections at a time. Long form only."""
     until = time.monotonic() + 60
     costly = [
@@ -64,7 +69,7 @@ def several(trial, gateway, work):
         if each[0].startswith(("names", "empty names", "Splunk", "zstd of", "gzip of", "OTLP, names"))
     ]
 
-    def send(number):
+    def send(number: int) -> None:
         while time.monotonic() < until:
             name, path, content, fields, right = costly[number % len(costly)]
             number += 1
@@ -87,20 +92,21 @@ def several(trial, gateway, work):
 class Arrivals:
     """When the neighbour's logs came. Of many logs the sandbox keeps the last ones only, so it is asked again and again."""
 
-    def __init__(self, trial, sandbox):
-        self.trial, self.sandbox, self.place, self.moments = trial, sandbox, 0, {}
+    def __init__(self, trial: Trial, sandbox: Sandbox) -> None:
+        self.trial, self.sandbox, self.place = trial, sandbox, "0"
+        self.moments: dict[str, str] = {}
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.watch, daemon=True)
         self.thread.start()
 
-    def watch(self):
+    def watch(self) -> None:
         while not self.ended.wait(1):
             try:
                 self.look()
             except OSError as error:
                 self.trial.say(f"the sandbox did not tell what came: {error}")
 
-    def look(self):
+    def look(self) -> None:
         more = True
         while more:
             page, self.place, more = self.sandbox.page(self.place, "neighbour")
@@ -108,21 +114,21 @@ class Arrivals:
                 self.trial.expect(is_whole(each), f"a log was altered: {each}")
             self.moments |= {each["name"]: each["__received__"] for each in page}
 
-    def end(self):
+    def end(self) -> None:
         self.ended.set()
         self.thread.join()
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
     gateway = trial.gateway(sandbox, settings="limits: { connections_per_address: 5000 }")
     pid, begun = gateway.process.pid, memory(gateway.process.pid)
-    aside = beside.Aside(trial)
+    aside = beside.ControlGateway(trial)
     neighbour, started = beside.Neighbour(gateway.devices, trial.seed), busy(pid)
     arrivals = Arrivals(trial, sandbox)
     try:
         size = (9 if trial.is_long else 3) << 20
-        attack = Attack(trial, gateway, size)
+        attack = AttackMeter(trial, gateway, size)
         explosives, inundation, tricks = (
             list(decompression_bombs.bombs()),
             list(expensive_bodies.floods(size)),
@@ -130,11 +136,11 @@ def check(trial):
         )
         for each in (explosives, inundation, tricks):
             trial.random.shuffle(each)
-        parts = {
-            "bombs": lambda: [attack.body(*each) for each in explosives],
-            "floods": lambda: [attack.body(*each) for each in inundation],
+        parts: dict[str, Callable[[], object]] = {
+            "bombs": lambda: attack.bodies(explosives),
+            "floods": lambda: attack.bodies(inundation),
             # So often that a neighbour can see it.
-            "heads": lambda: [attack.head(*each) for _ in range(10) for each in tricks],
+            "heads": lambda: attack.heads(tricks * 10),
             "guesses": lambda: token_guessing.check(trial, gateway),
             "growing": lambda: growing(trial, gateway, sandbox),
             "readers": lambda: held_connections.readers(trial, gateway),
@@ -151,7 +157,8 @@ def check(trial):
             if attack.count:
                 attack.say(name)
             slow, calm = neighbour.slowest(since, until), aside.neighbour.slowest(since, until, share=1)
-            if not trial.expect(slow and calm, f"{name}: a neighbour has seen nothing of it"):
+            if slow is None or calm is None:
+                trial.wrong(f"{name}: a neighbour has seen nothing of it")
                 continue
             allowed = crowded * delay[name] + calm
             trial.say(
@@ -177,7 +184,7 @@ def check(trial):
     trial.say(f"memory: {begun:.0f} MiB at the start, {peak:.0f} MiB at most")
 
 
-def judge(trial, sandbox):
+def judge(trial: Trial, sandbox: Sandbox) -> None:
     """Nothing is where it was not to go, of what is still kept."""
     for each in sandbox.logs():
         known = each["__logstore__"] in ("bombs", "floods", "tricks", "neighbour", "demo", "otlp", "loki", "splunk")

@@ -4,12 +4,15 @@ import json
 import socket
 import time
 
+from harness.gateway import Gateway
+from harness.sandbox import Sandbox
 from proof.clients import neighbour as beside
 from proof.clients.device import Device, body, is_whole, log
 from proof.faults import lying_answers
-from proof.faults.lying_server import Liar
+from proof.faults.lying_server import LyingServer
 from proof.measures.lateness import Lateness
-from proof.measures.process import busy, computed, memory, strain
+from proof.measures.process import busy, cpu_seconds, memory, strain
+from proof.trial import Trial
 
 # Of each tale before it tells the truth.
 TIMES = 3
@@ -21,14 +24,14 @@ MEMORY = 32
 TAKEN = 24
 
 
-class Trap:
+class RedirectTrap:
     """Where redirects lead. Nobody is to come."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
 
-    def visitors(self):
+    def visitors(self) -> bool:
         self.listener.settimeout(0)
         try:
             self.listener.accept()
@@ -39,20 +42,20 @@ class Trap:
             self.listener.close()
 
 
-def project(number):
+def project(number: int) -> str:
     return f"lies-{number}"
 
 
-def destination(name, port):
+def destination(name: str, port: int) -> str:
     return (
         f'  {name}: {{ endpoint: "http://localhost:{port}", project: {name}, logstore: "*", region: sandbox, '
         f"packet: {{ age: 50ms }}, connect_timeout: 1s, send_timeout: {SEND_TIMEOUT}s, stall_timeout: 1s }}"
     )
 
 
-def play(trial, gateway, liars, number):
+def play(trial: Trial, gateway: Gateway, liars: dict[str, LyingServer], number: int) -> dict[str, str]:
     """Posts for every liar, and waits until all of it is at SLS. Returns the names that were sent."""
-    sent = {}
+    sent: dict[str, str] = {}
     for index, (name, liar) in enumerate(liars.items()):
         with liar.lock:
             liar.left = TIMES
@@ -66,17 +69,15 @@ def play(trial, gateway, liars, number):
     return sent
 
 
-def check(trial):
-    sandbox, trap = trial.sandbox(), Trap()
-    liars = {name: Liar(sandbox.port, tale, TIMES) for name, tale in lying_answers.TALES.items()}
-    for liar in liars.values():
-        liar.trap, liar.now = trap.port, int(time.time())
+def check(trial: Trial) -> None:
+    sandbox, trap = trial.sandbox(), RedirectTrap()
+    liars = {name: LyingServer(sandbox.port, tale, TIMES, trap.port) for name, tale in lying_answers.ANSWERS.items()}
     lines = [destination(project(index), liar.port) for index, liar in enumerate(liars.values())]
     gateway = trial.gateway(sandbox, others="\n".join([destination("honest", sandbox.port), *lines]))
-    before, cpu, began = memory(gateway.process.pid), computed(gateway.process.pid), time.monotonic()
-    aside, lateness = beside.Aside(trial), Lateness()
+    before, cpu, began = memory(gateway.process.pid), cpu_seconds(gateway.process.pid), time.monotonic()
+    aside, lateness = beside.ControlGateway(trial), Lateness()
     neighbour, started = beside.Neighbour(gateway.devices, trial.seed, host="honest"), busy(gateway.process.pid)
-    sent = {}
+    sent: dict[str, str] = {}
     try:
         for number in range(5 if trial.is_long else 1):
             sent |= play(trial, gateway, liars, number)
@@ -85,7 +86,7 @@ def check(trial):
         aside.end()
         lateness.end()
     gateway.drain()
-    took, cpu = time.monotonic() - began, computed(gateway.process.pid) - cpu
+    took, cpu = time.monotonic() - began, cpu_seconds(gateway.process.pid) - cpu
     grown = memory(gateway.process.pid) - before
     arrived = judge(trial, gateway, sandbox, liars, sent, SEND_TIMEOUT + LATER + lateness.most)
     beside.judge(trial, neighbour, arrived, aside, strain(started, busy(gateway.process.pid)))
@@ -101,14 +102,21 @@ def check(trial):
         liar.end()
 
 
-def judge(trial, gateway, sandbox, liars, sent, given_up):
+def judge(
+    trial: Trial,
+    gateway: Gateway,
+    sandbox: Sandbox,
+    liars: dict[str, LyingServer],
+    sent: dict[str, str],
+    given_up: float,
+) -> dict[str, str]:
     """Whether everything is where the ledger says, once, and nobody had to wait for long."""
     whole = gateway.ledger()
     trial.expect(whole["closed"], f"the ledger is not closed: {whole['ledger']}")
     arrived = {}
     for each in sandbox.logs():
         trial.expect(is_whole(each), f"a log was altered: {each}")
-        arrived[each.get("name")] = each["__received__"]
+        arrived[each.get("name", "")] = each["__received__"]
     statuses = {each["name"]: each for each in json.loads(gateway.ask("/admin/status"))["destinations"]}
     for index, (name, liar) in enumerate(liars.items()):
         ledger = whole["destinations"].get(project(index), {})

@@ -6,13 +6,16 @@ import signal
 import socket
 import statistics
 import time
+from typing import Any
 
 from harness.program import KEY
-from proof.clients.device import Device, Lost
+from harness.sandbox import Sandbox
+from proof.clients.device import ConnectionLost, Device
 from proof.gateway_life import Life
+from proof.trial import Trial
 
-QUOTA = {"status": 403, "code": "WriteQuotaExceed", "count": 3}
-FAULTS = [
+QUOTA: dict[str, Any] = {"status": 403, "code": "WriteQuotaExceed", "count": 3}
+FAULTS: list[dict[str, Any]] = [
     {"status": 503, "fraction": 0.3},
     QUOTA,
     {"code": "Unauthorized", "count": 3},
@@ -28,13 +31,20 @@ KEYS = json.dumps(
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 
 
-def check(trial):
+class SoakedLife(Life):
+    """A gateway's life, with counts of what happened to it."""
+
+    reloads = rotations = broken = 0
+    has_quota, is_paced_until = False, 0.0
+
+
+def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
-    life = Life(trial, sandbox, "soak")
-    life.reloads = life.rotations = life.broken = 0
-    life.has_quota, life.is_paced_until, alone = False, 0, []
+    life = SoakedLife(trial, sandbox, "soak")
+    alone: list[float] = []
     is_short = not trial.is_long and not trial.minutes
-    samples, total, ends = [], 0, time.monotonic() + (5 if is_short else 60 * (trial.minutes or 5) - 15)
+    samples: list[dict[str, int]] = []
+    total, ends = 0, time.monotonic() + (5 if is_short else 60 * (trial.minutes or 5) - 15)
     while len(samples) < 6 or time.monotonic() < ends:
         total += busy(trial, sandbox, life, 0.6 if is_short else 10)
         # One of three is left alone: a key that is pushed may end a wait that does not end by itself.
@@ -74,9 +84,9 @@ LIMITS = [
 ]
 
 
-def sample(life):
+def sample(life: SoakedLife) -> dict[str, int]:
     directory = f"/proc/{life.gateway.process.pid}"
-    figures = {}
+    figures: dict[str, str] = {}
     for file in ("status", "smaps_rollup"):
         with open(f"{directory}/{file}") as lines:
             figures |= dict(line.split(":", 1) for line in lines if ":" in line)
@@ -89,7 +99,7 @@ def sample(life):
     }
 
 
-def busy(trial, sandbox, life, seconds):
+def busy(trial: Trial, sandbox: Sandbox, life: SoakedLife, seconds: float) -> int:
     """All that happens to a gateway, at random."""
     deeds = [post] * 60 + [large] * 3 + [broken] * 4 + [malformed] * 4 + [look] * 4 + [reload, rotate] + [trouble] * 2
     ends, count = time.monotonic() + seconds, 0
@@ -99,7 +109,7 @@ def busy(trial, sandbox, life, seconds):
     return count
 
 
-def quiet(sandbox, life):
+def quiet(sandbox: Sandbox, life: SoakedLife) -> float:
     """Peace, everything delivered, and nothing that was promised is missing: how long that took."""
     sandbox.clear_faults()
     began = time.monotonic()
@@ -122,17 +132,17 @@ def quiet(sandbox, life):
     return took
 
 
-def post(trial, sandbox, life):
+def post(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
     status = life.post(trial.random.randint(1, 8), trial.random.choice((60, 300, 3000)))
     life.expect(status == 200, f"a batch is answered with {status}")
 
 
-def large(trial, sandbox, life):
+def large(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
     status = life.post(40, 30_000)
     life.expect(status == 200, f"a large batch is answered with {status}")
 
 
-def broken(trial, sandbox, life):
+def broken(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
     """A connection that ends in the middle of a body, half of them with a reset."""
     life.broken += 1
     connection = socket.create_connection(("127.0.0.1", life.gateway.devices), 10)
@@ -145,33 +155,33 @@ def broken(trial, sandbox, life):
     connection.close()
 
 
-def malformed(trial, sandbox, life):
+def malformed(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
     device = Device(life.gateway.devices)
     try:
         status, _ = device.post("/logs/app", trial.random.choice((b"{", b"\xff", b'{"a":1]')))
         life.expect(status == 400, f"what cannot be read is answered with {status}")
-    except Lost:
+    except ConnectionLost:
         life.expect(False, "what cannot be read is not answered")
     device.close()
 
 
-def look(trial, sandbox, life):
+def look(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
     life.gateway.ask(trial.random.choice(("/metrics", "/admin/status", "/admin/ledger", "/admin/queue")))
 
 
-def reload(trial, sandbox, life):
+def reload(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
     life.reloads += 1
     life.gateway.signal(signal.SIGHUP)
 
 
-def rotate(trial, sandbox, life):
+def rotate(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
     """The key is tried out before it counts, which needs peace."""
     sandbox.clear_faults()
     life.rotations += 1
     life.gateway.ask("/admin/credentials/default", "PUT", KEYS)
 
 
-def trouble(trial, sandbox, life):
+def trouble(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
     sandbox.clear_faults()
     fault = trial.random.choice(FAULTS)
     life.has_quota |= fault is QUOTA

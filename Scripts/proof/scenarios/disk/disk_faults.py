@@ -3,15 +3,18 @@
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from statistics import median
 
+from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
-from proof.faults.syscall_faults import Fault
+from proof.faults.syscall_faults import SyscallFault
 from proof.gateway_life import Life
-from proof.measures.process import turns
+from proof.measures.process import context_switches
 from proof.scenarios.disk import small_disk
 from proof.scenarios.kills import failed_syncs
+from proof.trial import Trial
 
 LOG, DATABASE = "queue.db-wal", "queue.db"
 SYNC = "fdatasync,fsync"
@@ -29,7 +32,7 @@ FAULTS = [
 ]
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
     if shutil.which("strace"):
         for fault in FAULTS:
@@ -43,12 +46,12 @@ def check(trial):
     small_disk.check(trial, sandbox)
 
 
-def failing(trial, sandbox, calls, how, file):
+def failing(trial: Trial, sandbox: Sandbox, calls: str, how: str, file: str) -> None:
     """The fault lasts some seconds, the load goes on before, through and behind it."""
     life = Life(trial, sandbox, f"{calls} {how} of {file}".replace(",", " "))
     before = [life.post() for _ in range(5)]
     life.expect(before == [200] * 5, f"before the fault it answers {before}")
-    with Fault(life.gateway, calls, how, life.data / file) as fault:
+    with SyscallFault(life.gateway, calls, how, life.data / file) as fault:
         answers, states = [], []
         ends = time.monotonic() + (3 if trial.is_long else 0.4)
         while time.monotonic() < ends or (not fault.hits() and time.monotonic() < ends + 15):
@@ -75,14 +78,14 @@ def failing(trial, sandbox, calls, how, file):
     life.settle()
 
 
-def failing_for_long(trial, sandbox):
+def failing_for_long(trial: Trial, sandbox: Sandbox) -> None:
     """Between two attempts, by then seconds apart, no thread spins."""
     life = Life(trial, sandbox, "failing for long")
-    with Fault(life.gateway, "pwrite64", "error=EIO", life.data / LOG):
+    with SyscallFault(life.gateway, "pwrite64", "error=EIO", life.data / LOG):
         refuse(life, 2.5)
-        before, began = turns(life.gateway.process.pid), time.monotonic()
+        before, began = context_switches(life.gateway.process.pid), time.monotonic()
         refuse(life, 2.5)
-        after, took = turns(life.gateway.process.pid), time.monotonic() - began
+        after, took = context_switches(life.gateway.process.pid), time.monotonic() - began
     often = max(after[thread] - before.get(thread, 0) for thread in after) / took
     life.expect(often <= OFTEN, f"between two attempts a thread rests {often:.0f} times a second")
     wait_until(lambda: life.post() == 200, what=f"{life.name}: it does not recover")
@@ -90,25 +93,26 @@ def failing_for_long(trial, sandbox):
     life.settle()
 
 
-def refuse(life, seconds):
+def refuse(life: Life, seconds: float) -> None:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         life.expect(life.post() == 503, "a batch that cannot be stored is not refused")
         time.sleep(0.05)
 
 
-def one_sync(trial, sandbox):
+def one_sync(trial: Trial, sandbox: Sandbox) -> None:
     """A sync fails once: whoever waited for it is refused, and the log counts for nothing until it was read and moved."""
     life = Life(trial, sandbox, "one failed sync")
     sandbox.fault(status=503)
     life.post()
-    with Fault(life.gateway, SYNC, "error=EIO:when=1", life.data / LOG, life.data / DATABASE) as fault:
+    with SyscallFault(life.gateway, SYNC, "error=EIO:when=1", life.data / LOG, life.data / DATABASE) as fault:
         answer = life.post()
         wait_until(lambda: life.post() == 200, what="it does not recover")
     life.expect(answer == 503, f"the batch whose sync failed is answered with {answer}")
     calls = list(fault.calls())
     failed = next((place for place, call in enumerate(calls) if call[2] and "sync" in call[0]), None)
-    if life.expect(failed is not None, f"no sync failed: {calls[:5]}"):
+    life.expect(failed is not None, f"no sync failed: {calls[:5]}")
+    if failed is not None:
         after = calls[failed + 1 :]
         names = [(call, file) for call, file, _ in after]
         # What the log held may not be on the disk, whatever a second sync says: it is read, written once more and synced, and
@@ -131,20 +135,20 @@ def one_sync(trial, sandbox):
     life.settle()
 
 
-def slow(trial, sandbox):
+def slow(trial: Trial, sandbox: Sandbox) -> None:
     """Each sync takes half a second: answers wait for it, nobody else does."""
     life = Life(trial, sandbox, "slow disk")
     times = []
     posts, alone = [measured(life.post) for _ in range(20)], median([measured(life.state) for _ in range(20)])
 
-    def device():
+    def device() -> None:
         device = Device(life.gateway.devices, seconds=30)
         for _ in range(3):
             began = time.monotonic()
             if life.promises.post(device, life.promises.logs(2)) == 200:
                 times.append(time.monotonic() - began)
 
-    with Fault(life.gateway, "fdatasync", "delay_exit=500000", life.data / LOG):
+    with SyscallFault(life.gateway, "fdatasync", "delay_exit=500000", life.data / LOG):
         devices = [threading.Thread(target=device) for _ in range(8)]
         for thread in devices:
             thread.start()
@@ -172,7 +176,7 @@ def slow(trial, sandbox):
     life.settle()
 
 
-def measured(do):
+def measured(do: Callable[[], object]) -> float:
     began = time.monotonic()
     do()
     return time.monotonic() - began

@@ -2,26 +2,31 @@
 
 import contextlib
 import os
+import pathlib
 import shutil
 import sqlite3
+from collections.abc import Callable
+from typing import Any
 
 from harness.program import DidNotStart
+from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from proof.faults.mounts import Fragile, Small, Unavailable
+from proof.faults.mounts import FragileDisk, Mounted, SmallDisk, Unavailable
 from proof.gateway_life import Life
 from proof.queues.prepared import SETTINGS
 from proof.queues.queue_files import DATABASE, PAGE
+from proof.trial import Trial
 
 ROOM = f"queue: {{ min_free_bytes: 1MiB }}\n{SETTINGS}"
 
 
-def check(trial, sandbox):
-    scenarios = [
-        (filled_by_itself, Small(trial.work / "small", 24)),
-        (filled_by_others, Small(trial.work / "shared", 24)),
-        (damaged_and_full, Small(trial.work / "damaged-and-full", 24)),
-        (without_any_room, Small(trial.work / "full", 2)),
-        (read_only, Fragile(trial.work / "fragile", 32)),
+def check(trial: Trial, sandbox: Sandbox) -> None:
+    scenarios: list[tuple[Callable[[Trial, Sandbox, Any], None], Mounted]] = [
+        (filled_by_itself, SmallDisk(trial.work / "small", 24)),
+        (filled_by_others, SmallDisk(trial.work / "shared", 24)),
+        (damaged_and_full, SmallDisk(trial.work / "damaged-and-full", 24)),
+        (without_any_room, SmallDisk(trial.work / "full", 2)),
+        (read_only, FragileDisk(trial.work / "fragile", 32)),
     ]
     for scenario, disk in scenarios:
         with contextlib.ExitStack() as mounted:
@@ -34,7 +39,7 @@ def check(trial, sandbox):
         sandbox.clear_faults()
 
 
-def filled_by_itself(trial, sandbox, disk):
+def filled_by_itself(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     """SLS is away until the disk is full. What was taken leaves all the same, also after a kill."""
     life = Life(trial, sandbox, "filled by itself", ROOM, disk.directory)
     sandbox.fault(status=503)
@@ -59,7 +64,7 @@ def filled_by_itself(trial, sandbox, disk):
     life.settle()
 
 
-def filled_by_others(trial, sandbox, disk):
+def filled_by_others(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     """Somebody else takes the last byte while SLS is away, and gives it back."""
     life = Life(trial, sandbox, "filled by others", ROOM, disk.directory)
     sandbox.fault(status=503)
@@ -83,7 +88,7 @@ def filled_by_others(trial, sandbox, disk):
     life.settle()
 
 
-def damaged_and_full(trial, sandbox, disk):
+def damaged_and_full(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     """A queue that filled its disk is damaged, and no second one fits beside it. What can be read leaves, also after kills."""
     life = Life(trial, sandbox, "damaged and full", ROOM, disk.directory)
     sandbox.fault(status=503)
@@ -115,7 +120,7 @@ def damaged_and_full(trial, sandbox, disk):
     life.settle()
 
 
-def lose_index(data, work):
+def lose_index(data: pathlib.Path, work: pathlib.Path) -> None:
     """Zeroes the page where an index begins: every log can be read, and no start can do without a new database."""
     copy = work / "look.db"
     shutil.copy(data / DATABASE, copy)
@@ -128,7 +133,7 @@ def lose_index(data, work):
         file.write(bytes(PAGE))
 
 
-def without_any_room(trial, sandbox, disk):
+def without_any_room(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     """On a disk without a free byte a new queue says so and ends; it does not pretend."""
     fill(disk.directory / "others")
     try:
@@ -141,7 +146,7 @@ def without_any_room(trial, sandbox, disk):
     life.gateway.kill()
 
 
-def read_only(trial, sandbox, disk):
+def read_only(trial: Trial, sandbox: Sandbox, disk: FragileDisk) -> None:
     """ext4 becomes read-only by an error, as it does when a disk breaks, and writable by a new mount."""
     settings = SETTINGS.replace("100ms", "1s") + "\nqueue: { min_free_bytes: 1MiB }"
     life = Life(trial, sandbox, "read-only", settings, disk.directory)
@@ -171,7 +176,7 @@ def read_only(trial, sandbox, disk):
     life.settle()
 
 
-def fill(file):
+def fill(file: pathlib.Path) -> None:
     """Takes all the space that is left."""
     with open(file, "wb", buffering=0) as taken:
         size = 1 << 20

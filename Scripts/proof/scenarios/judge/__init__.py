@@ -2,8 +2,9 @@
 
 import collections
 
-from proof.scenarios.judge.session import Sitting
-from proof.scenarios.judge.verdict import Books
+from proof.scenarios.judge.session import Session
+from proof.scenarios.judge.verdict import Verdict
+from proof.trial import Trial
 
 # Each sitting has a gateway, a sandbox and settings of its own: so many kills.
 SHORT, LONG = [10], [32] * 10
@@ -12,14 +13,15 @@ EARLY, TAKEN = "answers of SLS before the last start", "of them surely dealt wit
 LEAST_TAKEN = 0.2
 
 
-def check(trial):
-    kills, counts = LONG if trial.is_long else SHORT, collections.Counter()
+def check(trial: Trial) -> None:
+    kills = LONG if trial.is_long else SHORT
+    counts: collections.Counter[str] = collections.Counter()
     for number, least in enumerate(kills):
         before = len(trial.complaints)
-        sitting, is_over = Sitting(trial, number, least), False
+        sitting, is_over = Session(trial, number, least), False
         try:
             sitting.hold()
-            books = Books(sitting)
+            books = Verdict(sitting)
             for line in books.wrong():
                 trial.wrong(f"sitting {number}: {line}")
             counted = count(sitting, books)
@@ -36,7 +38,7 @@ def check(trial):
     enough(trial, counts, sum(kills))
 
 
-def count(sitting, books):
+def count(sitting: Session, books: Verdict) -> collections.Counter[str]:
     mischief = sitting.mischief
     return collections.Counter(
         {
@@ -56,7 +58,7 @@ def count(sitting, books):
     )
 
 
-def enough(trial, counts, kills):
+def enough(trial: Trial, counts: collections.Counter[str], kills: int) -> None:
     """What did not happen was not tried, and then the promises about it hold of themselves."""
     trial.expect(counts["kills"] >= kills, f"{counts['kills']} kills, {kills} were planned")
     for what, number in counts.items():
@@ -65,7 +67,7 @@ def enough(trial, counts, kills):
     trial.expect(is_enough, f"too few: {counts[EARLY]} {EARLY}, {counts[TAKEN]} {TAKEN}")
 
 
-def say(trial, sitting, counted):
+def say(trial: Trial, sitting: Session, counted: collections.Counter[str]) -> None:
     trial.say(f"{len(sitting.lives)} lives; " + ", ".join(f"{number} {what}" for what, number in counted.items()))
     trial.say(
         f"concurrency {sitting.settings['concurrency']}, ready within {max(sitting.ready):.2f} s, "

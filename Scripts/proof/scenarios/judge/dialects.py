@@ -1,32 +1,48 @@
 """How a device may bring its logs: each dialect turns them into a path, header fields and a body."""
 
+from __future__ import annotations
+
 import gzip
 import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from harness.protobuf import field, varint
+from harness.sandbox import Log
+
+if TYPE_CHECKING:
+    from proof.scenarios.judge.senders import DeviceStream
+
+if TYPE_CHECKING:
+    from proof.scenarios.judge.senders import DeviceStream
+
+# Path, header fields and body.
+Request = tuple[str, list[str], bytes]
+Dialect = Callable[["DeviceStream", list[Log], str | None], Request]
+
 
 TIME = "__time__"
 
 
-def lines(way, logs, identity):
+def lines(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
     fields = [f"Idempotency-Key: {identity}"] if identity else []
     body = "\n".join(json.dumps(log) for log in logs).encode()
     return f"/logs/{way.logstore}.{way.topic}", fields, body
 
 
-def packed_lines(way, logs, identity):
+def packed_lines(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
     path, fields, body = lines(way, logs, identity)
     return path, [*fields, "Content-Encoding: gzip"], gzip.compress(body, 1)
 
 
-def tracking(way, logs, identity):
+def tracking(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
     """SLS's web tracking. Its identity is a pack id."""
     tags = {"__pack_id__": identity} if identity else {}
     document = {"__topic__": way.topic, "__source__": "judge", "__tags__": tags, "__logs__": logs}
     return f"/logstores/{way.logstore}/track", ["x-log-apiversion: 0.6.0"], json.dumps(document).encode()
 
 
-def log_group(way, logs, identity):
+def log_group(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
     """SLS's PutLogs: a LogGroup in protobuf."""
     body = b"".join(field(1, entry(log)) for log in logs) + field(3, way.topic) + field(4, "judge")
     if identity:
@@ -39,7 +55,7 @@ def log_group(way, logs, identity):
     return f"/logstores/{way.logstore}/shards/lb", fields, body
 
 
-def entry(log):
+def entry(log: Log) -> bytes:
     pairs = (field(2, field(1, key) + field(2, value)) for key, value in log.items() if key != TIME)
     return b"\x08" + varint(int(log[TIME])) + b"".join(pairs)
 
@@ -47,6 +63,6 @@ def entry(log):
 DIALECTS = [lines, packed_lines, tracking, log_group]
 
 
-def topic_of(dialect, way):
+def topic_of(dialect: Dialect, way: DeviceStream) -> str:
     """The topic that the logs have at SLS."""
     return f"{way.logstore}.{way.topic}" if dialect in (lines, packed_lines) else way.topic

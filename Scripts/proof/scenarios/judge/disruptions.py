@@ -3,16 +3,23 @@
 import json
 import signal
 import time
+from collections.abc import Callable
+from random import Random
+from typing import Any
 
 from harness.gateway import TOKEN
 from harness.http import ask
+from harness.sandbox import Sandbox
 from proof.scenarios.judge import plan
 from proof.scenarios.judge.faulty_network import Network
 from proof.scenarios.judge.keys import Keys
+from proof.scenarios.judge.lives import GatewayRun
+from proof.scenarios.judge.plan import Change, Round
+from proof.trial import Trial
 
 
-class Mischief:
-    def __init__(self, trial, sandbox, source):
+class Disruptions:
+    def __init__(self, trial: Trial, sandbox: Sandbox, source: Callable[[], Random]) -> None:
         """`source` makes sources of chance, one for each that draws when it happens to."""
         self.trial, self.sandbox = trial, sandbox
         self.networks = [trial.remember(Network(sandbox.port, source())) for _ in range(2)]
@@ -21,7 +28,7 @@ class Mischief:
         # Whether an operator lets nothing be delivered.
         self.is_held = False
 
-    def arrange(self, round):
+    def arrange(self, round: Round) -> None:
         """What SLS does in a round."""
         self.sandbox.clear_faults()
         for fault in round.faults:
@@ -30,17 +37,18 @@ class Mischief:
         if round.limit:
             self.sandbox.control("POST", "/limits", round.limit)
 
-    def happen(self, kind, detail, life):
+    def happen(self, kind: str, detail: Any, life: GatewayRun) -> None:
         if kind == "key":
             self.keys.happen(detail, life.gateway)
         elif kind == "pause":
-            self.pause(*detail, life)
+            name, seconds = detail
+            self.pause(name, seconds, life)
         elif kind == "operator":
             self.change(detail, life)
         else:
             self.networks[int(kind.split(" ")[1])].become(detail)
 
-    def pause(self, name, seconds, life):
+    def pause(self, name: str, seconds: float, life: GatewayRun) -> None:
         began = time.monotonic()
         program = self.sandbox if name == "sandbox" else life.gateway
         self.pauses += program.is_running
@@ -50,7 +58,7 @@ class Mischief:
         if name == "gateway":
             life.pauses.append((began, time.monotonic()))
 
-    def change(self, change, life):
+    def change(self, change: Change, life: GatewayRun) -> None:
         method, path, document = change
         body = None if document is None else json.dumps(document).encode()
         try:
@@ -60,7 +68,7 @@ class Mischief:
         except OSError as error:
             self.trial.wrong(f"{method} /admin/{path} {document}: {error}")
 
-    def end(self, life):
+    def end(self, life: GatewayRun) -> None:
         """Peace. The gateway has to notice by itself: it is told nothing but what an operator has to take back."""
         self.sandbox.clear_faults()
         self.sandbox.control("DELETE", "/limits")

@@ -6,6 +6,8 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Iterator
+from random import Random
 
 # What may be wrong with it. `hang` holds both directions, so that requests may arrive after their sender gave them up;
 # `deaf` holds answers only.
@@ -13,20 +15,20 @@ MODES = ["refuse", "reset", "hang", "deaf", "cut answers", "cut requests", "slow
 PIECE = 65536
 
 
-class Passed:
+class PassedAnswer:
     """An answer that was passed on whole, and when its request began and it was there."""
 
-    def __init__(self, status, began, ended):
+    def __init__(self, status: int, began: float, ended: float) -> None:
         self.status, self.began, self.ended = status, began, ended
 
 
 class AnswerReader:
     """Finds the answers in a stream of bytes."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.rest = b""
 
-    def read(self, piece):
+    def read(self, piece: bytes) -> Iterator[tuple[int, str]]:
         """Status and request id of each answer that is whole now."""
         self.rest += piece
         while (end := self.rest.find(b"\r\n\r\n")) >= 0:
@@ -42,11 +44,11 @@ class AnswerReader:
 class Network:
     """Listens on `port` and leads to `target`. What its connections suffer is drawn from `random`."""
 
-    def __init__(self, target, random):
+    def __init__(self, target: int, random: Random) -> None:
         self.target, self.random, self.mode = target, random, "open"
-        self.passed = {}
+        self.passed: dict[str, PassedAnswer] = {}
         self.broken = 0
-        self.writers = set()
+        self.writers: set[asyncio.StreamWriter] = set()
         self.loop = asyncio.new_event_loop()
         self.changed = asyncio.Event()
         listener = socket.create_server(("127.0.0.1", 0))
@@ -55,22 +57,22 @@ class Network:
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
 
-    def become(self, mode):
+    def become(self, mode: str) -> None:
         self.loop.call_soon_threadsafe(self.turn, mode)
 
-    def kill(self):
+    def kill(self) -> None:
         if self.thread.is_alive():
             self.loop.call_soon_threadsafe(self.finish)
             self.thread.join()
             self.loop.close()
 
-    def finish(self):
+    def finish(self) -> None:
         self.server.close()
         for task in asyncio.all_tasks(self.loop):
             task.cancel()
         self.loop.call_later(0.05, self.loop.stop)
 
-    def turn(self, mode):
+    def turn(self, mode: str) -> None:
         self.mode = mode
         if mode == "refuse":
             for writer in list(self.writers):
@@ -78,7 +80,7 @@ class Network:
         self.changed.set()
         self.changed = asyncio.Event()
 
-    async def connected(self, reader, writer):
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.mode == "refuse":
             self.breaks(writer)
             return
@@ -87,14 +89,14 @@ class Network:
         except OSError:
             self.breaks(writer)
             return
-        both = Pair(self, writer, farther_writer)
+        both = ConnectionPair(self, writer, farther_writer)
         self.writers |= {writer, farther_writer}
         await asyncio.gather(both.requests(reader), both.answers(farther_reader), return_exceptions=True)
         self.writers -= {writer, farther_writer}
         for one in (writer, farther_writer):
             one.close()
 
-    def breaks(self, writer):
+    def breaks(self, writer: asyncio.StreamWriter) -> None:
         """Ends a connection with a reset."""
         self.broken += 1
         with contextlib.suppress(OSError):
@@ -102,23 +104,23 @@ class Network:
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.transport.abort()
 
-    async def wait_while(self, *modes):
+    async def wait_while(self, *modes: str) -> None:
         while self.mode in modes:
             await self.changed.wait()
 
-    def happens(self, mode, part):
+    def happens(self, mode: str, part: float) -> bool:
         return self.mode == mode and self.random.random() < part
 
 
-class Pair:
+class ConnectionPair:
     """A connection of the gateway, and the one behind it."""
 
-    def __init__(self, network, near, far):
+    def __init__(self, network: Network, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
         self.network, self.near, self.far = network, near, far
-        self.began = None
+        self.began: float | None = None
         self.is_left = False
 
-    async def requests(self, reader):
+    async def requests(self, reader: asyncio.StreamReader) -> None:
         try:
             while piece := await reader.read(PIECE):
                 self.began = self.began or time.monotonic()
@@ -130,7 +132,7 @@ class Pair:
             if not self.far.is_closing():
                 self.far.write_eof()
 
-    async def answers(self, reader):
+    async def answers(self, reader: asyncio.StreamReader) -> None:
         answers = AnswerReader()
         try:
             while piece := await reader.read(PIECE):
@@ -139,12 +141,12 @@ class Pair:
                 for status, request_id in answers.read(piece):
                     now = time.monotonic()
                     if not self.is_left:
-                        self.network.passed[request_id] = Passed(status, self.began, now)
+                        self.network.passed[request_id] = PassedAnswer(status, self.began or now, now)
                     self.began = None
         finally:
             self.near.close()
 
-    async def passes(self, piece, writer, cut):
+    async def passes(self, piece: bytes, writer: asyncio.StreamWriter, cut: str) -> None:
         network = self.network
         if network.mode == "slow":
             await asyncio.sleep(network.random.uniform(0, 0.2))

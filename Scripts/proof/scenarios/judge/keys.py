@@ -3,10 +3,16 @@
 import http.client
 import json
 import urllib.error
+from random import Random
 
-from harness.gateway import TOKEN
+from harness.gateway import TOKEN, Gateway
 from harness.http import ask
 from harness.program import KEY
+from harness.sandbox import Sandbox
+from proof.trial import Trial
+
+Key = dict[str, str]
+
 
 FIRST = {
     "access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"],
@@ -22,15 +28,16 @@ UNPROVED = (422, 502)
 class Keys:
     """SLS takes those in `good`. The gateway has one of them, unless something `is_amiss`."""
 
-    def __init__(self, trial, sandbox, random):
+    def __init__(self, trial: Trial, sandbox: Sandbox, random: Random) -> None:
         self.trial, self.sandbox, self.random = trial, sandbox, random
-        self.good, self.revoked = [FIRST], []
+        self.good = [FIRST]
+        self.revoked: list[Key] = []
         self.pushed, self.refused = 0, 0
         self.is_amiss = False
         # The fingerprint of what was pushed last: the gateway said that it keeps it.
         self.kept = None
 
-    def happen(self, what, gateway):
+    def happen(self, what: str, gateway: Gateway) -> None:
         if what == "mend":
             # One more push where nothing is amiss would hide that the gateway has forgotten its key.
             if self.is_amiss:
@@ -46,7 +53,7 @@ class Keys:
         else:
             self.rotate(gateway, what)
 
-    def rotate(self, gateway, what):
+    def rotate(self, gateway: Gateway, what: str) -> None:
         """A new key; the old ones end as soon as the gateway has said that it uses it."""
         number = self.random.getrandbits(48)
         key = {"access_key_id": f"id-{number}", "access_key_secret": f"secret-{number}"}
@@ -58,11 +65,11 @@ class Keys:
             self.forget(old)
             self.good, self.revoked, self.is_amiss = [key], [], False
 
-    def forget(self, keys):
+    def forget(self, keys: list[Key]) -> None:
         for key in keys:
             self.sandbox.control("DELETE", f"/keys?access_key_id={key['access_key_id']}")
 
-    def push(self, gateway, key, is_proved=False):
+    def push(self, gateway: Gateway, key: Key, is_proved: bool = False) -> bool:
         """Whether the gateway has the key, and keeps it over a restart. It may refuse one that it is to prove first."""
         document = dict(key)
         if "security_token" in key:
@@ -71,7 +78,7 @@ class Keys:
         try:
             answer = json.loads(ask(gateway.admin, path, "PUT", json.dumps(document).encode(), TOKEN, PATIENCE))
         except urllib.error.HTTPError as error:
-            told = f"PUT {path}: {error.code} {error.read()[:300]}"
+            told = f"PUT {path}: {error.code} {error.read()[:300]!r}"
             self.trial.expect(is_proved and error.code in UNPROVED, told)
             self.refused += 1
             return False
@@ -82,13 +89,13 @@ class Keys:
         self.kept = answer["fingerprint"]
         return self.trial.expect(answer["stored"], f"PUT {path}: the key is not kept: {answer}")
 
-    def look(self, gateway):
+    def look(self, gateway: Gateway) -> None:
         """After a start the key in use is what was pushed before."""
         if self.kept:
             used = json.loads(ask(gateway.admin, PATH, token=TOKEN))
             self.trial.expect(used.get("fingerprint") == self.kept, f"{self.kept} was pushed and kept: {used}")
 
-    def mend(self, gateway):
+    def mend(self, gateway: Gateway) -> None:
         """What SLS took it takes again, and the gateway has one of them."""
         for key in self.revoked:
             self.sandbox.control("POST", "/keys", key)

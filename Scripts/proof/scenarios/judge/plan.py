@@ -1,9 +1,18 @@
 """What will go wrong and when: a list of rounds that is drawn before the first of them begins."""
 
+from random import Random
+from typing import Any
+
 from proof.scenarios.judge import faulty_network
 
+# Method, path and body of an admin request.
+Change = tuple[str, str, dict[str, Any] | None]
+# Second, kind and detail of what happens in a round.
+Happening = tuple[float, str, Any]
+
+
 QUOTAS = [{"code": "WriteQuotaExceed", "fraction": 0.4}, {"code": "ShardWriteQuotaExceed", "fraction": 0.4}]
-FAULTS = [
+FAULTS: list[dict[str, Any]] = [
     {"status": 503, "fraction": 0.5},
     {"status": 503, "retry_after_s": 1, "count": 3},
     {"status": 500, "store": True, "fraction": 0.4},
@@ -50,7 +59,7 @@ KILLS = ("kill", "blind")
 class Round:
     """A life of the gateway: `events` are (second, kind, detail) in their order."""
 
-    def __init__(self, random, end=None):
+    def __init__(self, random: Random, end: str | None = None) -> None:
         self.end = end or random.choice(ENDS)
         long = random.uniform(0.3, 1.2)
         # The last one is long enough to leave waits behind that have to end.
@@ -59,7 +68,7 @@ class Round:
         self.delay = random.uniform(0, 0.08 if self.end == "blind" else 0.6)
         self.faults = random.sample(FAULTS, random.choice([0, 0, 1, 1, 2]))
         self.limit = random.choice(LIMITS) if random.random() < 0.15 else None
-        self.events = []
+        self.events: list[Happening] = []
         if random.random() < 0.5:
             begin, length = self.moment(random), random.choice([0.1, 0.4, 2.0])
             way = f"network {random.randrange(2)}"
@@ -77,17 +86,17 @@ class Round:
             self.events.append((self.moment(random), "pause", (stopped, random.uniform(0.02, 0.4))))
 
     @property
-    def has_quota(self):
+    def has_quota(self) -> bool:
         return self.limit is not None or any(fault in QUOTAS for fault in self.faults)
 
-    def spare_quotas(self):
+    def spare_quotas(self) -> None:
         """Nobody wants to wait a minute for the end of a pace."""
         self.limit, self.faults = None, [fault for fault in self.faults if fault not in QUOTAS]
 
-    def moment(self, random):
+    def moment(self, random: Random) -> float:
         return random.uniform(0, self.seconds)
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = [f"{self.end} after {self.seconds:.2f} s"]
         if self.end in ("blind", "drained"):
             parts[0] += f" and {self.delay:.2f} s"
@@ -96,7 +105,7 @@ class Round:
         return ", ".join(parts)
 
 
-def rounds(random, kills, is_long):
+def rounds(random: Random, kills: int, is_long: bool) -> list[Round]:
     """As many as have so many kills, and one more that does not end; drawn again until something of each kind is there."""
     while True:
         drawn = draw(random, kills, is_long)
@@ -109,9 +118,10 @@ def rounds(random, kills, is_long):
             return drawn
 
 
-def draw(random, kills, is_long):
+def draw(random: Random, kills: int, is_long: bool) -> list[Round]:
     """What is not over when a gateway ends, as a network that holds its requests, goes on in the life of the next."""
-    drawn, left = [], []
+    drawn: list[Round] = []
+    left: list[Happening] = []
     while sum(round.end in KILLS for round in drawn) < kills:
         drawn.append(Round(random))
     drawn.append(Round(random, "peace"))
@@ -125,7 +135,7 @@ def draw(random, kills, is_long):
     return drawn
 
 
-def destinations(random, ports):
+def destinations(random: Random, ports: list[int]) -> tuple[dict[str, object], str]:
     """Lines of YAML: the same for both, but that one stores packets once. They have one network's endpoint, or both."""
     settings = {
         "concurrency": random.choice([1, 1, 2, 8]),

@@ -3,8 +3,9 @@
 import random
 import threading
 import time
+from random import Random
 
-from proof.clients.device import Device, Lost, log, request
+from proof.clients.device import ConnectionLost, Device, log, request
 from proof.scenarios.judge import dialects
 
 # What became of a batch: answered with 200; nobody knows; cut off by the device itself, so that it never was a batch.
@@ -13,28 +14,29 @@ STORED, UNKNOWN, TORN = "stored", "unknown", "torn"
 LATER = (429, 503)
 
 
-class Door:
+class GatewayAddress:
     """Where the gateway is at present."""
 
-    def __init__(self):
-        self.port, self.is_over = None, False
+    def __init__(self) -> None:
+        self.port: int | None = None
+        self.is_over = False
         self.changed = threading.Condition()
 
-    def set(self, port, is_over=False):
+    def set(self, port: int | None, is_over: bool = False) -> None:
         with self.changed:
             self.port, self.is_over = port, is_over
             self.changed.notify_all()
 
-    def wait(self):
+    def wait(self) -> int | None:
         with self.changed:
             self.changed.wait_for(lambda: self.port or self.is_over)
             return self.port
 
 
-class Way:
+class DeviceStream:
     """A stream of a device: where its logs go, and as what. Streams are shared by devices."""
 
-    def __init__(self, device, number, project, random):
+    def __init__(self, device: int, number: int, project: str, random: Random) -> None:
         self.name = f"{device}.{number}"
         self.project, self.logstore = project, random.choice(["views", "clicks", "crashes"])
         self.topic = random.choice(["home", "shop"])
@@ -42,25 +44,27 @@ class Way:
         self.count = 0
 
     @property
-    def place(self):
+    def place(self) -> tuple[str, str, str]:
         return self.project, self.logstore, dialects.topic_of(self.dialect, self)
 
-    def batch(self, size, random):
+    def batch(self, size: int, random: Random) -> "Batch":
         batch = Batch(self, range(self.count, self.count + size))
         self.count += size
         return batch
 
 
 class Batch:
-    def __init__(self, way, numbers):
+    def __init__(self, way: DeviceStream, numbers: range) -> None:
         self.way, self.numbers = way, numbers
-        self.fate, self.sent, self.heard = UNKNOWN, None, None
+        self.fate = UNKNOWN
+        # When it was sent last, and when its 200 arrived.
+        self.sent = self.heard = 0.0
 
-    def names(self):
+    def names(self) -> list[str]:
         return [f"{self.way.name}.{number}" for number in self.numbers]
 
 
-def time_of(name, base):
+def time_of(name: str, base: int) -> str:
     """Each log's time is made of its name, so that nothing about it needs to be remembered."""
     return str(base - int(name.rsplit(".", 1)[1]) % 3600)
 
@@ -69,19 +73,21 @@ class Sender(threading.Thread):
     """A device. One that is patient repeats what got no answer under its identity, maybe while the gateway still has
     the first one before it; another gives it up."""
 
-    def __init__(self, number, projects, door, seed, base):
+    def __init__(self, number: int, projects: list[str], door: GatewayAddress, seed: int, base: int) -> None:
         super().__init__(daemon=True)
         self.random, self.door, self.base = random.Random(seed), door, base
         self.is_patient = number % 4 != 3
         # Shorter than most pauses of the gateway.
         self.seconds = 0.15 if number % 4 == 2 else 10
-        self.ways = [Way(number, index, project, self.random) for index, project in enumerate(projects * 2)]
-        self.batches, self.refusals, self.repeats = [], [], 0
+        self.ways = [DeviceStream(number, index, project, self.random) for index, project in enumerate(projects * 2)]
+        self.batches: list[Batch] = []
+        self.refusals: list[str] = []
+        self.repeats = 0
         self.stored = 0
-        self.device = None
-        self.port = None
+        self.device: Device | None = None
+        self.port: int | None = None
 
-    def run(self):
+    def run(self) -> None:
         try:
             while not self.door.is_over:
                 size = self.random.choice([1, 2, 3, 5, 8, 8, 60])
@@ -92,23 +98,23 @@ class Sender(threading.Thread):
         except Exception as error:  # A device that is gone would make the trial easier.
             self.refusals.append(f"a device ended: {type(error).__name__}: {error}")
 
-    def send(self, batch):
+    def send(self, batch: Batch) -> None:
         way = batch.way
         logs = [log(name, self.random) | {dialects.TIME: time_of(name, self.base)} for name in batch.names()]
         identity = f"{self.random.getrandbits(128):032X}" if self.is_patient else None
         path, fields, body = way.dialect(way, logs, identity)
         fields = [f"x-log-project: {way.project}", *fields]
-        while self.reached():
+        while device := self.reached():
             try:
                 if self.random.random() < 0.02:
-                    is_torn = self.hang_up(request(path, body, *fields))
+                    is_torn = self.hang_up(device, request(path, body, *fields))
                     if self.is_patient:
                         continue
                     batch.fate = TORN if is_torn else UNKNOWN
                     return
                 batch.sent = time.monotonic()
-                status, answer = self.device.post(path, body, *fields)
-            except (Lost, OSError):
+                status, answer = device.post(path, body, *fields)
+            except (ConnectionLost, OSError):
                 self.leave()
                 if not self.is_patient:
                     return
@@ -119,30 +125,30 @@ class Sender(threading.Thread):
                 self.stored += len(batch.numbers)
                 return
             if status not in LATER:
-                self.refusals.append(f"{path}: {status} {answer[:200]}")
+                self.refusals.append(f"{path}: {status} {answer[:200]!r}")
                 return
             time.sleep(0.02)
 
-    def reached(self):
+    def reached(self) -> Device | None:
         """Whether there is a connection to where the gateway is now; false at the end."""
         while port := self.door.wait():
             if self.device and self.port == port:
-                return True
+                return self.device
             self.leave()
             try:
                 self.device, self.port = Device(port, self.seconds), port
             except OSError:
                 time.sleep(0.01)
-        return False
+        return None
 
-    def hang_up(self, whole):
+    def hang_up(self, device: Device, whole: bytes) -> bool:
         """Ends the connection behind the request or in the middle of it: whether in the middle."""
         size = self.random.choice([len(whole), self.random.randrange(len(whole))])
-        self.device.socket.sendall(whole[:size])
+        device.socket.sendall(whole[:size])
         self.leave()
         return size < len(whole)
 
-    def leave(self):
+    def leave(self) -> None:
         if self.device:
             self.device.close()
         self.device = None

@@ -3,11 +3,15 @@
 import json
 import time
 from random import Random
+from typing import Any
 
+from harness.gateway import Gateway
 from proof.scenarios.judge import plan
-from proof.scenarios.judge.disruptions import Mischief
-from proof.scenarios.judge.lives import Life
-from proof.scenarios.judge.senders import Door, Sender
+from proof.scenarios.judge.disruptions import Disruptions
+from proof.scenarios.judge.lives import GatewayRun
+from proof.scenarios.judge.plan import Round
+from proof.scenarios.judge.senders import GatewayAddress, Sender
+from proof.trial import Trial
 
 DEVICES = 16
 # Not counted is how long it wanted to run and the machine gave it no core: a bound that grew with the load would be none.
@@ -22,30 +26,32 @@ SETTINGS = """drain_timeout: 1s
 credentials: { encryption_key: a-passphrase-of-the-judge-that-is-long-enough, default: { from: environment } }"""
 
 
-class Sitting:
-    def __init__(self, trial, number, kills):
+class Session:
+    def __init__(self, trial: Trial, number: int, kills: int) -> None:
         # What depends on the moment draws from a source of its own, so that it does not change the next plan.
         self.trial, self.random = trial, Random(trial.random.getrandbits(64))
         self.data = trial.work / f"data-{number}"
         self.sandbox = trial.sandbox()
-        self.mischief = Mischief(trial, self.sandbox, lambda: Random(self.random.getrandbits(64)))
+        self.mischief = Disruptions(trial, self.sandbox, lambda: Random(self.random.getrandbits(64)))
         ports = [network.port for network in self.mischief.networks]
         self.settings, self.destinations = plan.destinations(self.random, ports)
         self.rounds = plan.rounds(self.random, kills, trial.is_long)
-        self.base, self.door = int(time.time()) - 60, Door()
+        self.base, self.door = int(time.time()) - 60, GatewayAddress()
         self.senders = [
             Sender(index, ["least", "once"], self.door, self.random.getrandbits(64), self.base)
             for index in range(DEVICES)
         ]
-        self.lives, self.ready, self.kills = [], [], 0
+        self.lives: list[GatewayRun] = []
+        self.ready: list[float] = []
+        self.kills = 0
         self.ledger = {"accepted": 0, "delivered": 0}
 
     @property
-    def stored(self):
+    def stored(self) -> int:
         """Logs that were answered with 200 so far."""
         return sum(sender.stored for sender in self.senders)
 
-    def hold(self):
+    def hold(self) -> None:
         for sender in self.senders:
             sender.start()
         *rounds, last = self.rounds
@@ -57,12 +63,12 @@ class Sitting:
             self.end(round, life)
         self.rest(last)
 
-    def begin(self, wait=True):
+    def begin(self, wait: bool = True) -> GatewayRun:
         stored = self.stored
         gateway = self.trial.gateway(
             self.sandbox, data=self.data, settings=SETTINGS, destinations=self.destinations, wait=False
         )
-        self.lives.append(Life(gateway))
+        self.lives.append(GatewayRun(gateway))
         if wait:
             gateway.wait_until_ready(READY_AT_LAST)
             after, starved = gateway.ready_after, self.lives[-1].starved()
@@ -73,7 +79,7 @@ class Sitting:
             self.mischief.keys.look(gateway)
         return self.lives[-1]
 
-    def look(self, book, stored):
+    def look(self, book: dict[str, Any], stored: int) -> None:
         """The ledger: closed, no smaller than before, and with all that devices were told of."""
         ledger, before = book["ledger"], self.ledger
         rest = sum(ledger[name] for name in ("delivered", "queued", "dead", "expired", "discarded"))
@@ -83,7 +89,7 @@ class Sitting:
             self.trial.expect(ledger[name] >= before[name], f"{name} was {before[name]} before the end: {ledger}")
         self.ledger = ledger
 
-    def suffer(self, round, life):
+    def suffer(self, round: Round, life: GatewayRun) -> None:
         self.door.set(life.gateway.devices)
         began = time.monotonic()
         for second, kind, detail in round.events:
@@ -91,7 +97,7 @@ class Sitting:
             self.mischief.happen(kind, detail, life)
         time.sleep(max(0, began + round.seconds - time.monotonic()))
 
-    def end(self, round, life):
+    def end(self, round: Round, life: GatewayRun) -> None:
         if round.end in ("stop", "drained"):
             life.ask_to_end()
         if round.end in ("blind", "drained"):
@@ -101,14 +107,14 @@ class Sitting:
         self.kills += self.close(life)
         self.door.set(None)
 
-    def close(self, life):
+    def close(self, life: GatewayRun) -> bool:
         """Ends a life, and looks at how it was: whether it had to be killed."""
         was_alive = life.end()
         for line in life.wrong(was_alive):
             self.trial.wrong(f"life {self.lives.index(life)}: {line}")
         return was_alive
 
-    def rest(self, last):
+    def rest(self, last: Round) -> None:
         """Whatever the last round does, its gateway stays, and when all is well again everything has to arrive."""
         self.mischief.arrange(last)
         life = self.begin()
@@ -138,7 +144,7 @@ class Sitting:
             self.close(again)
 
 
-def troubles(gateway):
+def troubles(gateway: Gateway) -> str:
     """What the gateway says of those that wait."""
     said = []
     for destination in json.loads(gateway.ask("/admin/status"))["destinations"]:

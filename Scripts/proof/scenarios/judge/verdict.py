@@ -1,9 +1,14 @@
 """Holds what arrived against what was sent and answered. Each check yields lines about what is wrong."""
 
 import collections
+from collections.abc import Iterator
 
+from harness.sandbox import Log
 from proof.clients.device import is_whole
+from proof.scenarios.judge.faulty_network import PassedAnswer
+from proof.scenarios.judge.lives import GatewayRun
 from proof.scenarios.judge.senders import STORED, TORN, time_of
+from proof.scenarios.judge.session import Session
 
 # A device's request that was sent so much later than SLS's answer was there, and was answered itself, shows that the
 # gateway had dealt with that answer: one thread writes down both.
@@ -16,7 +21,7 @@ FIELDS = {"name", "noise", "sum"}
 class Arrival:
     """A log as it arrived: its place in the order, the request that brought it, its pack."""
 
-    def __init__(self, log, order):
+    def __init__(self, log: Log, order: int) -> None:
         self.order, self.request = order, log["__request_id__"]
         self.place = log["__project__"], log["__logstore__"], log["__topic__"]
         self.prefix, number = log["__tag__:__pack_id__"].split("-")
@@ -26,16 +31,16 @@ class Arrival:
         self.time = log["__time__"]
 
 
-class Books:
-    def __init__(self, sitting):
+class Verdict:
+    def __init__(self, sitting: Session) -> None:
         self.sitting = sitting
         self.ways = {way.name: way for sender in sitting.senders for way in sender.ways}
         self.batches = [batch for sender in sitting.senders for batch in sender.batches]
-        self.arrived = collections.defaultdict(list)
+        self.arrived: dict[str, list[Arrival]] = collections.defaultdict(list)
         for order, log in enumerate(sitting.sandbox.logs()):
             self.arrived[log.get("name", "")].append(Arrival(log, order))
         self.repeated = [name for name, arrivals in self.arrived.items() if len(arrivals) > 1]
-        self.passed = {}
+        self.passed: dict[str, PassedAnswer] = {}
         for network in sitting.mischief.networks:
             self.passed |= network.passed
         self.taken = self.answers_taken()
@@ -46,20 +51,20 @@ class Books:
         }
 
     @property
-    def last(self):
+    def last(self) -> GatewayRun:
         """The life in which all was delivered."""
         return max(
             (life for life in self.sitting.lives if life.began <= self.sitting.settled), key=lambda life: life.began
         )
 
-    def wrong(self):
+    def wrong(self) -> Iterator[str]:
         for check in (self.lost, self.altered, self.twice, self.disorder, self.counts):
             lines = list(check())
             yield from lines[:5]
             if len(lines) > 5:
                 yield f"and {len(lines) - 5} more like the last one"
 
-    def lost(self):
+    def lost(self) -> Iterator[str]:
         """Answered logs are there; of a batch whose fate is not known all or none; of one that was cut off none."""
         for sender in self.sitting.senders:
             yield from sender.refusals
@@ -73,7 +78,7 @@ class Books:
             elif 0 < count < len(names):
                 yield f"a part of the batch from {names[0]} on is there: {count} of {len(names)}"
 
-    def altered(self):
+    def altered(self) -> Iterator[str]:
         sent = {name for batch in self.batches for name in batch.names()}
         for name, arrivals in self.arrived.items():
             if name not in sent:
@@ -86,9 +91,9 @@ class Books:
                 elif (arrival.place, arrival.time) != expected:
                     yield f"{name} is at {arrival.place}, {arrival.time}, not {expected}"
 
-    def answers_taken(self):
+    def answers_taken(self) -> set[str]:
         """The ids of the requests whose answers reached a gateway that lived on, which knows what became of them."""
-        heard = collections.defaultdict(float)
+        heard: dict[int, float] = collections.defaultdict(float)
         lives = self.sitting.lives
         for batch in self.batches:
             if batch.fate != STORED:
@@ -110,7 +115,7 @@ class Books:
                     taken.add(request)
         return taken
 
-    def twice(self):
+    def twice(self) -> Iterator[str]:
         """None with `exactly_once`; else a second time only if nobody could know of the first."""
         for name in self.repeated:
             arrivals = self.arrived[name]
@@ -122,9 +127,9 @@ class Books:
             elif len({(arrival.prefix, arrival.pack) for arrival in arrivals}) > 1:
                 yield f"{name} is in several packets, not in one that was sent again: {requests}"
 
-    def disorder(self):
+    def disorder(self) -> Iterator[str]:
         """Logs of a device's stream have their order in the packs, and of arrival, where one request goes at a time."""
-        prefixes = {}
+        prefixes: dict[str, int] = {}
         for way in self.ways.values():
             batches = [batch for batch in self.batches if batch.way is way and batch.fate == STORED]
             stored = [name for batch in batches for name in batch.names()]
@@ -138,7 +143,7 @@ class Books:
             if self.sitting.settings["concurrency"] == 1 and orders != sorted(orders):
                 yield f"{way.name} did not arrive in the order in which it was sent"
 
-    def counts(self):
+    def counts(self) -> Iterator[str]:
         """What was accepted is what arrived, each once."""
         ledger, arrived = self.sitting.ledger, len(self.arrived)
         if not arrived == ledger["accepted"] == ledger["delivered"]:

@@ -2,16 +2,27 @@
 
 import collections
 import http.client
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from harness.program import DidNotStart
+from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from proof.clients.device import Lost
+from proof.clients.device import ConnectionLost
 from proof.clients.writer import Writer
 from proof.disk import syscalls
+from proof.disk.syscalls import Call
 from proof.queues import starting_queues
 from proof.queues.queue_files import DATABASE, LOG, PAGE, frames
+from proof.queues.starting_queues import Base
 from proof.scenarios.kills import kill_points, traced_points
-from proof.scenarios.kills.killed_run import STAMPED, Case, Scene
+from proof.scenarios.kills.killed_run import STAMPED, KilledRun, KillScene
+from proof.scenarios.kills.traced_points import Point
+from proof.trial import Trial
+
+# Offset and length of a write.
+Place = tuple[int, int]
+
 
 SYNCS = ("fdatasync", "fsync")
 NEVER = "fsync", 9999
@@ -21,18 +32,18 @@ FRAME = 24 + PAGE
 ASIDE = "queue.corrupt"
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     # A late log of one life must not be taken for one of another part.
     sandbox = trial.sandbox()
     fresh, backlog = starting_queues.fresh(trial), starting_queues.backlog(trial)
     harmed = starting_queues.damaged(trial, backlog)
     for scene in [
-        Scene("syncs of a first start", (None, Writer(trial.random)), first_start, makes_token=True),
-        Scene("syncs of a life", fresh, deliver),
-        Scene("syncs of a checkpoint", fresh, fill, delivers=False),
-        Scene("syncs behind a torn log", torn(trial), deliver),
-        Scene("syncs of a salvage", harmed[:2], deliver, gone=frozenset(harmed[2])),
-        Scene("syncs of a migration", starting_queues.older(trial, backlog), deliver),
+        KillScene("syncs of a first start", (None, Writer(trial.random)), first_start, makes_token=True),
+        KillScene("syncs of a life", fresh, deliver),
+        KillScene("syncs of a checkpoint", fresh, fill, delivers=False),
+        KillScene("syncs behind a torn log", torn(trial), deliver),
+        KillScene("syncs of a salvage", harmed[:2], deliver, gone=frozenset(harmed[2])),
+        KillScene("syncs of a migration", starting_queues.older(trial, backlog), deliver),
     ]:
         syncs = attempt(trial, scene, sandbox, *NEVER)[0].syncs
         # The n-th of each thread; and by file those that are not met so, because another thread's ended the program.
@@ -57,30 +68,30 @@ def check(trial):
         trial.expect(len(failed & syncs) >= least, f"{scene.name}: {len(failed & syncs)} of {len(syncs)} syncs failed")
 
 
-def first_start(case):
+def first_start(case: KilledRun) -> None:
     kill_points.first_start(case)
     well(case)
 
 
-def deliver(case):
+def deliver(case: KilledRun) -> None:
     case.writer.post(case.gateway)
     well(case)
     case.gateway.drain(5)
     case.stop()
 
 
-def fill(case):
+def fill(case: KilledRun) -> None:
     kill_points.fill(case)
     well(case)
 
 
-def well(case):
+def well(case: KilledRun) -> None:
     """Until it takes logs again. It read the log into the database meanwhile, and begins it anew."""
     wait_until(lambda: case.writer.post(case.gateway) == 200, what="it does not recover")
     case.writer.post(case.gateway)
 
 
-def torn(trial):
+def torn(trial: Trial) -> Base:
     """A queue whose log ends in a transaction that the power's end cut off, in its last frame."""
     data, writer = trial.work / "torn", Writer(trial.random, "whole")
     gateway = trial.gateway(starting_queues.NOWHERE, data=data)
@@ -97,16 +108,16 @@ def torn(trial):
     return data, writer
 
 
-class Life(Case):
+class FailingRun(KilledRun):
     """A scene that goes on when a sync fails, or ends of it."""
 
-    def live(self, before):
+    def live(self, before: Sequence[str]) -> bool:
         """Whether it ended by itself."""
         self.is_counted = True
         self.begin(before)
         try:
             self.act()
-        except (Lost, OSError, http.client.HTTPException) as error:
+        except (ConnectionLost, OSError, http.client.HTTPException) as error:
             self.expect(False, f"it does not do what it is there for: {error}")
         except DidNotStart as error:
             self.expect(not self.gateway.is_running, f"it neither starts nor ends: {error}")
@@ -115,12 +126,14 @@ class Life(Case):
         return code is not None and not self.has_stopped
 
 
-def attempt(trial, scene, sandbox, call, number, name=None):
+def attempt(
+    trial: Trial, scene: KillScene, sandbox: Sandbox, call: str, number: int, name: str | None = None
+) -> tuple["SyncedState", bool]:
     """What its calls left of the disk, and whether the program ended of what failed. Then it is started again, as whoever
     keeps it running would."""
     where = f"{call} {number} fails" if name is None else f"{call} {number} of {name or 'the directory'} fails"
-    case, lives = Life(trial, scene, sandbox, f"{scene.name}: {where}"), []
-    disk = Disk(case)
+    case, lives = FailingRun(trial, scene, sandbox, f"{scene.name}: {where}"), []
+    disk = SyncedState(case)
     for point in ((call, number, None if name is None else case.data / name), NEVER):
         lives.append(case.live(syscalls.failing(case.trace, *point)))
         last = case.gateway.journal.read_text()[-500:]
@@ -135,23 +148,26 @@ def attempt(trial, scene, sandbox, call, number, name=None):
     return disk, lives[0]
 
 
-class Disk:
+class SyncedState:
     """What of a program's writes may be on no disk, because the sync that was to tell failed."""
 
-    def __init__(self, case):
-        self.case, self.syncs, self.failed = case, set(), set()
+    def __init__(self, case: KilledRun) -> None:
+        self.case = case
+        self.syncs: set[Point] = set()
+        self.failed: set[Point] = set()
         self.names = {entry.name for entry in case.data.iterdir()} if case.data.exists() else set()
-        self.counts = collections.Counter()
-        self.written, self.lost = collections.defaultdict(set), collections.defaultdict(set)
+        self.counts: collections.Counter[tuple[str, str, str]] = collections.Counter()
+        self.written: dict[str, set[Any]] = collections.defaultdict(set)
+        self.lost: dict[str, set[Any]] = collections.defaultdict(set)
 
-    def follow(self, events):
+    def follow(self, events: Iterable[tuple[str, Call]]) -> None:
         self.counts.clear()
         for moment, call in events:
             names = traced_points.names_in(self.case.data, call)
             if moment == "end" and names:
                 self.see(call, *names)
 
-    def see(self, call, name, other=None):
+    def see(self, call: Call, name: str, other: str | None = None) -> None:
         if call.name in SYNCS:
             return self.sync(call, name)
         if call.result < 0:
@@ -181,7 +197,7 @@ class Disk:
             if other is not None:
                 self.written[other], self.lost[other] = written, lost
 
-    def sync(self, call, name):
+    def sync(self, call: Call, name: str) -> None:
         self.counts[call.thread, name, call.name] += 1
         this = STAMPED.sub(ASIDE, name), call.name, self.counts[call.thread, name, call.name]
         self.syncs.add(this)
@@ -194,7 +210,7 @@ class Disk:
             self.expect(not self.lost[name], f"{name} was synced again, and not written")
         self.written[name].clear()
 
-    def write(self, name, begin, count):
+    def write(self, name: str, begin: int, count: int) -> None:
         before = len(self.lost[name])
         self.keep(name, lambda place: not (begin <= place[0] and place[0] + place[1] <= begin + count))
         if name == LOG and count >= FRAME:
@@ -210,16 +226,16 @@ class Disk:
             )
         self.written[name].add((begin, count))
 
-    def goes(self, name):
+    def goes(self, name: str) -> None:
         """What the log held must be in the database when it goes."""
         missing = self.lost[DATABASE] | self.written[DATABASE]
         self.expect(
             name != LOG or not missing, f"the log goes, and {len(missing)} writes of the database are not on the disk"
         )
 
-    def keep(self, name, is_kept):
+    def keep(self, name: str, is_kept: Callable[[Place], bool]) -> None:
         for places in (self.written, self.lost):
             places[name] = set(filter(is_kept, places[name]))
 
-    def expect(self, holds, line):
+    def expect(self, holds: object, line: str) -> None:
         self.case.expect(holds or not self.failed, line)

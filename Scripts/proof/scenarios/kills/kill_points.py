@@ -5,63 +5,72 @@ import json
 import os
 import queue
 import stat
+from collections.abc import Iterator
+from typing import TypeVar
 
-from proof.clients.writer import Writer, together
+from harness.gateway import Gateway
+from harness.sandbox import Sandbox
+from proof.clients.writer import Writer, post_together
 from proof.queues import starting_queues
 from proof.queues.schema import schema_version
-from proof.scenarios.kills.killed_run import Case, Scene
-from proof.scenarios.kills.traced_points import points
+from proof.queues.starting_queues import Base
+from proof.scenarios.kills.killed_run import KilledRun, KillScene
+from proof.scenarios.kills.traced_points import Point, points
 from proof.scenarios.power import answer_after_sync
+from proof.trial import Trial
 
+Chosen = TypeVar("Chosen")
 TRIES = 3
 KEEPS_KEYS = f"credentials: {{ encryption_key: {'5a' * 32}, default: {{ from: admin }} }}"
 FIRST = {"AccessKeyId": "first-id", "AccessKeySecret": "first-secret"}
 SECOND = {"AccessKeyId": "second-id", "AccessKeySecret": "second-secret"}
 
 
-def scenario(trial):
+def scenario(trial: Trial) -> Iterator[KillScene]:
     """What is interrupted."""
     fresh, backlog = starting_queues.fresh(trial), starting_queues.backlog(trial)
     harmed = starting_queues.damaged(trial, backlog)
-    yield Scene("first start", (None, Writer(trial.random)), first_start, makes_token=True, after=same_token)
-    yield Scene("enqueue", fresh, lambda case: [case.writer.post(case.gateway) for _ in range(4)], delivers=False)
-    yield Scene("several at a time", fresh, several, delivers=False)
-    yield Scene("deliver and stop", backlog, deliver)
-    yield Scene("exactly once", fresh, deliver, destination=", exactly_once: true")
-    yield Scene("checkpoint", fresh, fill, delivers=False, files=("queue.db",))
-    yield Scene("log that begins anew", fresh, begin_anew, delivers=False)
-    yield Scene("rotation", rotated(trial), rotate, settings=KEEPS_KEYS, prepare=give_keys, after=signs_with_the_second)
-    yield Scene("salvage", harmed[:2], deliver, gone=frozenset(harmed[2]))
+    yield KillScene("first start", (None, Writer(trial.random)), first_start, makes_token=True, after=same_token)
+    yield KillScene("enqueue", fresh, lambda case: [case.writer.post(case.gateway) for _ in range(4)], delivers=False)
+    yield KillScene("several at a time", fresh, several, delivers=False)
+    yield KillScene("deliver and stop", backlog, deliver)
+    yield KillScene("exactly once", fresh, deliver, destination=", exactly_once: true")
+    yield KillScene("checkpoint", fresh, fill, delivers=False, files=("queue.db",))
+    yield KillScene("log that begins anew", fresh, begin_anew, delivers=False)
+    yield KillScene(
+        "rotation", rotated(trial), rotate, settings=KEEPS_KEYS, prepare=give_keys, after=signs_with_the_second
+    )
+    yield KillScene("salvage", harmed[:2], deliver, gone=frozenset(harmed[2]))
     if trial.is_long:
-        yield Scene("salvage with a log", starting_queues.damaged_behind_log(trial), deliver)
+        yield KillScene("salvage with a log", starting_queues.damaged_behind_log(trial), deliver)
     for version in (1, schema_version() - 1) if trial.is_long else (1,):
-        yield Scene(f"migration from {version}", starting_queues.older(trial, backlog, version), deliver)
+        yield KillScene(f"migration from {version}", starting_queues.older(trial, backlog, version), deliver)
 
 
-def first_start(case):
+def first_start(case: KilledRun) -> None:
     case.result = case.gateway.token
     case.writer.post(case.gateway)
 
 
-def same_token(case):
+def same_token(case: KilledRun) -> None:
     mode = stat.S_IMODE((case.data / "admin-token").stat().st_mode)
     case.expect(len(case.gateway.token) == 64 and mode == 0o600, "the admin token is not whole, or others may read it")
     case.expect(case.result in (None, case.gateway.token), "the admin token is another than before")
 
 
-def deliver(case):
+def deliver(case: KilledRun) -> None:
     case.writer.post(case.gateway)
     case.gateway.drain(5)
     case.writer.post(case.gateway)
     case.stop()
 
 
-def several(case):
+def several(case: KilledRun) -> None:
     # In which order they come differs: in a run that is to be killed they go on until that happens.
-    together(case.gateway, case.writer, 2 if case.is_counted else 100)
+    post_together(case.gateway, case.writer, 2 if case.is_counted else 100)
 
 
-def fill(case):
+def fill(case: KilledRun) -> None:
     # A little more than the 4 MiB after which the log goes into the database.
     for _ in range(3):
         case.writer.post(case.gateway, 36, "large", 40_000)
@@ -69,14 +78,14 @@ def fill(case):
     case.writer.post(case.gateway)
 
 
-def begin_anew(case):
+def begin_anew(case: KilledRun) -> None:
     # By itself it goes into the database when nobody posts, and what is written next is its new beginning.
     starting_queues.moved(case.gateway, lambda: case.writer.post(case.gateway))
     for _ in range(2):
         case.writer.post(case.gateway)
 
 
-def rotated(trial):
+def rotated(trial: Trial) -> Base:
     data, sandbox = trial.work / "rotated", trial.sandbox()
     give_keys(sandbox)
     gateway = trial.gateway(sandbox, data=data, settings=KEEPS_KEYS)
@@ -86,17 +95,17 @@ def rotated(trial):
     return data, Writer(trial.random)
 
 
-def give_keys(sandbox):
+def give_keys(sandbox: Sandbox) -> None:
     for key in (FIRST, SECOND):
         given = {"access_key_id": key["AccessKeyId"], "access_key_secret": key["AccessKeySecret"]}
         sandbox.control("POST", "/keys", given)
 
 
-def push(gateway, key):
+def push(gateway: Gateway, key: dict[str, str]) -> str:
     return json.loads(gateway.ask("/admin/credentials/default", "PUT", json.dumps(key).encode()))["fingerprint"]
 
 
-def rotate(case):
+def rotate(case: KilledRun) -> None:
     case.writer.post(case.gateway)
     case.result = push(case.gateway, SECOND)
     # From the answer on nothing else may be needed.
@@ -105,14 +114,14 @@ def rotate(case):
     case.gateway.drain(5)
 
 
-def signs_with_the_second(case):
+def signs_with_the_second(case: KilledRun) -> None:
     fingerprint, now = case.result, json.loads(case.gateway.ask("/admin/credentials/default"))["fingerprint"]
     audit = case.gateway.ask("/admin/audit").decode()
     case.expect(fingerprint in (None, now), "a pushed credential is gone although the push was answered")
     case.expect(fingerprint is None or fingerprint in audit, "a push that was answered is not in the audit log")
 
 
-def sample(trial, all_points, count):
+def sample(trial: Trial, all_points: list[Chosen], count: int) -> list[Chosen]:
     """An even part of them, another one with each seed."""
     if trial.is_long or len(all_points) <= count:
         return all_points
@@ -120,20 +129,20 @@ def sample(trial, all_points, count):
     return [all_points[int((begin + n) * step) % len(all_points)] for n in range(count)]
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     answer_after_sync.check(trial)
-    sandboxes = queue.SimpleQueue()
+    sandboxes: queue.SimpleQueue[Sandbox] = queue.SimpleQueue()
     workers = os.cpu_count() or 2
     for _ in range(workers):
         sandboxes.put(trial.sandbox())
 
-    def attempt(scene, point):
+    def attempt(scene: KillScene, point: Point) -> bool:
         """Whether the kill came about. Calls come a little differently each time, so it may need another try."""
         name, call, number = point
         sandbox, where = sandboxes.get(), f"{scene.name}, killed at {call} {number} of {name or 'the directory'}"
         try:
             for _ in range(TRIES):
-                case = Case(trial, scene, sandbox, where)
+                case = KilledRun(trial, scene, sandbox, where)
                 was_killed = case.run(case.killing(*point))
                 case.check()
                 if was_killed:

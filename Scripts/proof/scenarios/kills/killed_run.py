@@ -3,18 +3,22 @@
 import dataclasses
 import http.client
 import itertools
+import pathlib
 import random
 import re
 import shutil
 import subprocess
 import time
-import typing
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from harness.program import DidNotStart
-from proof.clients.device import Lost
+from harness.sandbox import Sandbox
+from proof.clients.device import ConnectionLost
 from proof.clients.writer import Writer, arrivals_by_name
 from proof.disk import syscalls
 from proof.queues import starting_queues
+from proof.trial import Trial
 
 # A name with the second in which it was given.
 STAMPED = re.compile(r"^queue\.corrupt-\d{14}")
@@ -22,28 +26,30 @@ KILLED = -9
 
 
 @dataclasses.dataclass
-class Scene:
+class KillScene:
     name: str
-    base: tuple  # A data directory, and who wrote what is in it.
-    steps: typing.Callable  # Does what is to be interrupted; `result` is what the check is to know.
+    base: tuple[pathlib.Path | None, Writer]  # A data directory, and who wrote what is in it.
+    steps: Callable[[Any], object]  # Does what is to be interrupted; `result` is what the check is to know.
     delivers: bool = True
     settings: str = ""
     destination: str = ""  # What makes it store each log once.
     makes_token: bool = False
-    gone: frozenset = frozenset()  # Logs that cannot be saved.
-    files: tuple = ()  # Kills concern these only.
-    prepare: typing.Callable = lambda sandbox: None
-    after: typing.Callable = lambda case: None
+    gone: frozenset[str] = frozenset()  # Logs that cannot be saved.
+    files: tuple[str, ...] = ()  # Kills concern these only.
+    prepare: Callable[[Sandbox], object] = lambda sandbox: None
+    after: Callable[[Any], object] = lambda case: None
 
 
-class Case:
+class KilledRun:
     """A scene from its beginning to the kill, and what is left of it."""
 
     numbers = itertools.count(1)
 
-    def __init__(self, trial, scene, sandbox, where):
-        self.trial, self.scene, self.sandbox, self.result = trial, scene, sandbox, None
-        self.number = next(Case.numbers)
+    def __init__(self, trial: Trial, scene: KillScene, sandbox: Sandbox, where: str) -> None:
+        self.trial, self.scene, self.sandbox = trial, scene, sandbox
+        # What the steps found, for the check afterwards.
+        self.result: Any = None
+        self.number = next(KilledRun.numbers)
         self.data = trial.work / f"case-{self.number}"
         self.trace = trial.work / f"case-{self.number}.calls"
         self.writer = Writer(random.Random(trial.seed + self.number), f"case{self.number}")
@@ -52,35 +58,36 @@ class Case:
             shutil.copytree(scene.base[0], self.data)
         self.where = where
 
-    def expect(self, holds, line):
+    def expect(self, holds: object, line: str) -> bool:
         return self.trial.expect(holds, f"{self.where}: {line}")
 
-    def start(self, where, before=(), wait=True):
-        scene, options = self.scene, {"token": None} if self.scene.makes_token else {}
+    def start(self, where: Sandbox | str, before: Sequence[str] = (), wait: bool = True) -> None:
+        scene = self.scene
+        options: dict[str, Any] = {"token": None} if scene.makes_token else {}
         options |= {"settings": scene.settings, "destination": scene.destination, "before": before, "wait": wait}
         self.gateway = self.trial.gateway(where, data=self.data, **options)
 
-    def stop(self):
+    def stop(self) -> None:
         code = self.gateway.stop()
         self.has_stopped = code == 0
 
-    def begin(self, before):
+    def begin(self, before: Sequence[str]) -> None:
         self.scene.prepare(self.sandbox)
         self.sandbox.control("DELETE", "/logs")
         self.start(self.sandbox if self.scene.delivers else starting_queues.NOWHERE, before, wait=False)
 
-    def act(self):
+    def act(self) -> None:
         self.gateway.wait_for("sluice is ready")
         self.gateway.wait_until_ready()
         self.scene.steps(self)
 
-    def run(self, before):
+    def run(self, before: Sequence[str]) -> bool:
         """Whether the program was killed on the way. It may end in no other way, unless it is asked to."""
         self.begin(before)
         try:
             self.act()
             code = self.gateway.process.poll()
-        except (DidNotStart, Lost, OSError, http.client.HTTPException) as error:
+        except (DidNotStart, ConnectionLost, OSError, http.client.HTTPException) as error:
             try:
                 # It takes a moment until all its threads are gone.
                 code = self.gateway.process.wait(20)
@@ -91,7 +98,7 @@ class Case:
         self.expect(code in (None, KILLED) or is_asked, f"the gateway ended by itself with {code}")
         return code == KILLED
 
-    def check(self):
+    def check(self) -> None:
         """Starts it again and compares."""
         self.start(self.sandbox)
         ledger = self.gateway.drain(20)
@@ -110,11 +117,11 @@ class Case:
         self.gateway.kill()
         self.end()
 
-    def end(self):
+    def end(self) -> None:
         shutil.rmtree(self.data)
         self.trace.unlink(missing_ok=True)
 
-    def killing(self, name, call, number):
+    def killing(self, name: str, call: str, number: int) -> list[str]:
         """In front of a command: ends it in place of the n-th such call on the file of that name."""
         names = [name]
         if stamp := STAMPED.match(name):

@@ -1,18 +1,26 @@
 """Where a scene can be killed: the calls of a run that change what a process leaves behind."""
 
 import collections
+import pathlib
 import re
 
+from harness.sandbox import Sandbox
 from proof.disk import syscalls
-from proof.scenarios.kills.killed_run import Case
+from proof.disk.syscalls import Call
+from proof.scenarios.kills.killed_run import KilledRun, KillScene
+from proof.trial import Trial
+
+# A file, a call on it, and the number of the call.
+Point = tuple[str, str, int]
+
 
 # What of a program is left when it ends: between two of these nothing is.
 CALLS = ("openat", "mkdir", "pwrite64", "write", "fdatasync", "fsync", "ftruncate", "rename", "link", "unlink")
 
 
-def points(trial, scene, sandbox):
+def points(trial: Trial, scene: KillScene, sandbox: Sandbox) -> tuple[list[Point], list[str]]:
     """Where a run can be killed, each as a file's name, a call, and a number; and what of it cannot be."""
-    case = Case(trial, scene, sandbox, scene.name)
+    case = KilledRun(trial, scene, sandbox, scene.name)
     there = {entry.name for entry in case.data.iterdir()} if scene.base[0] else set()
     case.is_counted = True
     case.expect(not case.run(syscalls.listing(case.trace)), "it was killed, and nobody did")
@@ -21,8 +29,12 @@ def points(trial, scene, sandbox):
     return found, missed
 
 
-def list_points(case, there):
-    counts, aims, taken, found, missed = collections.Counter(), {}, set(), [], []
+def list_points(case: KilledRun, there: set[str]) -> tuple[list[Point], list[str]]:
+    counts: collections.Counter[tuple[str, str, str]] = collections.Counter()
+    aims: dict[int, tuple[syscalls.Call, Point | None]] = {}
+    taken: set[Point] = set()
+    found: list[Point] = []
+    missed: list[str] = []
     for moment, call in syscalls.parse(syscalls.finished(case.trace, case.gateway.process)):
         if not (names := names_in(case.data, call)) or (case.scene.files and names[0] not in case.scene.files):
             continue
@@ -41,7 +53,7 @@ def list_points(case, there):
     return found, missed
 
 
-def names_in(data, call):
+def names_in(data: pathlib.Path, call: Call) -> list[str]:
     """The files that it is about, of those in the data directory; itself is the empty name."""
     paths = [found[1] for word in call.words if (found := re.search(r'[<"](/[^>"]*)[>"]', word))]
     return [
@@ -51,7 +63,7 @@ def names_in(data, call):
     ]
 
 
-def changes(call, names, there):
+def changes(call: Call, names: list[str], there: set[str]) -> bool:
     """Whether anybody could tell that it happened. Opening what is there changes nothing."""
     if call.name == "openat":
         is_new = "O_CREAT" in call.words[2] and names[0] not in there

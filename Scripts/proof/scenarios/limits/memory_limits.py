@@ -6,9 +6,12 @@ import resource
 import threading
 import time
 
+from harness.gateway import Gateway
 from harness.program import DidNotStart
+from harness.sandbox import Sandbox
 from proof.clients.device import Device
 from proof.gateway_life import Life
+from proof.trial import Trial
 
 DOCUMENTED = 256 << 20  # docs/scaling.md, without connections over TLS.
 # Batches of a storm: what arrives of more the sandbox would forget again.
@@ -16,15 +19,15 @@ TAKEN = 30
 GROUPS = pathlib.Path("/sys/fs/cgroup/memory")
 
 
-def check(trial, sandbox):
+def check(trial: Trial, sandbox: Sandbox) -> None:
     confined(trial, sandbox)
     strangled(trial, sandbox)
 
 
-class Group:
+class MemoryGroup:
     """A control group of its own, of version 1 or 2."""
 
-    def __init__(self, bytes):
+    def __init__(self, bytes: int) -> None:
         is_old = GROUPS.is_dir()
         parent = GROUPS if is_old else GROUPS.parent
         self.directory = parent / f"sluice-proof-{os.getpid()}"
@@ -35,25 +38,26 @@ class Group:
             self.directory.rmdir()
             raise
 
-    def enter(self):
+    def enter(self) -> None:
         """Between fork and exec of the program."""
         (self.directory / "cgroup.procs").write_text(str(os.getpid()))
 
-    def remove(self):
+    def remove(self) -> OSError | None:
         """Why it stays, if it does: the kernel may need a moment after the end of the last process in it."""
         for _ in range(250):
             try:
-                return self.directory.rmdir()
+                self.directory.rmdir()
+                return None
             except OSError as error:
                 reason = error
                 time.sleep(0.02)
         return reason
 
 
-def confined(trial, sandbox):
+def confined(trial: Trial, sandbox: Sandbox) -> None:
     """The heaviest load there may be, in the memory that docs/scaling.md asks for."""
     try:
-        group = Group(DOCUMENTED)
+        group = MemoryGroup(DOCUMENTED)
     except OSError as error:
         return trial.skip("confined memory", f"this machine has no control groups for it: {error}")
     mark = len(trial.programs)
@@ -79,7 +83,7 @@ def confined(trial, sandbox):
         trial.expect(stays is None, f"confined memory: {group.directory} stays: {stays}")
 
 
-def strangled(trial, sandbox):
+def strangled(trial: Trial, sandbox: Sandbox) -> None:
     """An address space that is too small for the load: it may end, and what it promised stays."""
     life = Life(trial, sandbox, "strangled", preexec=lambda: None)
     most = of_kernel(life.gateway, "VmSize") + (16 << 20)
@@ -88,7 +92,8 @@ def strangled(trial, sandbox):
     try:
         life.start()
     except DidNotStart as error:
-        return life.expect(False, f"it does not start with 16 MiB more than it has at rest: {str(error)[-300:]}")
+        life.expect(False, f"it does not start with 16 MiB more than it has at rest: {str(error)[-300:]}")
+        return
     answers = storm(life, 2)
     if set(answers) == {200}:
         # That was enough, this time. One that has just begun has nothing in store, and may not have room for one body.
@@ -106,19 +111,20 @@ def strangled(trial, sandbox):
     life.settle()
 
 
-def of_kernel(gateway, name):
+def of_kernel(gateway: Gateway, name: str) -> int:
     """Bytes, of what /proc says of the gateway."""
     with open(f"/proc/{gateway.process.pid}/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith(name + ":")) << 10
 
 
-def storm(life, seconds):
+def storm(life: Life, seconds: float) -> dict[int | None, int]:
     """Large batches over many connections at once. Statuses with their counts; None is no answer."""
     noise = f"{life.promises.random.getrandbits(400_000):x}"
-    ends, answers, lock = time.monotonic() + seconds, {}, threading.Lock()
+    ends, lock = time.monotonic() + seconds, threading.Lock()
+    answers: dict[int | None, int] = {}
 
-    def device():
-        status = 0
+    def device() -> None:
+        status: int | None = 0
         while time.monotonic() < ends and life.gateway.is_running and answers.get(200, 0) < TAKEN:
             try:
                 connection = Device(life.gateway.devices, seconds=30)

@@ -5,14 +5,17 @@ import os
 import resource
 import subprocess
 import time
+from collections.abc import Callable
 
-from harness.gateway import TOKEN
+from harness.gateway import TOKEN, Gateway
 from harness.http import ask
+from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from proof.clients.connection_herd import Herd
+from proof.clients.connection_herd import ConnectionHerd
 from proof.clients.device import Device
 from proof.gateway_life import Life
 from proof.scenarios.limits import memory_limits
+from proof.trial import Trial
 
 SLACK = 6  # Descriptors for requests to SLS and a look at the status, which come and go.
 # KiB that a crowd may cost: what the gateway takes for a few requests at the same time, and for each that only stays.
@@ -21,7 +24,7 @@ ONCE, EACH = 4096, 2
 QUICK, SLOWER = 0.2, 4
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
     few_descriptors(trial, sandbox)
     crowd(trial, sandbox)
@@ -29,7 +32,7 @@ def check(trial):
     memory_limits.check(trial, sandbox)
 
 
-def figures(gateway):
+def figures(gateway: Gateway) -> tuple[int, int]:
     """Descriptors and resident KiB, as the kernel sees them."""
     directory = f"/proc/{gateway.process.pid}"
     with open(f"{directory}/status") as status:
@@ -37,7 +40,7 @@ def figures(gateway):
     return len(os.listdir(f"{directory}/fd")), resident
 
 
-def few_descriptors(trial, sandbox):
+def few_descriptors(trial: Trial, sandbox: Sandbox) -> None:
     """Many more connections than the process may have descriptors."""
     for most in (64, 128, 256):
         name = f"{most} descriptors"
@@ -47,12 +50,12 @@ def few_descriptors(trial, sandbox):
         life.settle()
 
 
-def descriptors(most):
+def descriptors(most: int) -> Callable[[], object]:
     """What gives a program so many of them. Only root may give more than its own hard limit."""
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def crowd(trial, sandbox):
+def crowd(trial: Trial, sandbox: Sandbox) -> None:
     """As many connections as it may have, and more."""
     more, at_most, settings = (400, 20_000, "") if trial.is_long else (200, 600, "limits: { connections: 600 }")
     try:
@@ -69,11 +72,11 @@ def crowd(trial, sandbox):
     life.settle()
 
 
-def crowded(trial, life, name, count, at_most):
+def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> None:
     life.expect(life.post() == 200, "before the crowd it takes nothing")
     life.gateway.require_drained()
     before, resident = figures(life.gateway)
-    herd = Herd(life.gateway.devices, count)
+    herd = ConnectionHerd(life.gateway.devices, count)
     try:
         came = herd.ask("come")
         life.expect(not came["failed"], f"{came['failed']} of {count} connections did not come about")
@@ -110,7 +113,7 @@ def crowded(trial, life, name, count, at_most):
     )
 
 
-def still_serves(life):
+def still_serves(life: Life) -> bool:
     """Whether the admin listener answers, and says within seconds that all is delivered."""
     ends = time.monotonic() + 5
     while time.monotonic() < ends:
@@ -124,9 +127,9 @@ def still_serves(life):
     return False
 
 
-def settled(herd):
+def settled(herd: ConnectionHerd) -> tuple[dict[str, int], int]:
     """Goes on until nobody is turned away any more: how those were that were, and how many are left."""
-    turned = {}
+    turned: dict[str, int] = {}
     while True:
         now = herd.ask("settle")
         kept = now.pop("kept")
@@ -136,7 +139,7 @@ def settled(herd):
             return turned, kept
 
 
-def quick(life, times, count):
+def quick(life: Life, times: list[float], count: int) -> None:
     """What a device that is as it should be has to wait for its answers."""
     for _ in range(count):
         start = time.monotonic()
@@ -145,27 +148,28 @@ def quick(life, times, count):
     times.sort()
 
 
-def part(times, share):
+def part(times: list[float], share: float) -> float:
     return times[int(len(times) * share)]
 
 
-def slow_crowd(trial, sandbox):
+def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
     """Heads that come byte by byte take no one else's time and end at theirs."""
     count, settings = (10_000, "") if trial.is_long else (300, "limits: { head_timeout: 2s }")
     limit = 2 if settings else 10
     life = Life(trial, sandbox, "slow crowd", settings)
-    alone, times = [], []
+    alone: list[float] = []
+    times: list[float] = []
     quick(life, alone, 40)
     life.gateway.require_drained()
     before, _ = figures(life.gateway)
-    herd = Herd(life.gateway.devices, count)
+    herd = ConnectionHerd(life.gateway.devices, count)
     try:
         herd.ask("come")
         _, kept = settled(herd)
         life.expect(kept == count, f"only {kept} of {count} were let in")
         began = time.monotonic()
         herd.ask("begin_slowly")
-        told = {}
+        told: dict[str, int] = {}
         while sum(told.values()) < kept and time.monotonic() < began + limit + 20:
             herd.ask("drip")
             quick(life, times, 20)

@@ -1,33 +1,42 @@
 """A log, or an operator's change, is on the disk before its 200 leaves: what was synced by then holds it."""
 
 import concurrent.futures
+import pathlib
 import random
 import sqlite3
+from collections.abc import Iterable
 
-from proof.clients.writer import DEVICES, Writer, together
+from harness.gateway import Gateway
+from harness.sandbox import Log
+from proof.clients.writer import DEVICES, Writer, post_together
 from proof.disk import syscalls
 from proof.disk.lz4_block import unpacked
-from proof.disk.replay import Machine
+from proof.disk.posix_files import File
+from proof.disk.replay import RecordedDisk
+from proof.disk.syscalls import Call
 from proof.queues import starting_queues
+from proof.trial import Trial
 
 CHANGES = "SELECT count(*) FROM audit WHERE action IN ('pause', 'resume')"
 
 
-class Synced:
+class SyncedQueue:
     """What the queue has on a disk that kept only what was synced."""
 
-    def __init__(self, machine, directory):
-        self.machine, self.directory, self.syncs = machine, directory, None
+    def __init__(self, machine: RecordedDisk, directory: pathlib.Path) -> None:
+        self.machine, self.directory = machine, directory
+        self.syncs: int | None = None
         directory.mkdir(exist_ok=True)
 
-    def look(self):
+    def look(self) -> None:
         if self.syncs == self.machine.syncs:
             return
         self.syncs, self.logs, self.changes = self.machine.syncs, b"", 0
         for file in self.directory.iterdir():
             file.unlink()
-        for name, file in self.machine.disk.synced.items():
-            (self.directory / name).write_bytes(file.synced)
+        for name, node in self.machine.disk.synced.items():
+            if isinstance(node, File):
+                (self.directory / name).write_bytes(node.synced)
         database = sqlite3.connect(self.directory / "queue.db")
         try:
             self.logs = b"".join(unpacked(*row) for row in database.execute("SELECT payload, raw FROM rows"))
@@ -37,32 +46,34 @@ class Synced:
         finally:
             database.close()
 
-    def has(self, logs):
+    def has(self, logs: Iterable[Log]) -> bool:
         """Each by the noise in it, which nothing else has."""
         self.look()
         return all(log["noise"].encode() in self.logs for log in logs)
 
 
-def unsynced(trial, durability, posts, name=""):
+def unsynced(trial: Trial, durability: str, posts: int, name: str = "") -> tuple[int, int, int]:
     """Of several devices and an operator at a time: the number of answers, how many left before what they tell was on the
     disk, and how many were to batches that came while a sync ran which was too early for them."""
     data, file = trial.work / f"order-{durability}{name}", trial.work / f"order-{durability}{name}.calls"
     data.mkdir(mode=0o700)
-    machine = Machine(data)
+    machine = RecordedDisk(data)
     settings = f"queue: {{ durability: {durability} }}"
     gateway = trial.gateway(starting_queues.NOWHERE, data=data, settings=settings, before=syscalls.recording(file))
     writer = Writer(random.Random(trial.seed))
     with concurrent.futures.ThreadPoolExecutor(1) as operator:
         steering = operator.submit(steer, gateway, posts)
-        together(gateway, writer, posts)
+        post_together(gateway, writer, posts)
         steering.result()
     trial.expect(gateway.is_running, f"order, {durability}: the gateway ended by itself with {gateway.process.poll()}")
     gateway.kill()
     events = list(syscalls.parse(syscalls.finished(file, gateway.process)))
-    answers, disk, early, changed = answered(events, writer), Synced(machine, trial.work / "synced"), 0, 0
+    answers, disk, early, changed = answered(events, writer), SyncedQueue(machine, trial.work / "synced"), 0, 0
     seen, made = (len(answers), sum(map(is_change, events))), (posts * DEVICES, posts)
     trial.expect(seen == made, f"order, {durability}: the trace has {seen} of {made} answers to devices and operators")
-    leaving, begins, strangers = {left: logs for _, left, logs in answers}, {}, set()
+    leaving = {left: logs for _, left, logs in answers}
+    begins: dict[int, int] = {}
+    strangers: set[int] = set()
     for index, (moment, call) in enumerate(events):
         if index in leaving:
             early += not disk.has(leaving[index])
@@ -79,12 +90,12 @@ def unsynced(trial, durability, posts, name=""):
     return len(answers) + changed, early, len(strangers)
 
 
-def steer(gateway, changes):
+def steer(gateway: Gateway, changes: int) -> None:
     for number in range(changes):
         gateway.ask(f"/admin/destinations/app/{'resume' if number % 2 else 'pause'}", "POST")
 
 
-def answered(events, writer):
+def answered(events: list[tuple[str, Call]], writer: Writer) -> list[tuple[int, int, list[Log]]]:
     """Where each request of a device was heard, where its answer left, and the logs that it is about."""
     heard, answers = {}, []
     for index, (moment, call) in enumerate(events):
@@ -95,12 +106,12 @@ def answered(events, writer):
     return answers
 
 
-def is_change(event):
+def is_change(event: tuple[str, Call]) -> bool:
     moment, call = event
     return moment == "begin" and call.name == "sendto" and b'\r\n\r\n{"settings":' in call.bytes(1)
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     posts = 40 if trial.is_long else 6
     for number in range(3):
         answers, early, strangers = unsynced(trial, "full", posts, f"-{number}")

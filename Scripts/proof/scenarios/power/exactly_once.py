@@ -4,40 +4,50 @@ import collections
 import concurrent.futures
 import functools
 import os
+import pathlib
 import random
 import shutil
 import time
+from collections.abc import Iterable
+from random import Random
 
+from harness.gateway import Gateway
+from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from proof.clients.writer import Writer, arrivals_by_name, together
+from proof.clients.writer import Writer, arrivals_by_name, post_together
 from proof.disk.recording import Recording
-from proof.disk.sls_storage import Storage
+from proof.disk.sls_storage import SLSStorage
 from proof.queues import starting_queues
+from proof.trial import Trial
+
+# Packets, the logs that were stored twice by the phase of each cut, and different disks.
+CutResults = tuple[int, list[tuple[str, int]], int]
+
 
 LOGSTORE = "app"
 
 
-def busy(random, gateway, writer, sandbox):
+def busy(random: Random, gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     """Ends while SLS has stored packets, and the gateway does not know."""
     # What waits is on the disk also where it is not synced, its packets are not: they are sealed after this.
     gateway.ask("/admin/destinations/app/pause", "POST")
-    starting_queues.moved(gateway, lambda: together(gateway, writer, 1, LOGSTORE))
+    starting_queues.moved(gateway, lambda: post_together(gateway, writer, 1, LOGSTORE))
     gateway.ask("/admin/destinations/app/resume", "POST")
     gateway.drain(20)
     # A packet is sealed after 50 ms, so that several are on their way at a time, as many as there are lanes.
     sandbox.fault(latency_ms=random.randint(1, 150))
     for _ in range(random.randint(4, 9)):
-        together(gateway, writer, 1, LOGSTORE)
+        post_together(gateway, writer, 1, LOGSTORE)
         time.sleep(random.uniform(0, 0.1))
     gateway.drain(20)
     gateway.drain(20)
     sandbox.fault(hold=True)
     stored = sum(1 for _ in sandbox.logs())
-    together(gateway, writer, 1, LOGSTORE)
+    post_together(gateway, writer, 1, LOGSTORE)
     wait_until(lambda: sum(1 for _ in sandbox.logs()) > stored, 60, "SLS has stored nothing")
 
 
-def reopen(trial, recording, storage, place, phase, image):
+def reopen(trial: Trial, recording: Recording, storage: SLSStorage, place: int, phase: str, image: pathlib.Path) -> int:
     """The number of logs that SLS has twice."""
     where = f"{recording.name}, cut at call {place} of {len(recording.events)}, {phase}"
     choices = random.Random(f"{trial.seed} {recording.name} {place}")
@@ -65,17 +75,19 @@ def reopen(trial, recording, storage, place, phase, image):
     return twice
 
 
-def cut(trial, pool, number, durability, count):
+def cut(
+    trial: Trial, pool: concurrent.futures.ThreadPoolExecutor, number: int, durability: str, count: int
+) -> CutResults:
     """Records a run, and cuts the power at so many places. Returns the logs that were twice, by the phase of each cut."""
     work, lanes = trial.work / f"sls-{durability}-{number}", trial.random.randint(1, 3)
     work.mkdir()
     run = functools.partial(busy, random.Random(trial.random.random()))
     sandbox = trial.sandbox(storage=str(work / "sls.db"))
-    name, lanes = f"once-{durability}-{number}", f", exactly_once: true, lanes: {lanes}"
-    recording = Recording(trial, name, None, [run], durability, lanes, sandbox)
-    storage = Storage(work, recording.events)
+    name, destination = f"once-{durability}-{number}", f", exactly_once: true, lanes: {lanes}"
+    recording = Recording(trial, name, None, [run], durability, destination, sandbox)
+    storage = SLSStorage(work, recording.events)
     phases = storage.phases([index for index, _ in recording.log_syncs])
-    phases["anywhere"] = range(len(recording.events))
+    phases["anywhere"] = list(range(len(recording.events)))
     # At the end, with nothing but what was synced: what was sealed is forgotten then where nothing is.
     chosen = [(len(recording.events), "synced", "with answers on their way")]
     for turn in range(count - 1):
@@ -92,11 +104,11 @@ def cut(trial, pool, number, durability, count):
     return len(storage.packets), twice, len(recording.images)
 
 
-def some_twice(runs):
+def some_twice(runs: Iterable[CutResults]) -> bool:
     return any(logs for _, twice, _ in runs for _, logs in twice)
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     count, runs = (20, 3) if trial.is_long else (6, 1)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         for durability in ("full", "normal"):
@@ -104,8 +116,8 @@ def check(trial):
             # Where nothing is synced some logs must be twice. On a slow machine much is synced in between, and few cuts show it.
             while durability == "normal" and len(done) < runs + 3 and not some_twice(done):
                 done.append(cut(trial, pool, len(done), durability, count))
-            packets, twice, images = zip(*done)
-            twice = [found for one in twice for found in one]
+            packets, found, images = zip(*done)
+            twice = [each for one in found for each in one]
             phases = collections.Counter(phase for phase, _ in twice)
             trial.say(
                 f"exactly once, {durability}: {sum(packets)} packets; {len(twice)} power cuts, {sum(images)} disks differ "

@@ -2,18 +2,23 @@
 
 import concurrent.futures
 import os
+import pathlib
 import queue
 import random
 import shutil
+from collections.abc import Iterator
 
+from harness.gateway import Gateway
+from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from proof.clients.writer import Writer, arrivals_by_name, together
+from proof.clients.writer import Writer, arrivals_by_name, post_together
 from proof.disk.recording import Recording
 from proof.queues import starting_queues
 from proof.scenarios.power import exactly_once
+from proof.trial import Trial
 
 
-def reopen(trial, recording, place, image, sandbox):
+def reopen(trial: Trial, recording: Recording, place: int, image: pathlib.Path, sandbox: Sandbox) -> int:
     """Starts a gateway on what is left, and compares."""
     where = f"{recording.name}, cut at call {place} of {len(recording.events)}"
     sandbox.control("DELETE", "/logs")
@@ -41,7 +46,7 @@ def reopen(trial, recording, place, image, sandbox):
     return len(recording.answered(place) - recording.known(place) - arrived)
 
 
-def quiet(gateway, writer, sandbox):
+def quiet(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     """Posts while SLS is there, while it is not, and after a pause in which the log goes into the database."""
     posts(gateway, writer, 10)
     sandbox.fault(status=503)
@@ -50,14 +55,14 @@ def quiet(gateway, writer, sandbox):
     posts(gateway, writer, 6)
 
 
-def several(gateway, writer, sandbox):
+def several(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     """Batches that come while others are written and synced."""
-    together(gateway, writer, 3)
+    post_together(gateway, writer, 3)
     sandbox.fault(status=503)
-    together(gateway, writer, 3)
+    post_together(gateway, writer, 3)
 
 
-def stopped(gateway, writer, sandbox):
+def stopped(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     """Begins where that was killed, and is stopped in good order."""
     posts(gateway, writer, 3)
     sandbox.clear_faults()
@@ -67,12 +72,12 @@ def stopped(gateway, writer, sandbox):
     gateway.stop()
 
 
-def delivered(gateway, writer, sandbox):
+def delivered(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     writer.post(gateway)
     gateway.drain(5)
 
 
-def large(gateway, writer, sandbox):
+def large(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     """So much that the log goes into the database while posts go on."""
     for count in (0, 0, 1, 1):
         for _ in range(4):
@@ -82,39 +87,40 @@ def large(gateway, writer, sandbox):
     gateway.drain(5)
 
 
-def posts(gateway, writer, count):
+def posts(gateway: Gateway, writer: Writer, count: int) -> None:
     for _ in range(count):
         writer.post(gateway)
 
 
-def normal(trial, name):
+def normal(trial: Trial, name: str) -> Recording:
     return Recording(trial, name, None, [quiet, stopped, delivered], "normal")
 
 
-def recordings(trial):
+def recordings(trial: Trial) -> Iterator[tuple[Recording, float]]:
     """With the part of the cuts that each gets."""
     yield Recording(trial, "full", None, [quiet, stopped, delivered]), 0.4
     yield Recording(trial, "several at a time", None, [several]), 0.2
     yield normal(trial, "normal"), 0.1
     backlog = starting_queues.backlog(trial)
-    *harmed, gone = starting_queues.damaged(trial, backlog)
-    yield Recording(trial, "salvage", harmed, [delivered, delivered], gone=frozenset(gone)), 0.1
+    data, writer, gone = starting_queues.damaged(trial, backlog)
+    yield Recording(trial, "salvage", (data, writer), [delivered, delivered], gone=frozenset(gone)), 0.1
     yield Recording(trial, "salvage with a log", starting_queues.damaged_behind_log(trial), [delivered]), 0.1
     yield Recording(trial, "migration", starting_queues.older(trial, backlog), [delivered, delivered]), 0.1
     if trial.is_long:
         yield Recording(trial, "large", None, [large, delivered]), 0.1
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     count = 1000 if trial.is_long else 40
     exactly_once.check(trial)
-    sandboxes, workers = queue.SimpleQueue(), os.cpu_count() or 2
+    workers = os.cpu_count() or 2
+    sandboxes: queue.SimpleQueue[Sandbox] = queue.SimpleQueue()
     for _ in range(workers):
         sandboxes.put(trial.sandbox())
     # Images take space: no more are laid down than are looked at soon.
-    slots = queue.Queue(4 * workers)
+    slots: queue.Queue[object] = queue.Queue(4 * workers)
 
-    def attempt(recording, place, image):
+    def attempt(recording: Recording, place: int, image: pathlib.Path) -> int:
         sandbox = sandboxes.get()
         try:
             return reopen(trial, recording, place, image, sandbox)
@@ -127,7 +133,7 @@ def check(trial):
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
 
-        def look(recording, part):
+        def look(recording: Recording, part: float) -> int:
             results, places = [], set()
             for cut in recording.cuts(trial.random, recording.places(trial.random, int(part * count)), moves=True):
                 slots.put(cut)

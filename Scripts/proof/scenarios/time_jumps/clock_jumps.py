@@ -2,10 +2,13 @@
 
 import json
 import time
+from collections.abc import Callable
+from typing import Any
 
 from harness.http import ask
 from proof.clients.device import body, log
-from proof.scenarios.time_jumps.clock_scene import CORRECTED, Scene
+from proof.scenarios.time_jumps.clock_scene import CORRECTED, ClockScene
+from proof.trial import Trial
 
 HOUR, DAY = 3600, 86400
 # In which the queue looks at the clock, once and a half.
@@ -14,7 +17,7 @@ LOOK = 1.5
 FOLLOWED = 20
 
 
-def hours(scene):
+def hours(scene: ClockScene) -> None:
     """Hours and days in both directions while SLS is away: what waits is tried again, and nothing grows old by it."""
     scene.sandbox.control("POST", "/poisons", {"key": "poison", "code": "InvalidKey", "message": "no"})
     name = "hours/letter/0"
@@ -38,7 +41,7 @@ def hours(scene):
         # Beyond what SLS's times can say, almost as far as Linux lets a clock be set, and before 1970.
         jumps += [int(end - time.time()) for end in (2**32 + 10, 8_270_000_000, -100)]
     scene.trial.random.shuffle(jumps)
-    busiest, restarts, believed = 0, 0, [0]
+    busiest, restarts, believed = 0.0, 0, [0.0]
     for number, seconds in enumerate(jumps):
         scene.clock.shift(seconds)
         # A start at a later time than the last stop is a gateway that was away for so long: that is another thing.
@@ -72,14 +75,14 @@ def hours(scene):
     )
 
 
-def born_in_1970(scene):
+def born_in_1970(scene: ClockScene) -> None:
     """A host without a clock of its own starts at 1970, and learns the time later. The queue is from a life before."""
     scene.sandbox.fault(status=503)
     scene.post("earlier life")
     scene.clock.set(5)
     scene.restart()
     scene.sandbox.clear_faults()
-    busiest = before = after = 0
+    busiest, before, after = 0.0, 0, 0
     for number in range(6 if scene.trial.is_long else 2):
         scene.clock.set(5 + 10 * number)
         known = scene.refused_for_time()
@@ -106,7 +109,7 @@ def born_in_1970(scene):
     )
 
 
-def crossing(scene, boundary, step):
+def crossing(scene: ClockScene, boundary: int, step: int) -> None:
     """Time goes over a boundary, which the gateway and SLS see alike; with a step the second before it is there twice."""
     stepped = False
     while scene.clock.now < boundary + 1.5:
@@ -131,7 +134,7 @@ def crossing(scene, boundary, step):
     )
 
 
-def sls_is_off(scene):
+def sls_is_off(scene: ClockScene) -> None:
     """SLS's own clock is hours off, either way, and is set right; signatures follow it."""
     for hours in (-5, 3):
         scene.sandbox.fault(clock_offset_s=hours * HOUR)
@@ -147,7 +150,7 @@ def sls_is_off(scene):
     scene.trial.say(f"SLS's clock: 4 jumps, {len(scene.sent)} logs, {refused} signatures refused")
 
 
-def right_logs(scene):
+def right_logs(scene: ClockScene) -> None:
     """Late logs are to be dropped. Whose time is right is not late because the host's clock is wrong, and known to be."""
     discarded = 0
     for label, seconds in {"behind": -5 * HOUR, "ahead": 9 * DAY, "1970": 30 - time.time()}.items():
@@ -178,7 +181,7 @@ def right_logs(scene):
     )
 
 
-def credential_ends(scene):
+def credential_ends(scene: ClockScene) -> None:
     """A credential that is good for an hour, and a clock that is five hours ahead for a moment."""
     scene.sandbox.control("POST", "/keys", {"access_key_id": "STS.x", "access_key_secret": "s", "security_token": "t"})
     end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + HOUR))
@@ -197,10 +200,10 @@ def credential_ends(scene):
     )
 
 
-def check(trial):
+def check(trial: Trial) -> None:
     now = int(time.time())
     new_year = now - now % DAY + 40 * DAY
-    scenes = [
+    scenes: list[tuple[str, Callable[[ClockScene], None], dict[str, Any]]] = [
         ("hours", hours, {}),
         ("1970", born_in_1970, {}),
         ("2038", lambda scene: crossing(scene, 2**31, 0), {"at": 2**31 - 1.2, "sls_too": True}),
@@ -210,7 +213,7 @@ def check(trial):
         ("credential", credential_ends, {}),
     ]
     for name, play, options in scenes:
-        scene = Scene(trial, name, **options)
+        scene = ClockScene(trial, name, **options)
         try:
             scene.begin()
             play(scene)

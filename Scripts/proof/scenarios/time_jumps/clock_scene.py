@@ -2,10 +2,14 @@
 
 import json
 import time
+from typing import Any
 
+from harness.program import Program
+from harness.sandbox import Log
 from proof.clients.device import Device, body, is_whole, log
 from proof.faults import fake_clock
 from proof.measures.process import busy
+from proof.trial import Trial
 
 # Of one processor, for a thread, while nothing is to be done but to try again now and then. One that spins computes all
 # the time, or wants to where others leave it nothing: who only wakes up now and then waits for a processor, too.
@@ -16,42 +20,52 @@ LONG_LOOK = 2
 CORRECTED = 75
 
 
-class Scene:
+class ClockScene:
     """SLS and a gateway, of which the gateway, or both, believe a clock that is set by hand."""
 
-    def __init__(self, trial, name, at=None, sls_too=False, destination=""):
+    def __init__(
+        self, trial: Trial, name: str, at: float | None = None, sls_too: bool = False, destination: str = ""
+    ) -> None:
         self.trial, self.name, self.destination = trial, name, destination
         self.work = trial.work / name
         self.work.mkdir()
         self.clock = fake_clock.FakedClock(self.work)
         # From here on the trial's programs are this scene's.
-        self.mark, self.device = len(trial.programs), None
+        self.mark = len(trial.programs)
+        self.opened: Device | None = None
         if at is not None:
             self.clock.set(at)
         # `env` makes what libfaketime shares, so that the program's own environment stays where Swift looks for its words.
-        self.faked = {"environment": self.clock.environment, "before": ["env"]}
+        self.faked: dict[str, Any] = {"environment": self.clock.environment, "before": ["env"]}
         self.sls = self.faked if sls_too else {}
         # What the clock showed at each log, and the time of its own that it has.
-        self.sent, self.right = {}, {}
+        self.sent: dict[str, float] = {}
+        self.right: dict[str, int] = {}
 
-    def begin(self):
+    def begin(self) -> None:
         self.sandbox = self.trial.sandbox(**self.sls)
         self.start()
 
-    def start(self):
+    def start(self) -> None:
         settings = "queue: { max_age: 1h }\ndrain_timeout: 100ms"
         self.gateway = self.trial.gateway(
             self.sandbox, settings=settings, destination=self.destination, data=self.work / "data", **self.faked
         )
-        self.device = Device(self.gateway.devices)
+        self.opened = Device(self.gateway.devices)
 
-    def restart(self):
+    @property
+    def device(self) -> Device:
+        if self.opened is None:
+            raise RuntimeError(f"{self.name} has not begun")
+        return self.opened
+
+    def restart(self) -> None:
         self.device.close()
         self.wrong_unless(self.gateway.stop() == 0, "the gateway did not end as it should")
         fake_clock.forget(self.gateway.process.pid)
         self.start()
 
-    def post(self, label, count=5, logstore="jumps", **fields):
+    def post(self, label: str, count: int = 5, logstore: str = "jumps", **fields: object) -> bytes:
         """Logs without a time of their own, unless it is among the fields."""
         logs = [log(f"{self.name}/{label}/{number}", self.trial.random) | fields for number in range(count)]
         status, answer = self.device.post(f"/logs/{logstore}", body(logs))
@@ -60,7 +74,7 @@ class Scene:
             self.right |= {each["name"]: each["__time__"] for each in logs if "__time__" in each}
         return answer
 
-    def rest(self, label, seconds):
+    def rest(self, label: str, seconds: float) -> float:
         """The gateway has nothing to do but wait: no loop may spin."""
         used, wants = self.busiest(seconds)
         if used > BUSY or wants > WANTS:
@@ -71,7 +85,7 @@ class Scene:
         )
         return used
 
-    def busiest(self, seconds):
+    def busiest(self, seconds: float) -> tuple[float, float]:
         """What the thread that computes the most has of a processor, and what the one that wants the most wants."""
         before, began = busy(self.gateway.process.pid), time.monotonic()
         time.sleep(seconds)
@@ -79,7 +93,7 @@ class Scene:
         grown = [[now - then for now, then in zip(after[thread], before.get(thread, (0, 0)))] for thread in after]
         return max(ran for ran, _ in grown) / took, max(ran + waited for ran, waited in grown) / took
 
-    def settled(self, dead=0, within=CORRECTED):
+    def settled(self, dead: int = 0, within: float = CORRECTED) -> tuple[dict[str, Log], float]:
         """All that was sent is at SLS, once, and nothing went another way. Returns the arrived logs by name."""
         began = time.monotonic()
         whole = self.gateway.drain(within)
@@ -101,22 +115,23 @@ class Scene:
         self.wrong_unless(len(missing) == dead, f"missing are {missing[:5]}, {len(missing)} in all; dead {dead}")
         return arrived, took
 
-    def status(self):
+    def status(self) -> dict[str, Any]:
         return json.loads(self.gateway.ask("/admin/status"))["destinations"][0]
 
-    def trouble(self):
+    def trouble(self) -> object:
         return self.status()["trouble"]
 
-    def refused_for_time(self):
+    def refused_for_time(self) -> int:
         return self.sandbox.control("GET", "/stats")["errors"].get("RequestTimeExpired", 0)
 
-    def wrong_unless(self, holds, line):
+    def wrong_unless(self, holds: object, line: str) -> bool:
         return self.trial.expect(holds, f"{self.name}: {line}")
 
-    def end(self):
+    def end(self) -> None:
         """Frees ports and memory for the next scene."""
-        if self.device:
-            self.device.close()
+        if self.opened:
+            self.opened.close()
         for program in self.trial.programs[self.mark :]:
             program.kill()
-            fake_clock.forget(program.process.pid)
+            if isinstance(program, Program):
+                fake_clock.forget(program.process.pid)
