@@ -1,4 +1,4 @@
-"""Runs the parts that are named, or all, each in a directory of its own."""
+"""Runs the named parts, or all of them, each in a directory of its own."""
 
 import argparse
 import contextlib
@@ -19,12 +19,13 @@ from harness.signals import TERMINATING, signals_deferred
 from proof.trial import Trial
 
 OWN = str(pathlib.Path(__file__).parents[1])
-# Seconds of a part until it is taken for one that hangs, and until whatever hangs on its way out is left behind. The
-# longest take a tenth of it on an idle machine.
+# Seconds until a part counts as hung, and until a part that hangs in its own cleanup is abandoned. The longest
+# parts take a tenth of the deadline on an idle machine.
 DEADLINE, AGAIN = {False: 600, True: 5400}, 60
-# Seconds in which whoever was asked to end ends.
+# Seconds for an orderly end after a terminating signal.
 PATIENCE = 15
-# In the order in which they run. Each is a module with `check(trial)`; its first line says what it proves.
+# Parts in the order in which they run, with their modules. Each module has `check(trial)`; the first line of its
+# docstring says what it proves.
 PARTS = {
     "judge": "judge",
     "points": "kills.kill_points",
@@ -42,39 +43,38 @@ PARTS = {
 
 def minutes(text: str) -> int:
     if not (text.isdecimal() and 5 <= int(text) <= 1440):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 5 to 1440")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 5 to 1440")
     return int(text)
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Scripts/prove", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[[], *PARTS], help=", ".join(PARTS))
-    parser.add_argument("--seed", type=int, help="do again what a run with this seed did")
+    parser.add_argument("--seed", type=int, help="repeat the run with this seed")
     parser.add_argument("--long", action="store_true", help="the long form, minutes instead of seconds")
     parser.add_argument("--minutes", type=minutes, metavar="MINUTES", help="how long `soak` lasts, 5 to 1440")
-    parser.add_argument(
-        "--allow-skips", action="store_true", help="the long form may leave out what this machine cannot do"
-    )
-    parser.add_argument("--list", action="store_true", help="say what each part proves")
-    parser.add_argument("--deadline", type=int, metavar="SECONDS", help="when a part that does not end is given up")
-    parser.add_argument("--clear", action="store_true", help="leave nothing of a part that failed")
+    parser.add_argument("--allow-skips", action="store_true", help="the long form may skip what this machine cannot do")
+    parser.add_argument("--list", action="store_true", help="print what each part proves")
+    parser.add_argument("--deadline", type=int, metavar="SECONDS", help="end a part after this time")
+    parser.add_argument("--clear", action="store_true", help="remove the files of a failed part, too")
     options = parser.parse_args()
     if options.minutes and options.parts != ["soak"]:
-        parser.error("--minutes is for `soak` alone")
+        parser.error("--minutes is only for `soak`")
     return options
 
 
 class Overdue(BaseException):
-    """Not to be taken for a fault of what is tried, which goes on with the next case."""
+    """The deadline of a part. It is no Exception, so that a case does not take it for a fault of the program and go
+    on."""
 
 
 def overdue(*_: object) -> None:
-    raise Overdue("this takes so long that something must hang")
+    raise Overdue("the deadline has passed; something hangs")
 
 
 def leave(number: int, _: object) -> None:
-    """Ends this, and what it started. Python forgets what is raised while it tidies up: then it is raised again, later
-    than it takes to end all in good order."""
+    """Ends the run and all programs it started. Python drops an exception that is raised during cleanup, so a timer
+    raises it again, later than an orderly end takes."""
     signal.signal(signal.SIGALRM, lambda *_: sys.exit(128 + number))
     signal.setitimer(signal.ITIMER_REAL, PATIENCE, PATIENCE)
     sys.exit(128 + number)
@@ -82,7 +82,7 @@ def leave(number: int, _: object) -> None:
 
 @contextlib.contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Whatever waits in this block is interrupted then, and again and again if it does not give up."""
+    """Interrupts the block after so many seconds, and again at intervals while it does not give up."""
     signal.signal(signal.SIGALRM, overdue)
     signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
@@ -92,7 +92,7 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 def run(part: str, options: argparse.Namespace) -> list[str]:
-    """What was wrong."""
+    """Runs one part and returns its complaints."""
     seed = random.randrange(1 << 32) if options.seed is None else options.seed
     again = f"SLUICE={os.path.relpath(os.environ['SLUICE'])} Scripts/prove {part} --seed {seed}{' --long' if options.long else ''}"
     if options.minutes:
@@ -105,7 +105,10 @@ def run(part: str, options: argparse.Namespace) -> list[str]:
         work.mkdir(mode=0o700)
         with deadline(options.deadline or DEADLINE[options.long] + 60 * (options.minutes or 0)):
             modules[part].check(trial)
-    except (Exception, Overdue) as error:  # Whatever it is, the next part runs, and the way to see it again is told.
+    except (
+        Exception,
+        Overdue,
+    ) as error:  # The next part runs whatever happened, and the command that repeats this one is printed.
         places = [
             f"{place.name} line {place.lineno}"
             for place in traceback.extract_tb(error.__traceback__)
@@ -118,33 +121,33 @@ def run(part: str, options: argparse.Namespace) -> list[str]:
             if not trial.complaints or options.clear:
                 shutil.rmtree(work, ignore_errors=True)
     if trial.skipped and options.long and not options.allow_skips:
-        trial.wrong(f"left out, and --allow-skips is not given: {', '.join(trial.skipped)}")
+        trial.wrong(f"skipped without --allow-skips: {', '.join(trial.skipped)}")
     for line in trial.complaints:
         print(f"prove: {part}: WRONG: {line}", file=sys.stderr)
-    verdict = f"{len(trial.complaints)} things are wrong; again: {again}" if trial.complaints else "fine"
+    verdict = f"{len(trial.complaints)} complaints; again: {again}" if trial.complaints else "fine"
     if trial.skipped:
-        verdict += f", {len(trial.skipped)} left out: {', '.join(trial.skipped)}"
+        verdict += f", {len(trial.skipped)} skipped: {', '.join(trial.skipped)}"
     print(f"prove: {part}: {verdict} ({time.monotonic() - began:.0f} s)", flush=True)
     if work.exists():
-        print(f"prove: {part}: what was left is in {work}")
+        print(f"prove: {part}: the files are in {work}")
     return [f"{part}: {line}" for line in trial.complaints]
 
 
 options = arguments()
-# An import, too, forgets what is raised.
+# Imported here, because Python also drops an exception that a signal raises during an import.
 modules = {part: importlib.import_module(f"proof.scenarios.{PARTS[part]}") for part in options.parts or PARTS}
 if options.list:
     for part, module in modules.items():
         print(f"{part:10} {(module.__doc__ or '').splitlines()[0]}")
     sys.exit(0)
-# Whoever starts this with nohup means it.
+# A signal that is ignored stays ignored: nohup relies on it.
 for number in TERMINATING:
     if signal.getsignal(number) != signal.SIG_IGN:
         signal.signal(number, leave)
 complaints = [line for part in modules for line in run(part, options)]
-# Once more at the end, where people look.
+# Repeated at the end, where people look.
 if len(modules) > 1 and complaints:
-    print("prove: wrong:", *(line[:400] for line in complaints), sep="\n  ")
+    print("prove: complaints:", *(line[:400] for line in complaints), sep="\n  ")
 sys.stdout.flush()
-# A thread that hangs would be waited for. Nothing is left that an orderly end would do.
+# sys.exit would wait for a hung thread. Everything of an orderly end is done by now.
 os._exit(1 if complaints else 0)

@@ -1,4 +1,4 @@
-"""A gateway on a disk of its own, from its start to the comparison of what it promised with what came."""
+"""A gateway in a directory of its own, from its start to the comparison of promised and arrived logs."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ from proof.trial import Trial
 
 
 class Life:
-    """A gateway on a directory of its own, a device, and what was promised."""
+    """A gateway, a device, and what the device was promised."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Life:
         return status
 
     def state(self) -> tuple[str, str | None, bool]:
-        """What the status says of the queue, and whether the gateway calls itself ready."""
+        """The queue's admission state and problem, and whether the gateway is ready."""
         status = json.loads(self.gateway.ask("/admin/status"))
         return status["queue"]["admission"], status["queue"]["problem"], status["ready"]
 
@@ -47,15 +47,13 @@ class Life:
         return self.trial.expect(holds, f"{self.name}: {line}")
 
     def settle(self, goes_on: bool = False) -> None:
-        """Killed and started again it delivers all it promised, and the ledger adds up."""
+        """Kills and restarts the gateway. It must deliver everything it promised, and its ledger must add up."""
         self.gateway.kill()
         self.start()
         ledger = self.gateway.drain(30)
         arrived = self.promises.arrived(self.sandbox)
         missing = self.promises.kept - arrived.names
-        self.expect(
-            not missing, f"{len(missing)} of {len(self.promises.kept)} logs that were answered with 200 are lost"
-        )
+        self.expect(not missing, f"{len(missing)} of {len(self.promises.kept)} answered logs are lost")
         self.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger: {ledger}")
         self.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
         self.promises.kept.clear()

@@ -8,7 +8,7 @@ from harness.gateway import Gateway
 from harness.program import Killable
 from harness.sandbox import Sandbox
 
-# More complaints than a screen shows help nobody.
+# More complaints than fit on a screen do not help.
 MOST_COMPLAINTS = 40
 Program = TypeVar("Program", bound=Killable)
 
@@ -36,7 +36,7 @@ class Trial:
     def skip(self, name: str, why: str) -> None:
         """Notes a case that this machine cannot run. The verdict names it as not proven."""
         self.skipped.append(name)
-        self.say(f"{name} is left out: {why}")
+        self.say(f"{name} is skipped: {why}")
 
     def say(self, line: str) -> None:
         """Prints a count or a figure that was measured."""

@@ -1,4 +1,4 @@
-"""Sends hostile things one after the other, and looks at answers and costs."""
+"""Sends hostile requests one after the other, and measures answers and costs."""
 
 import re
 import socket
@@ -10,14 +10,15 @@ from proof.clients.device import ConnectionLost, Device
 from proof.measures.process import cpu_seconds
 from proof.trial import Trial
 
-# Seconds that a request may take of the machine's time.
+# Seconds of wall time that a request may take.
 PATIENCE = 10
-# Seconds of a processor: what the worst body may cost, and how many times as much as an ordinary one that is as large.
+# Processor seconds allowed for the worst body, and the allowed multiple of the cost of an ordinary body of the same
+# size.
 EFFORT, FOLD = 0.5, 12
 
 
 class AttackMeter:
-    """Sends things and looks at what it costs."""
+    """Sends requests and measures what they cost."""
 
     def __init__(self, trial: Trial, gateway: Gateway, size: int) -> None:
         self.trial, self.gateway, self.pid = trial, gateway, gateway.process.pid
@@ -26,7 +27,7 @@ class AttackMeter:
         self.ordinary = self.of_ordinary(size)
 
     def of_ordinary(self, size: int, times: int = 3) -> float:
-        """What a body costs that is as it should be: a log per line."""
+        """The processor seconds of an ordinary body: one log per line."""
         line = b'{"level":"info","message":"' + b"x" * 200 + b'","n":1}\n'
         device, before = Device(self.gateway.devices, 30, address="127.0.9.1"), cpu_seconds(self.pid)
         for _ in range(times):
@@ -68,25 +69,27 @@ class AttackMeter:
         self.trial.expect(status in right, f"{name}: answer {status} instead of {sorted(right)}: {answer[:200]!r}")
         allowed = EFFORT + FOLD * self.ordinary
         fine = took < PATIENCE and used < allowed
-        self.trial.expect(fine, f"{name}: took {took:.1f} s, {used:.2f} s of a processor, {allowed:.2f} s are allowed")
+        self.trial.expect(
+            fine, f"{name}: took {took:.1f} s, {used:.2f} s of processor time; {allowed:.2f} s are allowed"
+        )
 
     def say(self, what: str) -> None:
         self.trial.say(
             f"{what}: {self.count} requests, {self.slowest[0]:.2f} s at most ({self.slowest[1]}), "
-            f"{self.costliest[0]:.2f} s of a processor at most ({self.costliest[1]}), "
+            f"{self.costliest[0]:.2f} s of processor time at most ({self.costliest[1]}), "
             f"an ordinary body {self.ordinary:.2f} s"
         )
         self.count, self.slowest, self.costliest = 0, (0, ""), (0, "")
 
 
 def converse(port: int, request: bytes) -> tuple[int | None, bytes]:
-    """Sends bytes as far as they are taken; the first status, and all that came."""
+    """Sends as many bytes as the server accepts. Returns the first status and everything that arrived."""
     answer = b""
     with socket.create_connection(("127.0.0.1", port), 10, ("127.0.9.2", 0)) as connection:
         try:
             connection.sendall(request)
         except OSError:
-            pass  # It has answered and hung up; the answer may still be there.
+            pass  # The server has answered and closed; its answer may still be readable.
         try:
             while piece := connection.recv(65536):
                 answer += piece

@@ -1,5 +1,5 @@
-"""Requests made from genes: for each dialect a table of choices, and a function that builds the request they stand for. `KNOWN`
-are the dearest that a search or a person has found: they are always tried first."""
+"""Requests made from genes: for each dialect a table of choices, and a function that builds the request from them.
+`KNOWN` holds the most expensive requests found so far by search or by people; they always run first."""
 
 import ctypes
 import ctypes.util
@@ -18,12 +18,12 @@ Genes = dict[str, Any]
 Built = tuple[str, bytes | None, list[str]]
 
 
-# Of the content: limits.body and limits.inflated_body, and the most that a loop handles itself.
+# Bytes of a body: limits.body and limits.inflated_body, and the most that a loop handles itself.
 LARGE, SHORT = 10 << 20, 1 << 20
-SIZE = LARGE  # of the request that is being made
+SIZE = LARGE  # of the request under construction
 COMBINING = [chr(code).encode() for code in range(0x300, 0x370)]
 
-# What names are made of: one text, a form for numbers, or a list of texts. All of one kind are of one length.
+# Sources of names: one text, a format for numbers, or a list of texts. All names of one kind have the same length.
 NAMES: dict[str, bytes | list[bytes]] = {
     "same": b"a",
     "hex": b"%05x",
@@ -60,7 +60,7 @@ def many(
     limit: int | None = None,
     first: int = 0,
 ) -> bytes:
-    """As many pieces as are wanted, and fit. `wrap` makes one of a name; all are of one length."""
+    """Up to `count` pieces, as many as fit. `wrap` makes a piece from a name; all pieces have the same length."""
     limit = SIZE if limit is None else limit
     form, hole = NAMES[kind], (HOLE * 80)[: width(kind)]
     piece = wrap(hole)
@@ -84,7 +84,7 @@ def name(kind: str, number: int) -> bytes:
     return form[number % len(form)] if isinstance(form, list) else form % number if b"%" in form else form
 
 
-# What they hold: JSON, and the same as text for formats that are no JSON.
+# Values as JSON, and below the same ideas as plain text for the other formats.
 VALUES = {
     "zero": b"0",
     "empty": b'""',
@@ -127,14 +127,14 @@ CODINGS = [None, None, "gzip", "deflate", "zstd", "lz4"]
 
 
 def repeated(piece: bytes, between: bytes = b"", limit: int | None = None) -> bytes:
-    """One piece as often as it fits."""
+    """One piece, repeated as often as it fits."""
     limit = SIZE if limit is None else limit
     unit = piece + between
     return (unit * max(1, (limit + len(between)) // len(unit)))[: -len(between) or None]
 
 
 def members(genes: Genes, count: int, limit: int | None = None) -> bytes:
-    """Up to `count` members of an object of JSON."""
+    """Up to `count` members of a JSON object."""
     return many(genes["name"], lambda each: b'"' + each + b'":' + VALUES[genes["value"]], count, b",", limit)
 
 
@@ -166,7 +166,7 @@ def pair(key: bytes, value: bytes) -> bytes:
 
 
 def put(genes: Genes) -> Built:
-    """A LogGroup, or packages of them."""
+    """A LogGroup, or packages of several."""
     text, limit = TEXTS[genes["text"]], SIZE // genes["packages"] - 64
     tags = many(genes["name"], lambda each: field(6, pair(each, text)), genes["tags"], limit=limit - 100)
     contents = many(
@@ -189,7 +189,7 @@ def put(genes: Genes) -> Built:
 DEEP = b""
 for _ in range(60):
     DEEP = field(6, field(1, field(2, DEEP)))
-# OpenTelemetry's values, in protobuf and in JSON.
+# OpenTelemetry values, in protobuf and in JSON.
 ANY = {
     "text": field(1, b"x" * 20),
     "none": b"",
@@ -343,7 +343,7 @@ def splunk(genes: Genes) -> Built:
 def streams(
     genes: Genes, pairs: Callable[[bytes, bytes], bytes], stream: Callable[[bytes], bytes], between: bytes
 ) -> bytes:
-    """Streams of Loki as often as they fit. Their labels are the same, or differ as the genes say."""
+    """As many Loki streams as fit. Their labels are equal or differ, as the genes say."""
     kind, count, sets = genes["name"], genes["count"], genes["sets"]
     value = b"v" * genes["length"]
     if sets == "same":
@@ -413,7 +413,7 @@ ATTRIBUTES: dict[str, Any] = {
     "records": [1, 100, 10_000, 500_000],
 }
 MEMBERS: dict[str, Any] = {"name": list(NAMES), "value": list(VALUES)}
-# By dialect: what builds a request, and the choices of each gene.
+# For each dialect the function that builds a request, and the choices for each gene.
 DIALECTS: dict[str, tuple[Callable[[Genes], Built], dict[str, Any]]] = {
     "logs": (
         logs,
@@ -473,7 +473,7 @@ DIALECTS: dict[str, tuple[Callable[[Genes], Built], dict[str, Any]]] = {
 }
 
 
-# What phones and bad networks do to JSON.
+# Damage that phones and bad networks do to JSON.
 DAMAGES: dict[str | None, Callable[[bytes], bytes]] = {
     None: lambda text: text,
     "letters": lambda text: text.replace(b"x", b"\xff").replace(b"v", b"\xff"),
@@ -484,13 +484,13 @@ DAMAGES: dict[str | None, Callable[[bytes], bytes]] = {
     "end": lambda text: text[:-1],
     "numbers": lambda text: text.replace(b":0", b":-"),
 }
-# Of every dialect.
+# Genes of every dialect.
 COMMON: dict[str, Any] = {"size": [LARGE, LARGE, SHORT], "damage": [None, None, None, *filter(None, DAMAGES)]}
 DIALECTS = {dialect: (build, choices | COMMON) for dialect, (build, choices) in DIALECTS.items()}
 
 
 def known(dialect: str, **genes: Any) -> tuple[str, Genes]:
-    """The genes that are named, and the first choice of all others."""
+    """The named genes, and the first choice for all others."""
     return dialect, {name: genes.get(name, choices[0]) for name, choices in DIALECTS[dialect][1].items()}
 
 
@@ -576,7 +576,7 @@ def random_genes(dialect: str, random: Random) -> Genes:
 
 
 def mutated(dialect: str, genes: Genes, random: Random) -> Genes:
-    """The same with one or two genes changed."""
+    """The same genes with one or two changed."""
     table = DIALECTS[dialect][1]
     changed = dict(genes)
     for name in random.sample(list(table), random.choice([1, 1, 2])):
@@ -585,7 +585,8 @@ def mutated(dialect: str, genes: Genes, random: Random) -> Genes:
 
 
 def request(dialect: str, genes: Genes) -> Built | None:
-    """Path, body and fields; the body is None for a GET. None where the genes make more than a body may be."""
+    """Path, body and fields; the body is None for a GET. Returns None when the genes make a larger body than the
+    limit."""
     global SIZE
     SIZE = genes["size"]
     path, content, fields = DIALECTS[dialect][0](genes)

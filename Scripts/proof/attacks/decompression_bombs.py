@@ -1,4 +1,4 @@
-"""Bodies that are small on the wire and would be large when inflated, made by hand where Python has no compressor."""
+"""Bodies that are small on the wire and large when inflated. They are made by hand where Python has no compressor."""
 
 import gzip
 import struct
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from harness.protobuf import varint
 
-# Name, path, body, header fields, and the statuses that are right.
+# Name, path, body, header fields and the accepted statuses.
 Body = tuple[str, str, bytes, list[str], set[int]]
 
 
@@ -15,13 +15,13 @@ MIB = 1 << 20
 
 
 def deflated(size: int, bits: int = 15) -> bytes:
-    """zlib's, with 31 bits gzip's. The content is blanks, which JSON allows."""
+    """A zlib stream, with 31 bits a gzip stream. The content is blanks, which JSON allows."""
     packer = zlib.compressobj(9, zlib.DEFLATED, bits)
     return b"".join([*(packer.compress(b" " * MIB) for _ in range(size // MIB)), packer.flush()])
 
 
 def zstd(size: int, window: int = 0x58, claimed: int | None = None) -> bytes:
-    """Blocks that say: this byte, 128 Ki times."""
+    """Run-length blocks: one byte, repeated 128 Ki times."""
     if claimed is None:
         head = struct.pack("<IBB", 0xFD2FB528, 0x00, window)
     else:
@@ -32,24 +32,24 @@ def zstd(size: int, window: int = 0x58, claimed: int | None = None) -> bytes:
 
 
 def lz4_block(size: int) -> bytes:
-    """A blank, a match that repeats it, and the five literals that end a block."""
+    """A blank, a match that repeats it, and the five literals that must end a block."""
     rest = size - 6 - 4
     long = b"\xff" * ((rest - 15) // 255) + bytes([(rest - 15) % 255])
     return b"\x1f \x01\x00" + long + b"\x50     "
 
 
 def snappy(size: int, claimed: int | None = None) -> bytes:
-    """A blank, and copies of 64 of it."""
+    """A blank, and copies of 64 bytes of it."""
     copies = size // 64
     return varint(1 + 64 * copies if claimed is None else claimed) + b"\x00 " + b"\xfe\x01\x00" * copies
 
 
-# Of 4 MiB blocks, which stand alone.
+# A frame header for independent blocks of 4 MiB.
 LZ4_FRAME = bytes.fromhex("04224d18607073")
 
 
 def lz4_frame(blocks: int) -> bytes:
-    """Blocks of 4 MiB."""
+    """A frame with blocks of 4 MiB."""
     block = lz4_block(4 * MIB)
     return LZ4_FRAME + (struct.pack("<I", len(block)) + block) * blocks + bytes(4)
 
@@ -58,7 +58,7 @@ SNAPPY_START = b"\xff\x06\x00\x00sNaPpY"
 
 
 def snappy_chunks(count: int) -> bytes:
-    """Chunks of 64 KiB of blanks, behind their checksum."""
+    """Chunks of 64 KiB of blanks, each after its checksum."""
     block = varint(1 << 16) + b"\x00 " + b"\xfe\x01\x00" * 1023 + b"\xfa\x01\x00"
     chunk = struct.pack("<I", 0xDFD66B37) + block
     return SNAPPY_START + (b"\x00" + struct.pack("<I", len(chunk))[:3] + chunk) * count
@@ -75,7 +75,7 @@ def package(name: str, size: int) -> list[str]:
 
 
 def bombs() -> Iterator[Body]:
-    """Path, body, further fields and the statuses that are right, by name."""
+    """Every bomb, with the accepted statuses."""
     large, claim = 64 * MIB, 1 << 62
     yield "gzip", PLAIN, deflated(large, 31), ["Content-Encoding: gzip"], {413}
     yield "deflate", PLAIN, deflated(large), ["Content-Encoding: deflate"], {413}

@@ -1,4 +1,5 @@
-"""Bodies of some megabytes that cost the most to read: very many names, names alike, depth, records that are nearly nothing."""
+"""Bodies of some megabytes that are the most expensive to decode: a million names, similar names, deep nesting,
+records with almost no content."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ PROTOBUF = "Content-Type: application/x-protobuf"
 
 
 def names(one: Callable[[int], str], size: int) -> bytes:
-    """One object with as many names as fit; `one` tells what is in front of a value, of its number."""
+    """One object with as many names as fit; `one` makes the name and value from a number."""
     parts, length, number = [], 2, 0
     while length < size:
         part = one(number)
@@ -21,17 +22,17 @@ def names(one: Callable[[int], str], size: int) -> bytes:
 
 
 def text(key: bytes, value: bytes) -> bytes:
-    """OpenTelemetry's KeyValue."""
+    """An OpenTelemetry KeyValue."""
     return field(1, key) + field(2, field(1, value))
 
 
 def otlp(resource: list[bytes], records: list[bytes]) -> bytes:
-    """A request whose resource has these attributes, and these records."""
+    """A request with these resource attributes and these records."""
     return field(1, field(1, b"".join(field(1, each) for each in resource)) + field(2, b"".join(records)))
 
 
 def growing(size: int, count: int) -> bytes:
-    """One attribute that very many empty records share."""
+    """One attribute that many empty records share."""
     return otlp([text(b"host", b"x" * size)], [b"\x12\x00"] * count)
 
 
@@ -39,7 +40,7 @@ LOGS, TRACK, OTLP = "/logs/floods", "/logstores/floods/track", "/v1/logs"
 
 
 def floods(size: int) -> Iterator[Body]:
-    """Path, body, further fields and the status that is right, by name."""
+    """Every expensive body, with the accepted statuses."""
     many = {"names without end", "long names", "names with the same sums"}  # More than `limits.log_fields`.
     for name, one in {
         "names without end": lambda n: f'"{n:x}":0',
@@ -77,7 +78,7 @@ def floods(size: int) -> Iterator[Body]:
 
 
 def nested(depth: int) -> bytes:
-    """Lists in lists of OpenTelemetry's values."""
+    """Nested lists of OpenTelemetry values."""
     value = field(1, b"x")
     for _ in range(depth):
         value = field(5, field(1, value))

@@ -1,4 +1,4 @@
-"""Clients that make a gateway hold things: large answers that they do not read, heads that do not end."""
+"""Clients that make the gateway hold memory: large answers that they do not read, and heads that never end."""
 
 import gzip
 import json
@@ -13,15 +13,15 @@ from proof.measures.process import memory
 from proof.trial import Trial
 
 MIB = 1 << 20
-# MiB, of docs/configuration.md: what may be held of each kind.
+# MiB: the documented limits (docs/configuration.md) of held answers, heads and bodies.
 ANSWERS, HEADS, BODIES = 32, 32, 64
-# MiB that the loops need while they work on what the requests bring, however many they are; KiB for each connection.
+# MiB of working memory for the loops, whatever the number of requests; KiB for each connection.
 WORK, EACH = 64, 2
 ADDRESSES = 20
 
 
 class SilentClient:
-    """A connection that takes little and reads nothing until it is told to."""
+    """A connection with a small receive buffer that reads nothing until it is told to."""
 
     def __init__(self, port: int, address: str) -> None:
         self.socket = socket.socket()
@@ -31,7 +31,7 @@ class SilentClient:
         self.socket.connect(("127.0.0.1", port))
 
     def send(self, content: bytes) -> bool:
-        """Whether all of it was taken."""
+        """Whether the server accepted all of it."""
         try:
             self.socket.sendall(content)
             return True
@@ -39,7 +39,7 @@ class SilentClient:
             return False
 
     def read(self, count: int) -> bytes:
-        """What is there of an answer; nothing at the end of the connection."""
+        """The bytes that are available; none at the end of the connection."""
         try:
             return self.socket.recv(count)
         except OSError:
@@ -47,8 +47,8 @@ class SilentClient:
 
 
 def large_answers() -> Iterator[tuple[str, bytes]]:
-    """Requests whose answers are the largest, by name."""
-    # DEL is six bytes in JSON: without a limit this answer has 60 MB.
+    """Requests with the largest possible answers."""
+    # DEL takes six bytes in JSON: without a limit this answer has 60 MB.
     yield "escaped names", bulk({"_index": "\x7f" * 512, "_id": "\x7f" * 512}, 9872)
     # Just below the limit.
     yield "long names", bulk({"_id": "i" * 320}, 9500)
@@ -57,13 +57,13 @@ def large_answers() -> Iterator[tuple[str, bytes]]:
 
 def bulk(action: dict[str, str], count: int) -> bytes:
     line = json.dumps({"delete": action}, ensure_ascii=False) + "\n"
-    # The first of all levels compresses by less than what is refused as a bomb.
+    # Level 1 compresses less than the ratio at which the gateway refuses a bomb.
     content = gzip.compress(line.encode() * count, 1)
     return request("/holding/_bulk", content, "Content-Encoding: gzip", "Content-Type: application/json")
 
 
 def readers(trial: Trial, gateway: Gateway) -> None:
-    """Clients of many addresses ask for the largest answers there are, and do not read them."""
+    """Clients from many addresses ask for the largest answers and do not read them."""
     each = 12 if trial.is_long else 2
     asked = list(large_answers())
     clients, since = [], begin(gateway)
@@ -73,24 +73,29 @@ def readers(trial: Trial, gateway: Gateway) -> None:
             client.send(asked[(number + address) % len(asked)][1])
             clients.append(client)
     waiting = settled(gateway, "sluice_http_unsent_answer_bytes", "sluice_http_refused_answers_total")
-    # A body that says much waits for nobody; what is made of it is gone when it is answered.
+    # Loops handle such bodies at once, so nothing waits with them, and their decoded form is freed when they are
+    # answered.
     grown = peak(gateway) - since
-    trial.expect(waiting <= ANSWERS * MIB, f"readers: {waiting / MIB:.0f} MiB of answers wait, {ANSWERS} may")
+    trial.expect(
+        waiting <= ANSWERS * MIB, f"readers: {waiting / MIB:.0f} MiB of answers are held, {ANSWERS} MiB are allowed"
+    )
     allowed = ANSWERS + WORK + EACH * len(clients) / 1024
-    trial.expect(grown < allowed, f"readers: {grown:.0f} MiB more memory, {allowed:.0f} are enough")
+    trial.expect(grown < allowed, f"readers: {grown:.0f} MiB more memory, {allowed:.0f} MiB are allowed")
     trial.say(
-        f"readers: {len(clients)} that read nothing hold {waiting / MIB:.0f} MiB of answers; {grown:.0f} MiB more memory "
+        f"readers: {len(clients)} clients that do not read hold {waiting / MIB:.0f} MiB of answers; {grown:.0f} MiB more memory "
         f"at most, {allowed:.0f} are allowed"
     )
     if trial.is_long:
         dripping(trial, gateway, clients)
     for client in clients:
         client.socket.close()
-    wait_until(lambda: figure(gateway, "sluice_http_unsent_answer_bytes") == 0, what="readers: what they held stays")
+    wait_until(
+        lambda: figure(gateway, "sluice_http_unsent_answer_bytes") == 0, what="readers: their memory is not freed"
+    )
 
 
 def dripping(trial: Trial, gateway: Gateway, clients: list[SilentClient]) -> None:
-    """Reading a byte now and then keeps no answer: within two minutes all are ended."""
+    """Reading one byte a second keeps no answer: the gateway ends all such clients within two minutes."""
     before, ends = timeouts(gateway), time.monotonic() + 120
     while figure(gateway, "sluice_http_unsent_answer_bytes") and time.monotonic() < ends:
         for client in clients:
@@ -100,13 +105,13 @@ def dripping(trial: Trial, gateway: Gateway, clients: list[SilentClient]) -> Non
     ended = timeouts(gateway) - before
     left = figure(gateway, "sluice_http_unsent_answer_bytes")
     trial.expect(
-        left == 0 and ended > 0, f"readers: {left / MIB:.1f} MiB still wait for those that read a byte a second"
+        left == 0 and ended > 0, f"readers: {left / MIB:.1f} MiB are still held for clients that read a byte a second"
     )
-    trial.say(f"readers: {ended:.0f} that read a byte a second were ended")
+    trial.say(f"readers: {ended:.0f} clients that read a byte a second were ended")
 
 
 def heads(trial: Trial, gateway: Gateway) -> None:
-    """Heads without end from many addresses, long heads before bodies that stop, and requests behind a stopped one."""
+    """Heads without end from many addresses, and long heads before bodies that stop."""
     each = 900 if trial.is_long else 150
     long = b"X-Long: " + b"x" * 15_000
     kinds = [
@@ -122,22 +127,22 @@ def heads(trial: Trial, gateway: Gateway) -> None:
     held = settled(gateway, "sluice_http_held_head_bytes", "sluice_http_refused_heads_total")
     refused = figure(gateway, "sluice_http_refused_heads_total")
     grown = peak(gateway) - since
-    trial.expect(refused > 0, f"heads: all of {len(clients)} found room in {held / MIB:.0f} MiB")
-    trial.expect(held <= HEADS * MIB, f"heads: {held / MIB:.0f} MiB are held, {HEADS} may be")
-    # Those with a body hold a block for it, too.
+    trial.expect(refused > 0, f"heads: all {len(clients)} were accepted, with {held / MIB:.0f} MiB")
+    trial.expect(held <= HEADS * MIB, f"heads: {held / MIB:.0f} MiB are held, {HEADS} MiB are allowed")
+    # Clients with a body hold a block for it as well.
     allowed = HEADS + BODIES / 2 + EACH * len(clients) / 1024
-    trial.expect(grown < allowed, f"heads: {grown:.0f} MiB more memory, {allowed:.0f} are enough")
+    trial.expect(grown < allowed, f"heads: {grown:.0f} MiB more memory, {allowed:.0f} MiB are allowed")
     trial.say(
-        f"heads: {len(clients)} that do not end hold {held / MIB:.0f} MiB, {refused:.0f} were told to come again; "
+        f"heads: {len(clients)} unfinished heads hold {held / MIB:.0f} MiB, {refused:.0f} were told to retry; "
         f"{grown:.0f} MiB more memory at most, {allowed:.0f} are allowed"
     )
     for client in clients:
         client.socket.close()
-    wait_until(lambda: figure(gateway, "sluice_http_held_head_bytes") == 0, what="heads: what they held stays")
+    wait_until(lambda: figure(gateway, "sluice_http_held_head_bytes") == 0, what="heads: their memory is not freed")
 
 
 def begin(gateway: Gateway) -> float:
-    """Forgets the most memory there was, and tells how much there is."""
+    """Resets the peak memory, and returns the current memory."""
     with open(f"/proc/{gateway.process.pid}/clear_refs", "w") as file:
         file.write("5")
     return memory(gateway.process.pid, "VmRSS")
@@ -156,7 +161,7 @@ def timeouts(gateway: Gateway) -> float:
 
 
 def settled(gateway: Gateway, held: str, refused: str) -> float:
-    """The largest value of `held` until it and `refused` stay the same for two seconds."""
+    """The largest value of `held` until it and `refused` are stable for two seconds."""
     most, same, last, ends = 0.0, 0, None, time.monotonic() + 120
     while (same < 8 or most == 0) and time.monotonic() < ends:
         now = figure(gateway, held), figure(gateway, refused)

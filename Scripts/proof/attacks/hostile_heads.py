@@ -1,9 +1,9 @@
-"""Heads that want to get somewhere else: what stands in a request line, and what is much too long."""
+"""Request heads that try to reach another path, and heads that are far too long."""
 
 from collections.abc import Iterator
 
-# What stands between POST and HTTP/1.1, and the status that is right. What is 200 goes to a logstore that is named
-# `tricks`, and to no other.
+# The target between POST and HTTP/1.1, and its expected status. A 200 must go to the logstore `tricks` and to no
+# other.
 TARGETS = {
     b"/logs/../admin/status": 404,
     b"/logs/%2e%2e/admin/status": 404,
@@ -74,7 +74,7 @@ HEADS = {
 
 
 def requests() -> Iterator[tuple[str, bytes, int]]:
-    """Name, bytes and status."""
+    """Name, bytes and expected status."""
     body = b'{"path":"x"}'
     rest = b" HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
     for target, status in TARGETS.items():

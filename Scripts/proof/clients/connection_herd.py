@@ -1,4 +1,4 @@
-"""Very many connections, in processes of their own, because each may only have so many."""
+"""Very many connections, in several processes, because each process has a descriptor limit."""
 
 import contextlib
 import multiprocessing
@@ -15,8 +15,8 @@ from proof.clients.promised_logs import request, total
 Counts = dict[str, int]
 
 
-EACH = 8000  # Connections of one process.
-PATIENCE = 120  # Seconds for one order to all of them, on a machine that does other things too.
+EACH = 8000  # Connections per process.
+PATIENCE = 120  # Seconds for one command to all processes, on a busy machine.
 HEAD = b"POST /logs/app HTTP/1.1\r\nHost: gateway\r\nX-Slow: "
 
 
@@ -27,19 +27,19 @@ class ConnectionHerd:
         self.members: list[tuple[multiprocessing.Process, Connection]] = []
         for first in range(0, count, EACH):
             ours, theirs = multiprocessing.Pipe()
-            # A process has copies of all our ends, and would never hear that we are gone.
+            # A forked process inherits our pipe ends. Unless it closes them it never sees that we are gone.
             others = [ours, *(pipe for _, pipe in self.members)]
             words = (theirs, others, port, first, min(EACH, count - first))
             process = multiprocessing.Process(target=live, args=words, daemon=True)
             process.start()
-            # Now nobody else has it: when that process ends we are told.
+            # Closed here, so that the end of that process closes the pipe.
             theirs.close()
             self.members.append((process, ours))
 
     def ask(self, what: str) -> Counts:
-        """What each part of the herd answers, added up by key."""
+        """Sends a command to all processes, and adds up their answers by key."""
         for _, pipe in self.members:
-            with contextlib.suppress(BrokenPipeError):  # Its answer, which there is not, will tell.
+            with contextlib.suppress(BrokenPipeError):  # Reading its answer reports this process.
                 pipe.send(what)
         total: Counts = {}
         ends = time.monotonic() + PATIENCE
@@ -50,16 +50,16 @@ class ConnectionHerd:
 
     def answer(self, process: multiprocessing.Process, pipe: Connection, what: str, ends: float) -> Counts:
         if not pipe.poll(max(0, ends - time.monotonic())):
-            raise RuntimeError(f"a part of the herd does not answer to '{what}'")
+            raise RuntimeError(f"a process of the herd does not answer '{what}'")
         try:
             return pipe.recv()
         except EOFError:
             process.join(10)
-            raise RuntimeError(f"a part of the herd ended with {process.exitcode} at '{what}'") from None
+            raise RuntimeError(f"a process of the herd ended with {process.exitcode} during '{what}'") from None
 
     def leave(self) -> None:
         for process, pipe in self.members:
-            # It ends when nobody talks to it any more, unless it is stuck.
+            # The process ends when its pipe is closed, unless it hangs.
             pipe.close()
             process.join(10)
             if process.is_alive():
@@ -69,7 +69,7 @@ class ConnectionHerd:
 def live(pipe: Connection, others: list[Connection], port: int, first: int, count: int) -> None:
     for other in others:
         other.close()
-    # Whoever ends the proof ends this, too.
+    # The signals that end the proof end this process, too.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -84,7 +84,7 @@ def live(pipe: Connection, others: list[Connection], port: int, first: int, coun
 
 
 def come(devices: list[Device], port: int, first: int, count: int) -> Counts:
-    """Opens all; those that are turned away have an answer, or their end, soon."""
+    """Opens all connections. A refused one has an answer, or is closed, soon."""
     failed = 0
     for number in range(first, first + count):
         try:
@@ -95,7 +95,7 @@ def come(devices: list[Device], port: int, first: int, count: int) -> Counts:
 
 
 def settle(devices: list[Device], *_: object) -> Counts:
-    """Parts with those that were turned away, and counts the rest."""
+    """Closes the connections that were refused, and counts the others."""
     counts = {"503": 0, "closed": 0}
     for device in ready(devices):
         try:
@@ -109,7 +109,7 @@ def settle(devices: list[Device], *_: object) -> Counts:
 
 
 def post(devices: list[Device], _: int, first: int, __: int) -> Counts:
-    """One log over each of a sample of all connections."""
+    """Posts one log on each connection of a sample."""
     counts = {"lost": 0}
     for number, device in enumerate(devices[:: max(1, len(devices) // 200)]):
         name = f"{10**9 + first + number}|t|s|u|{int(time.time())}"
@@ -125,7 +125,7 @@ def post(devices: list[Device], _: int, first: int, __: int) -> Counts:
 
 
 def begin_slowly(devices: list[Device], *_: object) -> Counts:
-    """The part of a head that is sent at once. Whoever was turned away meanwhile is found among the ends."""
+    """Sends the beginning of a head at once. `ends` finds the connections that were refused meanwhile."""
     begun = 0
     for device in devices:
         try:
@@ -137,7 +137,7 @@ def begin_slowly(devices: list[Device], *_: object) -> Counts:
 
 
 def drip(devices: list[Device], *_: object) -> Counts:
-    """One more byte of each head."""
+    """Sends one more byte of each head."""
     sent = 0
     for device in devices:
         try:
@@ -149,7 +149,7 @@ def drip(devices: list[Device], *_: object) -> Counts:
 
 
 def ends(devices: list[Device], *_: object) -> Counts:
-    """How those ended that did, by the status that they were told."""
+    """Counts the connections that ended, by the status they received."""
     counts: Counts = {}
     for device in ready(devices):
         try:

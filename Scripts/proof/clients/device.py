@@ -1,4 +1,4 @@
-"""A device on one connection, and what it wrote: logs with a name and a sum of their own."""
+"""A device on one connection, and the logs it writes: each has a name and a checksum of its own."""
 
 import json
 import socket
@@ -10,22 +10,22 @@ from harness.sandbox import Log
 
 
 class ConnectionLost(Exception):
-    """The connection ended before the answer was there: nobody knows whether the logs are stored."""
+    """The connection ended before the answer arrived, so it is unknown whether the logs are stored."""
 
 
 class Device:
     def __init__(self, port: int, seconds: float = 10, address: str = "127.0.0.1", host: str = "gateway") -> None:
         self.host = host
         self.socket = socket.create_connection(("127.0.0.1", port), seconds, (address, 0))
-        # Where nobody listens, a connection may be given that very port, and meets itself.
+        # On a port without a listener, a connection can get that very port as its own and connect to itself.
         if self.socket.getsockname() == self.socket.getpeername():
             self.socket.close()
-            raise ConnectionRefusedError(f"port {port} is its own")
+            raise ConnectionRefusedError(f"port {port} has no listener; the connection met itself")
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.rest = b""
 
     def post(self, path: str, body: bytes, *fields: str) -> tuple[int, bytes]:
-        """The status and body of the answer."""
+        """Status and body of the answer."""
         try:
             self.socket.sendall(request(path, body, *fields, host=self.host))
             return self.answer()
@@ -54,13 +54,13 @@ class Device:
 
 
 def request(path: str, body: bytes, *fields: str, host: str = "gateway") -> bytes:
-    """A POST as it travels."""
+    """The bytes of a POST."""
     head = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}", *fields, "", ""]
     return "\r\n".join(head).encode() + body
 
 
 def log(name: str, random: Random, size: int = 60) -> Log:
-    """A log with a name, noise, and a sum over both, so that it cannot be altered unseen."""
+    """A log with a name, random noise and a checksum over both, so that any alteration shows."""
     noise = f"{random.getrandbits(4 * size):x}"
     return {"name": name, "noise": noise, "sum": str(zlib.crc32(f"{name}/{noise}".encode()))}
 

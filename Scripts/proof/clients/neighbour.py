@@ -1,4 +1,4 @@
-"""A client that is as it should be, beside whatever goes on, and what it had to wait for."""
+"""An ordinary client beside an attack, and how long it waits for its answers."""
 
 import calendar
 import random
@@ -8,23 +8,24 @@ import time
 from proof.clients.device import Device, body, log
 from proof.trial import Trial
 
-# Seconds: what 99 of 100 answers and deliveries may take beyond what they take at a gateway to which nothing happens.
+# Seconds: allowed for the 99th percentile of answers and deliveries beyond the times at an undisturbed gateway.
 ANSWER, DELIVERY = 0.5, 2
-# Seconds from one log to the next: what a device waits for an answer makes no log less.
+# Seconds between logs. Waiting for an answer does not reduce their number.
 EVERY = 0.05
 
 
 class Neighbour:
-    """Writes a log every so often on a connection that it keeps, from an address of its own. Those that were due while an
-    answer was late go together, and each waits from the moment when it was due: one long stall is not one log of thousands."""
+    """Writes a log at a fixed pace on one connection, from an address of its own. Logs that fall due while an
+    answer is late are sent together, and each wait counts from its due time. Otherwise one long stall would count
+    as a single log among thousands."""
 
     def __init__(self, port: int, seed: int, host: str = "gateway") -> None:
         self.device, self.random = Device(port, seconds=30, address="127.0.3.1", host=host), random.Random(seed)
-        # When each was due and what its answer took from then on; when its log was due, by name.
+        # Due time and wait of each log; the due time of each log by name.
         self.waits: list[tuple[float, float]] = []
         self.sent: dict[str, float] = {}
         self.problem: str | None = None
-        # The one that waits for its answer.
+        # The due time of the request that waits for its answer.
         self.open: float | None = None
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.write)
@@ -47,8 +48,8 @@ class Neighbour:
             self.problem = f"{type(error).__name__}: {error}"
 
     def slowest(self, begin: float = 0.0, end: float = float("inf"), share: float = 0.99) -> float | None:
-        """What so many of the answers took at most that were due in this time. One that has not come counts as well;
-        none is no answer."""
+        """The longest wait of this share of the logs that were due in this period. A log without an answer yet
+        counts with its wait so far. None when no log was due."""
         due, waits = self.open, list(self.waits)
         if due is not None:
             waits.append((due, time.monotonic() - due))
@@ -62,7 +63,7 @@ class Neighbour:
 
 
 class ControlGateway:
-    """A gateway and an SLS to which nothing happens, with a neighbour: what it waits for comes from the machine alone."""
+    """A gateway and a sandbox that nothing disturbs, with a neighbour. Its waits come from the machine alone."""
 
     def __init__(self, trial: Trial) -> None:
         self.sandbox = trial.sandbox()
@@ -78,7 +79,7 @@ class ControlGateway:
 
 
 def delays(neighbour: Neighbour, arrived: dict[str, str]) -> list[float]:
-    """What deliveries took, the longest at the end."""
+    """The delivery times, in ascending order."""
     return sorted(seconds(arrived[name]) - when for name, when in neighbour.sent.items() if name in arrived)
 
 
@@ -90,22 +91,22 @@ def judge(
     strain: float,
     answer_within: float = ANSWER,
 ) -> None:
-    """`arrived` are the moments at which the sandbox got logs, by name; `strain` is how crowded the machine was."""
+    """`arrived` holds the arrival times at the sandbox by log name; `strain` is the contention for processors."""
     trial.expect(not neighbour.problem, f"a neighbour: {neighbour.problem}")
-    trial.expect(not aside.neighbour.problem, f"a neighbour of nothing: {aside.neighbour.problem}")
+    trial.expect(not aside.neighbour.problem, f"the undisturbed neighbour: {aside.neighbour.problem}")
     missing = [name for name in neighbour.sent if name not in arrived]
-    trial.expect(not missing, f"{len(missing)} of {len(neighbour.sent)} logs of a neighbour are missing")
+    trial.expect(not missing, f"{len(missing)} of {len(neighbour.sent)} logs of the neighbour are missing")
     took, alone = delays(neighbour, arrived) or [float("inf")], aside.delays() or [0]
     delay = took[len(took) * 99 // 100]
     answer, calm = neighbour.slowest() or float("inf"), aside.neighbour.slowest(share=1) or 0.0
     within = strain * answer_within + calm
     trial.expect(
-        answer < within, f"99 of 100 answers to a neighbour took up to {answer:.2f} s, {within:.2f} s are allowed"
+        answer < within, f"the neighbour's 99th percentile of answers is {answer:.2f} s, {within:.2f} s are allowed"
     )
     within = strain * (answer_within + DELIVERY) + alone[-1]
     trial.expect(
         delay < within,
-        f"99 of 100 logs of a neighbour were at SLS after up to {delay:.2f} s, {within:.2f} s are allowed",
+        f"the neighbour's 99th percentile of deliveries is {delay:.2f} s, {within:.2f} s are allowed",
     )
     trial.say(
         f"a neighbour: {len(neighbour.waits)} logs, 99 of 100 answered within {answer * 1000:.0f} ms "
@@ -114,6 +115,6 @@ def judge(
 
 
 def seconds(text: str) -> float:
-    """Since 1970, of what the sandbox says: 2026-11-22T07:05:50.245Z."""
+    """Seconds since 1970 of a time such as 2026-11-22T07:05:50.245Z."""
     whole, _, fraction = text.rstrip("Z").partition(".")
     return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{fraction or 0}")

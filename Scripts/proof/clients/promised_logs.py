@@ -1,4 +1,4 @@
-"""What devices were promised, and whether it came: logs that say themselves where they belong."""
+"""The logs that devices were promised, and whether they arrived. Each log names its own place."""
 
 import json
 import time
@@ -11,17 +11,18 @@ from proof.clients.device import ConnectionLost, Device
 
 
 class PromisedLogs:
-    """Names of logs by what devices know of them. A name holds topic, source, tag and time, so that none changes unseen."""
+    """Log names, by what devices know of them. A name holds topic, source, tag and time, so that none of these can
+    change unseen."""
 
     def __init__(self, random: Random, topics: int = 4) -> None:
         self.random = random
         self.topics = topics
-        self.kept: set[str] = set()  # Answered with 200: these must come, or be accounted for.
-        self.open: set[str] = set()  # Refused or without an answer: these may come.
+        self.kept: set[str] = set()  # Answered with 200: these must arrive or be accounted for.
+        self.open: set[str] = set()  # Refused or without an answer: these may arrive.
         self.next = 0
 
     def logs(self, count: int, size: int = 60, noise: str | None = None, **fields: str) -> list[Log]:
-        """New logs of one topic, and of one second; with noise of their own unless some is given."""
+        """New logs with one topic and one second, each with noise of its own unless it is given."""
         topic, then = self.random.randrange(self.topics), int(time.time())
         made = []
         for _ in range(count):
@@ -32,7 +33,7 @@ class PromisedLogs:
         return made
 
     def post(self, device: Device, logs: list[Log]) -> int | None:
-        """The status, or None when nobody answered; the logs are noted by it."""
+        """The status, or None without an answer. Notes the logs accordingly."""
         names = {log["name"] for log in logs}
         self.open |= names
         try:
@@ -45,7 +46,7 @@ class PromisedLogs:
         return status
 
     def arrived(self, sandbox: Sandbox) -> "Arrived":
-        """What is there by now."""
+        """What has arrived by now."""
         return Arrived(self, sandbox.logs())
 
 
@@ -65,7 +66,7 @@ class Arrived:
 
 
 def request(logs: list[Log]) -> tuple[str, bytes]:
-    """Path and body of web tracking, which has a topic, a source and tags beside the logs."""
+    """Path and body for web tracking, which carries a topic, a source and tags beside the logs."""
     _, topic, source, unit, then = logs[0]["name"].split("|")
     sent = [{**log, "__time__": int(then)} for log in logs]
     group = {"__topic__": topic, "__source__": source, "__tags__": {"unit": unit}, "__logs__": sent}

@@ -19,7 +19,7 @@ DEVICES = 8
 
 
 class Writer:
-    """A device, with what it wrote and what of it was answered."""
+    """A device, with the logs it wrote and those that were answered."""
 
     def __init__(self, random: Random, prefix: str = "log") -> None:
         self.random, self.prefix = random, prefix
@@ -43,7 +43,7 @@ class Writer:
         return status
 
     def answered_by(self, response: bytes) -> set[str] | None:
-        """The names of the logs that this response acknowledges, none when it is no receipt of this writer's."""
+        """The names of the logs that this response acknowledges; None unless it is a receipt for this writer."""
         head, _, body = response.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200 ") or not body.startswith(b'{"receipt"'):
             return None
@@ -51,13 +51,13 @@ class Writer:
 
 
 def post_together(gateway: Gateway, writer: Writer, posts: int, logstore: str | None = None) -> None:
-    """Several devices at a time, so that batches come while others are synced. What they wrote becomes the writer's."""
+    """Several devices post at a time, so that batches arrive during syncs. Their logs are added to the writer."""
     seeds = [writer.random.random() for _ in range(DEVICES)]
     devices = [Writer(random.Random(seed), f"{writer.prefix}-{len(writer.posted)}-{n}") for n, seed in enumerate(seeds)]
 
     def work(device: Writer) -> None:
         for _ in range(posts):
-            # Otherwise those that were answered together would come together again.
+            # Without a pause, batches that were answered together would arrive together again.
             time.sleep(device.random.uniform(0, 2 * SYNC_US / 1e6))
             device.post(gateway, device.random.randint(1, 5), logstore)
 
@@ -72,14 +72,14 @@ def post_together(gateway: Gateway, writer: Writer, posts: int, logstore: str | 
 
 
 def arrivals_by_name(trial: Trial, sandbox: Sandbox, writers: Iterable[Writer], where: str) -> collections.Counter[str]:
-    """The names of what arrived, and how often each did. Whatever nobody wrote is wrong."""
+    """Counts the arrived logs by name. A log that was never written is a complaint."""
     names: collections.Counter[str] = collections.Counter()
     written = {name: sent for writer in writers for name, sent in writer.posted.items()}
     for stored in sandbox.logs():
         name = str(stored.get("name"))
         shown = {key: stored.get(key) for key in ("name", "noise", "sum")}
         trial.expect(
-            written.get(name) == shown, f"{where}: a log arrived that nobody wrote like this: {str(stored)[:200]}"
+            written.get(name) == shown, f"{where}: a log arrived that was never written like this: {str(stored)[:200]}"
         )
         names[name] += 1
     return names

@@ -1,4 +1,4 @@
-"""A disk as POSIX promises it: what was synced is there after a power cut, and of the rest any part."""
+"""A disk as POSIX promises it: after a power cut synced data is there, and any part of the rest."""
 
 import pathlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ Write = tuple[int, bytes | None, int]
 
 
 SECTOR = 512
-# What is on the disk of a page or sector is what it held at some moment since the last sync, whole or not.
+# After a power cut, a sector or page has the content of any moment since the last sync, whole or torn.
 UNITS = (SECTOR, 4096, 1 << 30)
 
 
@@ -19,7 +19,7 @@ class File:
     def __init__(self, content: bytes = b"") -> None:
         self.synced = bytearray(content)
         self.length = len(content)
-        # What was done since the last sync: (offset, bytes, length of the file afterwards); without bytes it was cut.
+        # Writes since the last sync.
         self.writes: list[Write] = []
 
     def write(self, offset: int, data: bytes) -> None:
@@ -31,7 +31,7 @@ class File:
         self.writes.append((length, None, length))
 
     def sync(self, count: int) -> None:
-        """The first `count` writes are on the disk."""
+        """Marks the first `count` writes as synced."""
         apply(self.synced, self.writes[:count])
         del self.writes[:count]
 
@@ -39,17 +39,17 @@ class File:
         return apply(bytearray(self.synced), self.writes)
 
     def after_cut(self, random: Random) -> bytearray:
-        """A content that may be there after a power cut."""
+        """A content that the file may have after a power cut."""
         content, count = bytearray(self.synced), len(self.writes)
         unit, most = random.choice(UNITS), random.choice([0, count, random.randint(0, count), random.randint(0, count)])
-        # Most are there up to one moment, and some, many or none up to another.
+        # Most units have the state of one moment; some, many or none have that of another.
         strays = random.choice([0, 0.02, 0.3, 1])
         kept: dict[int, int] = {}
 
         def moment() -> int:
             return random.randint(0, count) if random.random() < strays else most
 
-        # The length is one number: it changes as a whole. What came behind a cut is in no file without it.
+        # The length changes as a whole. Data behind a truncation exists in no file without that truncation.
         until = moment()
         for index, (offset, data, length) in enumerate(self.writes):
             if data is None and index >= until:
@@ -88,22 +88,23 @@ class Directory:
     def __init__(self) -> None:
         self.synced: dict[str, Node] = {}
         self.now: dict[str, Node] = {}
-        # Names that came or went since the last sync, with what they are now: nothing when they went.
+        # Names added or removed since the last sync; None for a removed name.
         self.changes: list[dict[str, Node | None]] = []
 
     def set(self, names: dict[str, Node | None]) -> None:
-        """One change, which is there as a whole or not at all."""
+        """One change, which is on the disk as a whole or not at all."""
         self.changes.append(names)
         change(self.now, names)
 
     def sync(self, count: int) -> None:
-        """The first `count` changes are on the disk."""
+        """Marks the first `count` changes as synced."""
         for names in self.changes[:count]:
             change(self.synced, names)
         del self.changes[:count]
 
     def after_cut(self, random: Random, order: str) -> dict[str, "Node"]:
-        """Names that may be there. File systems with a journal keep the order of changes; POSIX does not ask for it."""
+        """Names that may exist after a power cut. Journaling file systems keep the order of changes; POSIX does not
+        require it."""
         count = len(self.changes)
         if order == "synced":
             there = set()
@@ -120,19 +121,19 @@ class Directory:
         return names
 
     def differs(self, path: pathlib.Path) -> Iterator[str]:
-        """Names below the path whose content is not what it should be while there is power."""
+        """Names below the path whose content differs from this model while there is power."""
         if set(self.now) != {entry.name for entry in path.iterdir()}:
             yield f"{path}: {sorted(self.now)}"
         for name, what in self.now.items():
             if isinstance(what, Directory):
                 yield from what.differs(path / name)
-            # That one is written through memory, and made anew at each start.
+            # That file is written through a memory mapping, and created again at each start.
             elif not name.endswith("-shm") and (path / name).read_bytes() != what.now():
                 yield str(path / name)
 
     @staticmethod
     def of(path: pathlib.Path) -> "Directory":
-        """What is there already counts as synced."""
+        """A model of an existing directory, all of it synced."""
         directory = Directory()
         for entry in pathlib.Path(path).iterdir():
             directory.synced[entry.name] = Directory.of(entry) if entry.is_dir() else File(entry.read_bytes())
@@ -140,7 +141,7 @@ class Directory:
         return directory
 
     def lay(self, path: pathlib.Path, random: Random, order: str) -> None:
-        """Writes what may be left of it after a power cut; when the order is "synced", nothing but what must be."""
+        """Writes what a power cut may leave of it; with the order "synced", only what must be left."""
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, what in self.after_cut(random, order).items():
             if isinstance(what, Directory):

@@ -1,4 +1,4 @@
-"""What a gateway did to its disk, what it answered and what SLS answered, call by call."""
+"""Recorded runs: every system call on the disk, every answer of the gateway and of SLS."""
 
 import bisect
 import copy
@@ -28,7 +28,7 @@ numbers = itertools.count(1)
 
 
 class Recording:
-    """Runs of a gateway on one disk, the next where the last one left it, each ended by a kill unless it stopped."""
+    """Runs of a gateway on one disk, each from where the last one ended. Each run is killed unless it stopped."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Recording:
         self.writer = copy.deepcopy(base[1]) if base else Writer(trial.random, name)
         if base:
             shutil.copytree(base[0], self.root / "data")
-        # What is there before the recording is on the disk.
+        # Everything from before the recording is synced.
         self.machine = RecordedDisk(self.root)
         self.before = frozenset(self.writer.answered) - gone
         self.events: list[Event] = []
@@ -81,7 +81,7 @@ class Recording:
         self.look()
 
     def look(self) -> None:
-        """Finds answers, acknowledgements, syncs and changes of names among the calls."""
+        """Finds answers, acknowledgements, syncs and name changes among the calls."""
         self.answers: list[tuple[int, set[str]]] = []
         self.acknowledged: list[tuple[int, set[str]]] = []
         self.log_syncs: list[tuple[int, int]] = []
@@ -114,10 +114,10 @@ class Recording:
         return self.before.union(*(logs for index, logs in self.answers if index < place))
 
     def promised(self, place: int) -> frozenset[str]:
-        """Logs that must be on the disk, or with SLS, after a cut at this place."""
+        """Logs that must be on the disk or at SLS after a cut at this place."""
         if self.durability == "full":
             return self.answered(place)
-        # What was answered before the last sync of the log began.
+        # Logs that were answered before the last sync of the WAL began.
         return self.answered(max((begin for end, begin in self.log_syncs if end < place), default=-1))
 
     def known(self, place: int) -> set[str]:
@@ -125,10 +125,10 @@ class Recording:
         return set().union(*(logs for index, logs in self.acknowledged if index < place))
 
     def places(self, random: Random, count: int) -> list[Cut]:
-        """Where the power is cut, and in which order names reach the disk."""
-        # Each change of a name reaches the disk before those that the program made earlier.
+        """The places of the power cuts, each with the order in which names reach the disk."""
+        # Each name change reaches the disk before the earlier changes of the program.
         forced = [(index, "last") for index in self.changes]
-        # What was answered last in each run, and some before, have nothing but what was synced to rely on.
+        # The last answers of each run, and some others, rely on synced data alone.
         ends = [index for index, (moment, _) in enumerate(self.events) if moment == "ended"]
         behind = [index + 1 for index, _ in self.answers]
         forced += {(max(index for index in behind if index <= end), "synced") for end in ends}
@@ -139,8 +139,8 @@ class Recording:
         return sorted(forced + [(random.choice(random.choice(kinds)), random.choice(orders)) for _ in range(count)])
 
     def cuts(self, random: Random, places: list[Cut], moves: bool = False) -> Iterator[tuple[int, pathlib.Path]]:
-        """Plays it, and lays down a disk at each place. What moves comes some calls later, a few times, where it would
-        prove nothing new."""
+        """Replays the recording, and writes a disk image at each place. A cut that would prove nothing new moves
+        some calls later, a few times."""
         places, moved, most = sorted(places), 0, 3 * len(places)
         for index, (moment, call) in enumerate(self.events):
             while places and places[0][0] == index:
@@ -156,14 +156,15 @@ class Recording:
             else:
                 self.machine.do(moment, call)
         wrong = list(self.machine.disk.differs(self.root))
-        self.trial.expect(not wrong, f"{self.name}: the model of the disk is another than the disk: {wrong}")
+        self.trial.expect(not wrong, f"{self.name}: the model of the disk differs from the disk: {wrong}")
         for place, order in places:
             image = self.image(random, place, order)
             assert image is not None
             yield place, image
 
     def image(self, random: Random, place: int, order: str, is_new: bool = False) -> pathlib.Path | None:
-        """A new directory with what may be left; nothing where it must be new, and was met before with the same answers."""
+        """Writes an image that the disk may have. Returns None when it must be new and this image, with the same
+        answers, was met before."""
         path = self.trial.work / f"image-{self.name.replace(' ', '-')}-{place}-{next(numbers)}"
         for _ in range(2):
             self.machine.disk.lay(path, random, order)
@@ -178,7 +179,7 @@ class Recording:
 
 
 def digest(path: pathlib.Path) -> bytes:
-    """Of all that a start reads: the lock and the index of the log are made anew."""
+    """A digest of everything that a start reads. The lock and the WAL index are created again at each start."""
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.endswith(("-shm", ".lock")))
     whole = hashlib.blake2b(digest_size=16)
     for file in files:

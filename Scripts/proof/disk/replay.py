@@ -1,4 +1,4 @@
-"""A disk that does what the calls of a program say."""
+"""Replays the system calls of a program on a model of the disk."""
 
 import pathlib
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from proof.disk.syscalls import OTHERS, Call
 
 
 class RecordedDisk:
-    """Everything below `root`; other files are not its business."""
+    """The files below `root`; calls on other files are ignored."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = pathlib.Path(root)
         self.disk = Directory.of(root)
-        # Descriptors with where they stand; syncs that have begun, with what was there to sync.
+        # Descriptors with their offsets; begun syncs with the number of writes they cover.
         self.open: dict[int, list[Any]] = {}
         self.begun: dict[int, tuple[Node | None, int]] = {}
         self.syncs = 0
 
     def find(self, path: str) -> tuple[Directory | None, str]:
-        """The directory that holds the path, and the name in it; nothing outside."""
+        """The directory that holds the path, and the name in it; no directory outside `root`."""
         found, directory = pathlib.Path(path), self.disk
         if found == self.root or not found.is_relative_to(self.root):
             return None, ""
@@ -31,7 +31,7 @@ class RecordedDisk:
         return directory, found.name
 
     def restart(self) -> None:
-        """The program has ended; what it wrote is where it was."""
+        """The program has ended. Its writes stay, unsynced."""
         self.open.clear()
         self.begun.clear()
 

@@ -1,4 +1,4 @@
-"""What SLS has stored at each moment of a recording, as the gateway's requests and the answers to them tell."""
+"""What SLS has stored at each moment of a recording, derived from the gateway's requests and the answers to them."""
 
 import collections
 import dataclasses
@@ -20,12 +20,12 @@ HEAD = re.compile(
 class Packet:
     key: str
     sequence: int
-    sent: int  # Where the last of it left first.
-    heard: int | None = None  # Where the gateway heard that SLS has it.
+    sent: int  # Where the end of its first request was sent.
+    heard: int | None = None  # Where the gateway received the first acknowledgement.
 
 
 class SLSStorage:
-    """The sandbox's file of a recording, and the packets in it by their ids."""
+    """The sandbox's file of a recording, with its packets by pack id."""
 
     def __init__(self, directory: pathlib.Path, events: list[Event]) -> None:
         self.directory, self.end = directory, len(events)
@@ -55,12 +55,12 @@ class SLSStorage:
 
     def hears(self, index: int, call: Call, sending: dict[str, bytes]) -> None:
         answer, pack = call.bytes(1), self.pack(sending.pop(call.words[0]))
-        # A number that was used is SLS's way to say that it has the packet.
+        # SLS refuses a used sequence number, which acknowledges the packet.
         if pack and (answer.startswith(b"HTTP/1.1 200 ") or b"InvalidSequenceId" in answer):
             self.packets[pack].heard = self.packets[pack].heard or index
 
     def pack(self, request: bytes) -> str | None:
-        """The id of the packet, once the request is whole and if it was ever stored."""
+        """The pack id, once the request is complete and if it was ever stored."""
         head, _, body = request.partition(b"\r\n\r\n")
         length = re.search(rb"\r\nContent-Length: (\d+)", head)
         if not length or len(body) < int(length[1]):
@@ -71,7 +71,7 @@ class SLSStorage:
         return next((pack for pack in self.packs if bytes([len(pack)]) + pack.encode() in content), None)
 
     def phases(self, syncs: list[int]) -> dict[str, list[int]]:
-        """Where a power cut finds a packet on its way, by how far that is."""
+        """The places of the recording by how far some packet has come."""
         phases: dict[str, list[int]] = collections.defaultdict(list)
         for packet in self.packets.values():
             phases["sealed and not sent"].append(packet.sent)
@@ -82,7 +82,8 @@ class SLSStorage:
         return phases
 
     def at(self, place: int, random: Random, target: pathlib.Path) -> pathlib.Path:
-        """A copy with what SLS has when the power is cut there: all that was answered, and of what was sent any part."""
+        """A copy of the sandbox's file for a power cut at this place: all packets that were answered, and any part
+        of those that were sent."""
         shutil.copytree(self.directory, target)
         likely = random.choice((0, 0.5, 1))
         there = {pack for pack, packet in self.packets.items() if packet.heard is not None and packet.heard < place}
@@ -105,7 +106,7 @@ class SLSStorage:
 
 
 def close_gaps(database: sqlite3.Connection) -> None:
-    """The sandbox has no numbers without a log between its first and its last, and counts by them."""
+    """Renumbers requests and logs: the sandbox counts by these numbers, so they must have no gaps."""
     last = 0
     for place, (number,) in enumerate(database.execute("SELECT id FROM request ORDER BY id").fetchall(), 1):
         for (log,) in database.execute("SELECT id FROM log WHERE request = ? ORDER BY id", (number,)).fetchall():

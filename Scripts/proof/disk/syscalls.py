@@ -1,4 +1,4 @@
-"""What a program asks of the kernel, as strace tells it: each call with its begin and its end, in the order of both."""
+"""The system calls of a program as strace reports them: each call with its beginning and its end, in order."""
 
 import dataclasses
 import pathlib
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 FILES = "openat,close,write,pwrite64,ftruncate,fdatasync,fsync,rename,unlink,link,mkdir"
 TALK = "sendto,recvfrom"
-# What else changes files. A model of the disk that does not know it must not miss it.
+# Other calls that change files. The model of the disk must notice a call it does not know.
 OTHERS = (
     "writev,pwritev,pwritev2,fallocate,renameat,renameat2,unlinkat,linkat,mkdirat,sync_file_range,truncate,"
     "copy_file_range,sendfile"
@@ -18,35 +18,35 @@ SYNC_US = 3_000
 
 
 def recording(file: pathlib.Path) -> list[str]:
-    """In front of a command: writes all calls, with all their bytes, into the file. Syncs take as long as on a slow disk, so
-    that much happens meanwhile."""
+    """A command prefix that records all calls with their bytes. Syncs take as long as on a slow disk, so that much
+    happens during them."""
     words = ["strace", "-D", "-f", "--seccomp-bpf", "-xx", "-s", "16777216", "-e", "quiet=attach"]
     words += ["-e", f"inject=fdatasync:delay_enter={SYNC_US}"]
     return [*words, "-o", str(file), "-e", f"trace={FILES},{TALK},{OTHERS}"]
 
 
 def listing(file: pathlib.Path) -> list[str]:
-    """In front of a command: lists the calls that change files, with the paths of all descriptors."""
+    """A command prefix that lists the calls that change files, with the paths of all descriptors."""
     return ["strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", str(file), "-e", f"trace={FILES},{OTHERS}"]
 
 
 def killing(file: pathlib.Path, paths: Iterable[pathlib.Path], call: str, number: int) -> list[str]:
-    """In front of a command: ends the program with SIGKILL in place of the n-th such call on one of the paths. strace counts
-    by thread, and with --seccomp-bpf the call would be carried out."""
+    """A command prefix that kills the program in place of the n-th such call on one of the paths. strace counts by
+    thread. With --seccomp-bpf the kernel would still carry out the call."""
     filters = [word for path in paths for word in ("-P", str(path))]
     words = ["strace", "-D", "-f", "-s", "0", "-o", str(file), *filters, "-e", f"trace={call}"]
     return [*words, "-e", f"inject={call}:signal=SIGKILL:when={number}"]
 
 
 def failing(file: pathlib.Path, call: str, number: int, path: pathlib.Path | None = None) -> list[str]:
-    """In front of a command: lists the same calls, and the n-th such call of each thread fails; both of one path only where
+    """A command prefix that lists the same calls, and fails the n-th such call of each thread, on one path only if
     it is given."""
     words = ["strace", "-D", "-f", "-y", "-s", "0", "-o", str(file), *(["-P", str(path)] if path else [])]
     return [*words, "-e", f"trace={FILES},{OTHERS}", "-e", f"inject={call}:error=EIO:when={number}"]
 
 
 def finished(file: pathlib.Path, process: subprocess.Popen[bytes], seconds: float = 20) -> list[str]:
-    """The lines of the file, once strace has seen the process end."""
+    """The lines of the trace, once strace has reported the end of the process."""
     last = re.compile(rf"^{process.pid} +\+\+\+ ", re.MULTILINE)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -54,7 +54,7 @@ def finished(file: pathlib.Path, process: subprocess.Popen[bytes], seconds: floa
         if last.search(text[-4096:]):
             return text.splitlines()
         time.sleep(0.005)
-    raise RuntimeError(f"strace does not say in {file} that {process.pid} has ended")
+    raise RuntimeError(f"strace does not report in {file} that process {process.pid} has ended")
 
 
 @dataclasses.dataclass
@@ -62,7 +62,7 @@ class Call:
     name: str
     words: list[str]
     thread: str = ""
-    # Negative for a failure, and until the call has ended.
+    # Negative for a failure, and until the call ends.
     result: int = -1
 
     def text(self, index: int) -> str:
@@ -75,14 +75,14 @@ class Call:
         return int(self.words[index], 0)
 
 
-# "begin" or "end" of a call; "ended" without one when the program has ended.
+# "begin" or "end" with a call, and "ended" without one where the program ended.
 Event = tuple[str, Call | None]
 LINE = re.compile(r"^(\d+) +(?:<\.\.\. (\w+) resumed>|(\w+)\()(.*)$")
 RESULT = re.compile(r"^(.*)\) += (-?\d+|\?)[^\"]*$")
 
 
 def parse(lines: Iterable[str]) -> Iterator[tuple[str, Call]]:
-    """Pairs of "begin" or "end" and a call. A call that the program's end interrupted has no end."""
+    """Pairs of "begin" or "end" and a call. A call that the end of the program interrupted has no end."""
     pending: dict[str, tuple[Call, str]] = {}
     for line in lines:
         if not (match := LINE.match(line)):

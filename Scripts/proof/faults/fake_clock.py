@@ -1,4 +1,4 @@
-"""A time of day that a trial sets, for programs that are started with it. The clock that never jumps stays as it is."""
+"""A wall clock that a trial sets, for programs started with libfaketime. The monotonic clock stays real."""
 
 import glob
 import os
@@ -17,14 +17,14 @@ class FakedClock:
         self.file = pathlib.Path(work) / name
         found = [file for place in PLACES for file in glob.glob(place)]
         if not found:
-            raise Missing("libfaketime is not there: apt-get install libfaketime")
+            raise Missing("libfaketime is missing: apt-get install libfaketime")
         self.library = found[0]
         self.offset = 0.0
         self.shift(0)
 
     @property
     def environment(self) -> dict[str, str]:
-        """For a program that has to believe it. Each look at the clock is a look into the file."""
+        """The environment for a program under this clock. It reads the file at every look at the clock."""
         return {
             "LD_PRELOAD": self.library,
             "FAKETIME_TIMESTAMP_FILE": str(self.file),
@@ -34,14 +34,14 @@ class FakedClock:
         }
 
     def shift(self, seconds: float) -> None:
-        """The programs' clock is so far from that of this machine, from now on."""
+        """Sets the difference between the programs' clock and this machine's."""
         self.offset = seconds
         new = self.file.with_suffix(".new")
         new.write_text(f"{seconds:+.3f}\n")
         new.rename(self.file)
 
     def set(self, seconds: float) -> None:
-        """The programs' clock shows so many seconds since 1970, and goes on from there."""
+        """Sets the programs' clock to a time in seconds since 1970. It runs on from there."""
         self.shift(seconds - time.time())
 
     @property
@@ -50,7 +50,7 @@ class FakedClock:
 
 
 def forget(pid: int) -> None:
-    """libfaketime leaves these behind when its program is killed."""
+    """Removes the shared memory that libfaketime leaves behind when its program is killed."""
     for name in (f"/dev/shm/sem.faketime_sem_{pid}", f"/dev/shm/faketime_shm_{pid}"):
         try:
             os.unlink(name)

@@ -1,4 +1,4 @@
-"""What a bad disk does to files: one way at a time, chosen by chance."""
+"""Random damage to a queue's files, as a failing disk does it."""
 
 import os
 import pathlib
@@ -9,7 +9,8 @@ from proof.queues.queue_files import DATABASE, LOG, PAGE
 
 
 class Harm(Protocol):
-    """What was done: to which pages of the database, to which bytes of the write-ahead log."""
+    """A description of the damage, the damaged database pages, the damaged byte ranges of the WAL, and whether the
+    WAL was cut."""
 
     says: str
     pages: set[int]
@@ -18,7 +19,7 @@ class Harm(Protocol):
 
 
 class Damage:
-    """Done to the files of a queue. `says` tells it, `pages` are those of the database, `log` the bytes of the log."""
+    """Random damage to one or both files of a queue."""
 
     def __init__(self, random: Random, directory: pathlib.Path) -> None:
         self.random = random
@@ -78,7 +79,7 @@ class Damage:
 
 
 class FirstPage:
-    """The page where a table begins is gone, and with it the way to all others of the table."""
+    """Zeroes the first page of a table, without which its other pages cannot be found."""
 
     def __init__(self, table: str, page: int, directory: pathlib.Path) -> None:
         self.pages = {page}
@@ -91,7 +92,7 @@ class FirstPage:
 
 
 class FlippedByte:
-    """One byte of what is stored on the first page of a table."""
+    """Flips a bit of the content of a table's first page."""
 
     def __init__(self, table: str, page: int, random: Random, directory: pathlib.Path) -> None:
         self.pages = {page}
@@ -105,7 +106,7 @@ class FlippedByte:
 
 
 class CutOff:
-    """A database without its end, which its log may make as long again as it was."""
+    """Truncates the database. Its WAL may restore the old length."""
 
     def __init__(self, random: Random, directory: pathlib.Path) -> None:
         self.pages: set[int] = set()
@@ -118,7 +119,7 @@ class CutOff:
 
 
 class CutAndDamaged(Damage):
-    """A database without its end, or without anything, and a log that has not all of it either."""
+    """Truncates the database, possibly to nothing, and damages the WAL as well."""
 
     def __init__(self, random: Random, directory: pathlib.Path) -> None:
         self.random = random
@@ -137,7 +138,7 @@ class CutAndDamaged(Damage):
 
 
 class FlippedHead:
-    """A byte of the log's head, without which none of the log can be read."""
+    """Flips a byte of the WAL header, without which none of the WAL can be read."""
 
     def __init__(self, random: Random, directory: pathlib.Path) -> None:
         place = random.randrange(32)

@@ -1,4 +1,4 @@
-"""What a server in SLS's place may say: each a function of a talk, a request and the liar."""
+"""Invalid answers of a server in SLS's place. Each is a function of the connection, the request and the server."""
 
 import gzip
 import socket
@@ -11,7 +11,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 
 def says(text: bytes, and_closes: bool = True) -> Lie:
-    """Says that, and closes or keeps the connection."""
+    """Sends a fixed text, then closes or keeps the connection."""
 
     def tale(talk: LyingConnection, request: bytes, liar: LyingServer) -> None:
         talk.say(text)
@@ -51,7 +51,7 @@ def half_and_silence(talk: LyingConnection, request: bytes, liar: LyingServer) -
 
 
 def answers_the_next_one_too(talk: LyingConnection, request: bytes, liar: LyingServer) -> None:
-    """The request is stored, and behind its answer stands one that says the same of a request that has not come."""
+    """Stores the request, and sends its answer together with a second one, for a request that has not arrived."""
     answer = liar.handed_on(request)
     talk.say(answer + OK + ID + b"Content-Length: 0\r\n\r\n")
     if not talk.is_left(1.0):
@@ -59,12 +59,12 @@ def answers_the_next_one_too(talk: LyingConnection, request: bytes, liar: LyingS
         return
     second = talk.request()
     if second:
-        # It came on the same connection, so its answer has been there before it. Nobody stores it here.
+        # The second request came on the same connection, after its answer. Nothing stores it here.
         talk.wait()
 
 
 def told_time(seconds: int) -> Lie:
-    """SLS is busy, and tells a time that is not so."""
+    """SLS is busy, and its answer tells a wrong time."""
     return says(
         body(b"503 Busy", b'{"errorCode":"ServerBusy","errorMessage":""}', ID[:-2], b"x-log-time: %d" % seconds), False
     )
@@ -102,7 +102,7 @@ ANSWERS = {
     "half an answer, then nothing": half_and_silence,
     "a length that is too long": says(OK + ID + b"Content-Length: 1000\r\n\r\nshort"),
     "a length that is negative": says(OK + ID + b"Content-Length: -1\r\n\r\n"),
-    # libcurl takes such a length for none.
+    # libcurl ignores such a length.
     "a length of 2^64": says(OK + ID + b"Content-Length: 18446744073709551616\r\n\r\n"),
     "two lengths": says(OK + ID + b"Content-Length: 1000\r\nContent-Length: 0\r\n\r\n"),
     "a length behind a blank": says(OK + ID + b"Content-Length : 18446744073709551616\r\n\r\n"),

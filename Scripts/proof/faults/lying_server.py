@@ -1,4 +1,4 @@
-"""A server in SLS's place that does what it is told for some requests, and hands the others on to the sandbox."""
+"""A server in SLS's place that gives invalid answers to some requests, and passes the others on to the sandbox."""
 
 import select
 import socket
@@ -6,20 +6,20 @@ import threading
 import time
 from collections.abc import Callable
 
-# Answers one request with something else than SLS would.
+# Gives one request an invalid answer.
 Lie = Callable[["LyingConnection", bytes, "LyingServer"], None]
 
 
-# No lie goes on for longer than that, whoever listens.
+# Seconds after which an invalid answer ends, even if the gateway still reads it.
 LONGEST = 20
 
 
 class LyingServer:
-    """`lie(talk, request)` is asked for each of the next `count` requests; then it is honest."""
+    """Calls `lie` for each of the next `count` requests; passes on all later ones."""
 
     def __init__(self, sandbox_port: int, lie: Lie, count: int, trap: int) -> None:
         self.sandbox_port, self.lie, self.left = sandbox_port, lie, count
-        # The port to which redirects lead, and the time that some answers tell.
+        # The port to which redirects lead, and the time on which some answers are based.
         self.trap, self.now = trap, int(time.time())
         self.lock = threading.Lock()
         self.heard, self.longest, self.most = 0, 0.0, 0
@@ -49,7 +49,7 @@ class LyingServer:
                 try:
                     self.lie(talk, request, self)
                 except OSError:
-                    pass  # Whoever is lied to may hang up.
+                    pass  # The gateway may close the connection.
                 with self.lock:
                     self.longest = max(self.longest, time.monotonic() - began)
                     self.most = max(self.most, talk.taken)
@@ -61,7 +61,7 @@ class LyingServer:
             connection.close()
 
     def handed_on(self, request: bytes) -> bytes:
-        """What the sandbox answers, byte for byte."""
+        """The sandbox's answer, byte for byte."""
         with socket.create_connection(("127.0.0.1", self.sandbox_port), 30) as sandbox:
             sandbox.sendall(request)
             return LyingConnection(sandbox).request()
@@ -71,7 +71,7 @@ class LyingServer:
 
 
 class LyingConnection:
-    """A connection on which somebody is lied to."""
+    """One connection of the gateway."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection, self.rest = connection, b""
@@ -79,7 +79,7 @@ class LyingConnection:
         self.taken, self.is_over = 0, False
 
     def request(self) -> bytes:
-        """The bytes of a message with a Content-Length, or none when there is no more."""
+        """The bytes of the next message with a Content-Length, or none at the end of the connection."""
         while (end := self.rest.find(b"\r\n\r\n")) < 0:
             if not self.more():
                 return b""
@@ -100,12 +100,12 @@ class LyingConnection:
         return bool(piece)
 
     def say(self, text: bytes) -> None:
-        """Says it, and counts what was taken of it."""
+        """Sends a text, and counts the bytes that were accepted."""
         self.connection.sendall(text)
         self.taken += len(text)
 
     def repeat(self, text: bytes, pause: float = 0.0, most: int = 64 << 20) -> None:
-        """Says it again and again, until the other side has enough; then the talk is over."""
+        """Sends a text again and again until the gateway closes the connection."""
         self.is_over = True
         until = time.monotonic() + LONGEST
         while time.monotonic() < until and self.taken < most:
@@ -114,12 +114,12 @@ class LyingConnection:
                 return
 
     def wait(self) -> None:
-        """Says nothing, until the other side has enough."""
+        """Sends nothing until the gateway closes the connection."""
         self.is_over = True
         self.is_left(LONGEST)
 
     def is_left(self, seconds: float) -> bool:
-        """Whether the other side ends the connection, or says something nobody waits for, in this time."""
+        """Whether the gateway closes the connection, or sends something unexpected, in this time."""
         return bool(select.select([self.connection], [], [], seconds)[0])
 
     def close(self) -> None:

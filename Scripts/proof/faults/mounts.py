@@ -6,11 +6,11 @@ from typing import Self
 
 
 class Unavailable(Exception):
-    """Said before anything is tried. What fails later is something that went wrong."""
+    """This machine cannot mount it. Raised before anything is tried; a later failure is a complaint."""
 
 
 class Mounted:
-    """A file system in a directory, for as long as the block lasts."""
+    """A file system in a directory, mounted for the length of the block."""
 
     def __init__(self, directory: pathlib.Path, *words: str) -> None:
         self.directory, self.words = directory, words
@@ -36,7 +36,7 @@ class Mounted:
         try:
             self.unmount()
         except subprocess.SubprocessError:
-            # Somebody is still in it: then it goes with the last of them. Or nothing is there any more.
+            # Some process still uses it: a lazy unmount ends it with the last one. Or it is unmounted already.
             if self.directory.is_mount():
                 run("umount", "-l", str(self.directory))
 
@@ -49,7 +49,7 @@ class SmallDisk(Mounted):
 
 
 class FragileDisk(Mounted):
-    """An ext4 in a file, which becomes read-only at the first error, as most are mounted."""
+    """An ext4 in a file that becomes read-only at its first error, as most are mounted."""
 
     def __init__(self, directory: pathlib.Path, mebibytes: int) -> None:
         self.file, self.size = directory.with_name("image"), mebibytes << 20
@@ -72,11 +72,11 @@ class FragileDisk(Mounted):
         return pathlib.Path(f"/sys/fs/ext4/{device}/trigger_fs_error")
 
     def break_down(self) -> None:
-        """Has ext4 find an error."""
+        """Makes ext4 report an error."""
         self.trigger().write_text("1")
 
     def renew(self) -> None:
-        """What an operator does: takes it away, and mounts it so that it can be written again."""
+        """Mounts it writable again, as an operator does."""
         self.unmount()
         self.mount("-o", "loop", str(self.file))
 

@@ -1,4 +1,4 @@
-"""Faults of the disk, put between a running program and its files by strace."""
+"""Disk faults, injected by strace into a running program."""
 
 import pathlib
 import re
@@ -12,14 +12,15 @@ from harness.program import Program
 
 
 class SyscallFault:
-    """While it lasts, system calls on the files fail or take long as `how` says: error=EIO, delay_exit=200000, when=1."""
+    """For the length of the block, system calls on the files fail or are delayed as `how` says: error=EIO,
+    delay_exit=200000, when=1."""
 
     def __init__(self, program: Program, calls: str, how: str, *files: pathlib.Path) -> None:
         self.log = program.journal.with_suffix(".trace")
         self.notes = program.journal.with_suffix(".attached")
         words = ["strace", "-f", "-p", str(program.process.pid), "-o", str(self.log), "-y"]
         words += [word for file in files for word in ("-P", str(file))]
-        # The failing calls, and beside them those that tell what the program does about it.
+        # Traces the failing calls, and the calls that show how the program reacts.
         words += ["-e", f"trace={calls},openat,pwrite64,fdatasync,fsync", "-e", f"inject={calls}:{how}"]
         with open(self.notes, "wb") as notes:
             self.tracer = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=notes)
@@ -29,18 +30,18 @@ class SyscallFault:
         while " attached" not in self.notes.read_text():
             if time.monotonic() > deadline or self.tracer.poll() is not None:
                 self.__exit__()
-                raise OSError(f"strace does not trace: {self.notes.read_text()[-300:]}")
+                raise OSError(f"strace cannot trace: {self.notes.read_text()[-300:]}")
             time.sleep(0.005)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Lets go of the program, which lives on without the fault."""
+        """Detaches strace. The program goes on without the fault."""
         if self.tracer.poll() is None:
             self.tracer.send_signal(signal.SIGINT)
         try:
             self.tracer.wait(10)
         finally:
-            # One that does not let go would hold the program, and outlive this.
+            # A strace that does not detach would hold the program and outlive this trial.
             if self.tracer.poll() is None:
                 self.tracer.kill()
                 self.tracer.wait()
@@ -49,7 +50,7 @@ class SyscallFault:
         return self.log.read_text(errors="replace").count("(INJECTED)")
 
     def calls(self) -> Iterator[tuple[str, str, bool]]:
-        """Call, file's name, whether it failed; in their order."""
+        """Call, file name and whether it failed, in order."""
         pattern = re.compile(r'^\d+ +(\w+)\((?:AT_FDCWD<.*?>, "|\d+<)[^">]*?([\w.-]+)[">].* = (-?\d+)')
         for line in self.log.read_text(errors="replace").splitlines():
             if found := pattern.match(line):

@@ -1,15 +1,15 @@
-"""How late this machine makes a thread that only wants to wake up now and then."""
+"""How late this machine wakes a thread that sleeps."""
 
 import threading
 import time
 
 EVERY = 0.02
-# Seconds. A machine that is later than that proves nothing about timeouts, and must not pass for it.
+# Seconds. A machine that is later than this proves nothing about timeouts, and must not pass.
 MOST = 1.0
 
 
 class Lateness:
-    """Looks for as long as it is not ended; `most` is the worst that was seen."""
+    """Measures until it is ended; `most` is the longest delay."""
 
     def __init__(self) -> None:
         self.seen, self.ended = 0.0, threading.Event()

@@ -1,4 +1,4 @@
-"""What the kernel says of a process: the time it computed, and the most memory it had."""
+"""Kernel figures of a process: processor time, memory, waiting for a processor."""
 
 import os
 from collections.abc import Callable
@@ -13,14 +13,14 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(pid: int) -> float:
-    """Seconds of processor time so far, of all its threads."""
+    """Processor seconds so far of all its threads."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         fields = file.read().rpartition(b") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def memory(pid: int, name: str = "VmHWM") -> float:
-    """MiB: the most that there was, or with VmRSS what there is."""
+    """MiB: the peak resident memory, or with VmRSS the current one."""
     with open(f"/proc/{pid}/status") as file:
         for line in file:
             if line.startswith(name + ":"):
@@ -29,36 +29,36 @@ def memory(pid: int, name: str = "VmHWM") -> float:
 
 
 def of_each_thread(pid: int, name: str, read: Callable[[TextIO], Value]) -> dict[str, Value]:
-    """What `read` finds in the file of each thread, by thread."""
+    """What `read` finds in this file of each thread."""
     found = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:
             with open(f"/proc/{pid}/task/{thread}/{name}") as file:
                 found[thread] = read(file)
         except OSError:
-            continue  # It has ended meanwhile.
+            continue  # The thread has ended meanwhile.
     return found
 
 
 def busy(pid: int) -> Times:
-    """Seconds for which each thread computed so far, and for which it waited for a processor, by thread."""
+    """Seconds that each thread has computed and has waited for a processor."""
     return of_each_thread(pid, "schedstat", lambda file: tuple(int(word) / 1e9 for word in file.read().split()[:2]))
 
 
 def context_switches(pid: int) -> dict[str, int]:
-    """How often each thread gave its processor away so far: each wait is one, and each call that strace holds up."""
+    """How often each thread gave up its processor voluntarily: each wait counts, and each call that strace stops."""
     return of_each_thread(
         pid, "status", lambda file: next(int(line.split()[1]) for line in file if line.startswith("voluntary"))
     )
 
 
-# A machine that is more crowded than that proves nothing about time, and must not pass for it.
+# A machine with more contention proves nothing about time, and must not pass.
 CROWDED = 10
 
 
 def strain(before: Times, after: Times) -> float:
-    """How many times as long as on a machine of its own the busiest thread took, by what `busy` said before and after:
-    waits for a processor count, and no others."""
+    """The factor by which waiting for a processor slowed down the busiest thread between two calls of `busy`. Other
+    waits do not count."""
     grown = [[now - then for now, then in zip(after[thread], before.get(thread, (0, 0)))] for thread in after]
     ran, waited = max(grown)
     return min(CROWDED, (ran + waited) / max(ran, 0.001))

@@ -1,4 +1,4 @@
-"""Queues at rest, of which it is known what is in them."""
+"""Queues at rest whose content is known."""
 
 import pathlib
 import shutil
@@ -18,7 +18,7 @@ BAD = 5
 
 
 class PreparedQueue:
-    """A queue's files, the names that are in it, those that were delivered before, and where it keeps its account."""
+    """A queue's files, the log names in it, the names that were delivered before, and where the ledger is stored."""
 
     def __init__(
         self, data: pathlib.Path, name: str, promises: PromisedLogs, delivered: set[str], history: History
@@ -31,21 +31,21 @@ class PreparedQueue:
         self.queued = promises.kept - delivered
         self.first_pages = first_pages(self.data)
         log = (self.data / LOG).read_bytes() if (self.data / LOG).exists() else b""
-        # Without the ledger's page nobody knows how many logs there were; it lies in the log, or else in the database.
+        # Without the ledger's page the number of logs is unknown. That page is in the WAL, or else in the database.
         self.account_in_log = last_of(log, self.first_pages["ledger"])
         self.account = set() if self.account_in_log else {self.first_pages["ledger"]}
-        # The sum of the frame before, with which this one can be proved.
+        # The checksum of the previous frame, which is needed to verify this one.
         start = self.account_in_log.start - PAGE - 24
         self.account_proof = range(max(0, start), max(0, start + 24))
         self.last_commit = last_commit(log) if log else 0
 
     def before(self, place: int) -> set[str]:
-        """Names that must be there when the log is whole up to a place."""
+        """Names that must survive when the WAL is intact up to a place."""
         return {name for end, names in self.history if end <= place for name in names} & self.queued
 
 
 def first_pages(directory: pathlib.Path) -> dict[str, int]:
-    """Where each table and index begins, as the database says."""
+    """The first page of each table and index, as the database reports it."""
     copy = directory.with_name("look")
     shutil.copytree(directory, copy)
     connection = sqlite3.connect(copy / DATABASE)
@@ -56,7 +56,8 @@ def first_pages(directory: pathlib.Path) -> dict[str, int]:
 
 
 def prepare(trial: Trial, sandbox: Sandbox) -> tuple[PromisedLogs, list[PreparedQueue]]:
-    """The same names in three queues with dead letters, packets and logs that wait: in the log, in the database, in both."""
+    """The same names in three queues with dead letters, packets and waiting logs: in the WAL, in the database, and
+    in both."""
     promises = PromisedLogs(trial.random, topics=12)
     sandbox.control("POST", "/poisons", {"key": "bad", "code": "PostBodyInvalid", "message": "so it is"})
     gateway = trial.gateway(sandbox, settings=SETTINGS)

@@ -6,7 +6,7 @@ from harness.sources import swift_source
 
 
 def schema_version() -> int:
-    """The version of the schema, which is the number of its steps."""
+    """The version of the schema: the number of its steps."""
     return len(schema_steps())
 
 

@@ -1,4 +1,4 @@
-"""What a gateway is made to do while it is killed or its power is cut, and the queues that it begins with."""
+"""The queues with which kills and power cuts begin."""
 
 import pathlib
 import shutil
@@ -11,7 +11,7 @@ from proof.clients.writer import Writer
 from proof.queues.schema import schema_steps
 from proof.trial import Trial
 
-# A data directory, and the device that wrote what is in it.
+# A data directory, and the device that wrote its content.
 Base = tuple[pathlib.Path, Writer]
 
 
@@ -19,12 +19,10 @@ NOWHERE = "http://localhost:1"
 
 
 def moved(gateway: Gateway, work: Callable[[], object]) -> None:
-    """Does the work, and waits until the log has gone into the database, as it does when nobody posts."""
+    """Does the work, and waits for the checkpoint that moves an idle WAL into the database."""
     before = gateway.metric("sluice_queue_checkpoints_total")
     work()
-    wait_until(
-        lambda: gateway.metric("sluice_queue_checkpoints_total") > before, 60, "the log stays out of the database"
-    )
+    wait_until(lambda: gateway.metric("sluice_queue_checkpoints_total") > before, 60, "no checkpoint of the idle WAL")
 
 
 def fresh(trial: Trial) -> Base:
@@ -35,7 +33,7 @@ def fresh(trial: Trial) -> Base:
 
 
 def backlog(trial: Trial, batches: int = 12) -> Base:
-    """A queue with logs that wait, its log moved into the database."""
+    """A queue with a backlog, its WAL moved into the database."""
     data, writer = trial.work / "backlog", Writer(trial.random, "old")
     gateway = trial.gateway(NOWHERE, data=data)
     for _ in range(batches):
@@ -49,7 +47,7 @@ def backlog(trial: Trial, batches: int = 12) -> Base:
 
 
 def damaged(trial: Trial, base: Base) -> tuple[pathlib.Path, Writer, set[str]]:
-    """That with a page of its index gone, and a payload of two logs altered, whose names are given back."""
+    """The backlog with an index page lost and the payload of two logs altered. The third value names these logs."""
     data = pathlib.Path(shutil.copytree(base[0], trial.work / "damaged"))
     database = sqlite3.connect(data / "queue.db")
     root, size = place(database, "rows_by_stream")
@@ -64,7 +62,7 @@ def damaged(trial: Trial, base: Base) -> tuple[pathlib.Path, Writer, set[str]]:
 
 
 def damaged_behind_log(trial: Trial) -> Base:
-    """A queue that was larger once, with logs which are in the write-ahead log only, and a page gone that is not."""
+    """A queue that was larger once: some logs are in the WAL only, and a page outside the WAL is lost."""
     data, writer, sandbox = trial.work / "damaged-behind-log", Writer(trial.random, "kept"), trial.sandbox()
     sandbox.fault(status=503, logstore="game")
     gateway = trial.gateway(sandbox, data=data)
@@ -80,7 +78,7 @@ def damaged_behind_log(trial: Trial) -> Base:
     root, size = place(database, "repeats")
     database.close()
     gateway = trial.gateway(NOWHERE, data=data)
-    # These take pages that became free, and that another database with the same logs uses for others.
+    # These logs use pages that became free, and that another database with the same logs uses otherwise.
     for _ in range(8):
         writer.post(gateway, 3, "game", 3_000)
     gateway.kill()
@@ -90,7 +88,7 @@ def damaged_behind_log(trial: Trial) -> Base:
 
 
 def place(database: sqlite3.Connection, name: str) -> tuple[int, int]:
-    """The page where a table or an index begins, and the size of pages."""
+    """The first page of a table or index, and the page size."""
     root = database.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0]
     return root, database.execute("PRAGMA page_size").fetchone()[0]
 
@@ -102,7 +100,7 @@ def wipe(file: pathlib.Path, page: int, size: int) -> None:
 
 
 def older(trial: Trial, base: Base, version: int = 1) -> Base:
-    """That as an older version of Sluice left it."""
+    """The same queue as an older version of Sluice wrote it."""
     data = pathlib.Path(shutil.copytree(base[0], trial.work / f"older-{version}"))
     (data / "queue.db").unlink()
     database = sqlite3.connect(data / "queue.db")

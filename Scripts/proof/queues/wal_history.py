@@ -1,4 +1,4 @@
-"""What a write-ahead log held when it was how long, noted at each answer."""
+"""The content of a WAL at each length, noted after each answer."""
 
 import pathlib
 
@@ -7,15 +7,15 @@ from proof.queues.queue_files import LOG, length
 
 class History:
     def __init__(self) -> None:
-        # A log's salt, which another log in the same file has not; its length; the names that were answered by then.
+        # The WAL's salt, which differs for each WAL in the file; its length; the names that were answered by then.
         self.answers: list[tuple[bytes, int, set[str]]] = []
 
     def note(self, directory: pathlib.Path, names: set[str]) -> None:
         self.answers.append((*length((directory / LOG).read_bytes()), names))
 
     def of(self, directory: pathlib.Path) -> list[tuple[int, set[str]]]:
-        """For a queue at rest: names, and where its log ends behind which they are. Those of earlier logs are in the
-        database by now."""
+        """For a queue at rest: names with the WAL length that holds them. Names of earlier WALs are in the database
+        by now."""
         file = directory / LOG
         salt, _ = length(file.read_bytes() if file.exists() else b"")
         return [(end if other == salt else 0, names) for other, end, names in self.answers]

@@ -1,4 +1,5 @@
-"""A damaged queue never serves altered logs; what can be read arrives, what cannot is counted, and new logs are taken."""
+"""A damaged queue never delivers altered logs: readable logs arrive, unreadable ones are counted, and new logs are
+accepted."""
 
 import json
 import pathlib
@@ -17,7 +18,7 @@ from proof.faults.file_damage import CutAndDamaged, CutOff, Damage, FirstPage, F
 from proof.queues.prepared import SETTINGS, PreparedQueue, prepare
 from proof.trial import Trial
 
-# Small tables, which chance alone would hardly hit: how often a bit of them flips.
+# How many bit flips small tables get; random damage would hardly hit them.
 FLIPS = {"streams": 3, "packets": 2, "dead": 2}
 
 
@@ -41,13 +42,13 @@ def check(trial: Trial) -> None:
         DamageCase(trial, sandbox, promises, base, number).run(tally, Damage)
     for where, cases in tally.silent.items():
         trial.expect(
-            not cases, f"damage in {where} is not counted as it was, in {len(cases)} cases: {'; '.join(cases[:2])}"
+            not cases, f"losses from damage in {where} are miscounted in {len(cases)} cases: {'; '.join(cases[:2])}"
         )
     trial.say(", ".join(f"{count} {what}" for what, count in tally.counts.items()))
 
 
 class Tally:
-    """What all cases gave, and those in which more was lost than was told, by what was damaged."""
+    """Totals over all cases, and the cases whose losses were not counted exactly, by the damaged file."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -55,7 +56,7 @@ class Tally:
 
 
 class DamageCase:
-    """One damage, one start, and what came of it."""
+    """One damaged copy of a queue, one start, and the comparison."""
 
     def __init__(
         self, trial: Trial, sandbox: Sandbox, promises: PromisedLogs, base: PreparedQueue, name: object
@@ -88,24 +89,26 @@ class DamageCase:
         new.next = self.promises.next + 1_000_000
         device = Device(gateway.devices)
         for _ in range(3):
-            # While it rebuilds the queue it refuses, and devices try again.
-            wait_until(lambda: new.post(device, new.logs(3)) == 200, what="new logs are not taken")
+            # While the gateway rebuilds the queue it refuses logs, and devices retry.
+            wait_until(lambda: new.post(device, new.logs(3)) == 200, what="new logs are refused")
         gateway.drain(20)
         wait_until(lambda: replayed(gateway), what="dead letters cannot be replayed")
         document = gateway.drain(20)
         ledger = document["ledger"]
         arrived = new.arrived(self.sandbox)
         lost = self.base.queued - arrived.names
-        self.expect(document["closed"], f"the ledger does not add up: {document}")
-        self.expect(not ledger["queued"], f"something stays: {document}")
+        self.expect(document["closed"], f"the ledger is not closed: {document}")
+        self.expect(not ledger["queued"], f"logs stay in the queue: {document}")
         self.expect(not arrived.altered, f"{len(arrived.altered)} logs are altered: {json.dumps(arrived.altered[:1])}")
         self.expect(not new.kept - arrived.names, f"{len(new.kept - arrived.names)} new logs are lost")
         sent = arrived.names - self.base.queued - self.base.delivered
-        self.expect(sent <= new.kept | new.open, f"nobody sent {list(sent - new.kept - new.open)[:3]}")
+        self.expect(
+            sent <= new.kept | new.open, f"arrived without having been sent: {list(sent - new.kept - new.open)[:3]}"
+        )
         self.count(tally, gateway, ledger, lost, len(sent))
 
     def count(self, tally: Tally, gateway: Gateway, ledger: dict[str, int], lost: set[str], new: int) -> None:
-        # A damaged dead letter stays one: it is shown as such, and cannot be sent.
+        # A damaged dead letter stays one: it is listed as damaged and cannot be replayed.
         counted = ledger["discarded"] + ledger["expired"] + ledger["dead"]
         salvages = int(gateway.metric("sluice_queue_salvages_total"))
         tally.counts.update(
@@ -118,14 +121,16 @@ class DamageCase:
         ):
             tally.counts["without an account"] += 1
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
-            # The rows themselves are elsewhere.
+            # The rows themselves are on other pages.
             only = self.damage.pages == {self.base.first_pages["ledger"]} and not self.damage.log
-            self.expect(not only or not lost, f"{len(lost)} logs are lost with the account alone: {ledger}")
+            self.expect(
+                not only or not lost, f"{len(lost)} logs are lost though only the ledger's page is damaged: {ledger}"
+            )
             if self.damage.log and not self.damage.pages:
                 self.keeps_what_was_before(tally, ledger, lost, 0)
         elif self.damage.is_cut or any(end > self.base.last_commit for _, end in self.damage.log):
             tally.counts["without the log's end"] += 1
-            # Nothing on the disk tells how long the log was. What it held before the damage must be there.
+            # Nothing on the disk tells how long the WAL was. Its content before the damage must survive.
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
             self.keeps_what_was_before(tally, ledger, lost, counted if self.damage.pages else 0)
         else:
@@ -135,13 +140,13 @@ class DamageCase:
                 tally.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
 
     def keeps_what_was_before(self, tally: Tally, ledger: dict[str, int], lost: set[str], allowed: int) -> None:
-        """What was stored before the place where the log is damaged is there."""
+        """Logs that were stored before the damaged place in the WAL must survive."""
         whole = self.base.before(min(begin for begin, _ in self.damage.log))
         tally.counts["of them before the damage"] += len(whole)
         self.expect(
             len(lost & whole) <= allowed,
-            f"{len(lost & whole)} of {len(whole)} logs that were stored before the place "
-            f"where the log is damaged are lost, {allowed} may be: {ledger}",
+            f"{len(lost & whole)} of {len(whole)} logs from before the damaged place "
+            f"in the WAL are lost, {allowed} are allowed: {ledger}",
         )
 
     def expect(self, holds: object, line: str) -> None:

@@ -1,4 +1,5 @@
-"""No request within the default limits holds a loop for more than 250 ms, or a worker thread for more than a second."""
+"""No request within the default limits occupies a loop for more than 250 ms, or a worker thread for more than a
+second."""
 
 import socket
 import threading
@@ -12,27 +13,27 @@ from proof.clients.device import request
 from proof.measures.process import busy, of_each_thread, strain
 from proof.trial import Trial
 
-# Processor seconds that one request may take: of a loop, and of a worker thread.
+# Processor seconds that one request may take of a loop and of a worker thread.
 LOOP_BAR, BAR = 0.25, 1.0
-# How often a request is measured again that seems to be dearer: others on the machine take caches and halves of cores.
+# How often a request that seems too expensive is measured again: other processes evict caches and share cores.
 TRIES = 8
-# Seconds of climbing for each dialect.
+# Seconds of search for each dialect.
 CLIMB = {False: 1, True: 90}
-# What is right: taken, or refused for what it is.
+# Statuses that count as right: accepted, or refused for the content.
 RIGHT = {200, 204, 400, 413}
-# Nothing leaves the gateway here, so the queue makes room for itself.
+# Nothing leaves this gateway, so the queue drops its oldest logs.
 SETTINGS = "queue: { max_bytes: 128MiB, overflow: drop_oldest }"
 
 
 def loop_seconds(pid: int) -> dict[str, float]:
-    """Processor seconds of each device thread so far, by thread name."""
+    """Processor seconds so far of each device thread, by thread name."""
     names = of_each_thread(pid, "comm", lambda file: file.read().strip())
     spent = of_each_thread(pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
     return {name: spent[thread] for thread, name in names.items() if name.startswith("http-") and thread in spent}
 
 
 class Cost(typing.NamedTuple):
-    """Processor seconds of one request: of the thread that handled it, and of its loop."""
+    """Processor seconds of one request: those of the thread that handled it, and those of its loop."""
 
     thread: float
     loop: float
@@ -51,13 +52,13 @@ NOTHING, ALLOWED = Cost(0.0, 0.0), Cost(BAR, LOOP_BAR)
 
 
 def exchange(port: int, sent: bytes) -> tuple[int, bytes]:
-    """The status, and the beginning of what was answered. Answers may be large, so what is read is not kept."""
+    """The status and the beginning of the answer. Answers can be large, so the rest is read and dropped."""
     beginning = b""
     with socket.create_connection(("127.0.0.1", port), 60) as connection:
         try:
             connection.sendall(sent)
         except OSError:
-            pass  # It has answered and hung up; the answer may still be there.
+            pass  # The server has answered and closed; its answer may still be readable.
         while piece := connection.recv(1 << 20):
             if len(beginning) < 4096:
                 beginning += piece
@@ -66,7 +67,7 @@ def exchange(port: int, sent: bytes) -> tuple[int, bytes]:
 
 
 class CostMeter:
-    """A gateway, and what requests cost its loops."""
+    """A gateway, and a measurement of what requests cost its loops."""
 
     def __init__(self, trial: Trial) -> None:
         self.trial, self.lives = trial, 0
@@ -75,7 +76,8 @@ class CostMeter:
         self.start()
 
     def start(self) -> None:
-        """On an empty queue: the labels of one search are streams that the next would find no room for."""
+        """Starts on an empty queue: the labels of one search create streams that would leave no room for those of
+        the next."""
         if self.running:
             self.running.kill()
         self.lives += 1
@@ -92,7 +94,7 @@ class CostMeter:
         return self.gateway.process.pid
 
     def send(self, made: Built) -> tuple[Cost, int | None, bytes]:
-        """The request's cost, the status, and what was said."""
+        """The cost of the request, its status, and the beginning of the answer."""
         path, content, fields = made
         sent = f"GET {path} HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n".encode("latin-1")
         if content is not None:
@@ -107,7 +109,7 @@ class CostMeter:
         return Cost(max(spent.values()), max(loops)), status, answer
 
     def cost(self, dialect: str, genes: Genes) -> tuple[Cost, int | None]:
-        """What a request costs, at the least of some tries if it seems to be too much, and whether it was answered rightly."""
+        """The cost of a request, the least of several tries if the first seems too high, and its status."""
         made = costly_requests.request(dialect, genes)
         if made is None:
             return NOTHING, None
@@ -123,10 +125,10 @@ class CostMeter:
 
 
 class HealthProber:
-    """Asks each loop for its health again and again, and remembers the longest wait."""
+    """Asks every loop for /healthz repeatedly, and keeps the longest wait."""
 
     def __init__(self, port: int) -> None:
-        # Sixteen connections are on all loops, whoever accepts them.
+        # The kernel spreads connections over the loops. Sixteen are enough to reach each of them.
         self.connections = [socket.create_connection(("127.0.0.1", port), 60) for _ in range(16)]
         self.longest, self.asked, self.ended = 0.0, 0, threading.Event()
         self.threads = [threading.Thread(target=self.ask, args=(each,), daemon=True) for each in self.connections]
@@ -153,7 +155,8 @@ class HealthProber:
 def climb(
     trial: Trial, meter: CostMeter, dialect: str, start: tuple[Cost, Genes], seconds: float
 ) -> tuple[tuple[Cost, Genes], int]:
-    """Changes genes at random, and goes on from what is dearer. Now and then it begins somewhere else."""
+    """A hill climb: changes genes at random, and goes on from the most expensive request. After some failures it
+    starts again from random genes."""
     random, until = trial.random, time.monotonic() + seconds
     (best, genes), top, tried, failed = start, start, 0, 0
     while time.monotonic() < until:
@@ -189,12 +192,12 @@ def check(trial: Trial) -> None:
         trial.expect(top.fits(), f"{dialect}: {top}; {ALLOWED} are allowed, for {found}")
         dearest[dialect] = (top, found, name if found is genes else f"{found}")
         trial.say(f"{dialect}: {top} at most ({dearest[dialect][2]})")
-    trial.say(f"climbed: {tried} requests")
+    trial.say(f"searched: {tried} requests")
     wait(trial, meter, dearest)
 
 
 def wait(trial: Trial, meter: CostMeter, dearest: dict[str, tuple[Cost, Genes, str]]) -> None:
-    """How long somebody else on the same loop waits for an answer while the dearest requests are read."""
+    """Measures how long /healthz waits on each loop while the gateway handles the most expensive requests found."""
     meter.start()
     made = [each for dialect, (_, genes, _) in dearest.items() if (each := costly_requests.request(dialect, genes))]
     before, neighbour = busy(meter.pid), HealthProber(meter.gateway.devices)
@@ -205,6 +208,6 @@ def wait(trial: Trial, meter: CostMeter, dearest: dict[str, tuple[Cost, Genes, s
         neighbour.end()
     crowded = strain(before, busy(meter.pid))
     allowed = crowded * LOOP_BAR + 0.1
-    trial.expect(neighbour.asked > 100, f"/healthz was asked {neighbour.asked} times only")
+    trial.expect(neighbour.asked > 100, f"/healthz was asked only {neighbour.asked} times")
     trial.expect(neighbour.longest <= allowed, f"/healthz waited {neighbour.longest:.2f} s, {allowed:.2f} are allowed")
-    trial.say(f"/healthz meanwhile: {neighbour.longest * 1000:.0f} ms at most of {allowed * 1000:.0f}")
+    trial.say(f"/healthz beside them: {neighbour.longest * 1000:.0f} ms at most of {allowed * 1000:.0f}")

@@ -1,4 +1,5 @@
-"""Bombs, floods of names and heads, unread answers, tricks with paths and guessed tokens cost bounded time and memory, and nobody else."""
+"""Attacks cost bounded time and memory, and disturb no other client: decompression bombs, expensive bodies, unread
+answers, hostile paths, guessed tokens."""
 
 import gzip
 import threading
@@ -15,19 +16,20 @@ from proof.clients.device import Device, is_whole
 from proof.measures.process import busy, memory, strain
 from proof.trial import Trial
 
-# MiB of memory in all, of one attacker or of several.
+# MiB of memory in all, by length of the run: the long one has several attackers at a time.
 MEMORY = {False: 300, True: 500}
-# What a request may become at SLS, as docs/devices.md has it: times its bytes on the wire, and bytes.
+# The size that a request may have at SLS (docs/devices.md): a multiple of its bytes on the wire, and bounds in
+# bytes.
 FOLD, LEAST, MOST = 400, 2 << 20, 20 << 20
-# Seconds that an answer to somebody else may take longer meanwhile, 99 of 100, than one at a gateway beside it that is
-# left alone: as long as the worst body keeps a loop busy, times what others on the machine make of that.
+# Seconds by which an attack may delay the 99th percentile of another client's answers, compared with an undisturbed
+# gateway: as long as the worst body occupies a loop, times the contention on this machine.
 DELAY = {"bombs": 0.8, "floods": 1, "heads": 0.4, "guesses": 0.4, "growing": 0.8, "readers": 1, "held heads": 0.4}
 # In the long form bodies are three times as large.
 LONG_DELAY = DELAY | {"floods": 3, "growing": 2, "several": 4}
 
 
 def growing(trial: Trial, gateway: Gateway, sandbox: Sandbox) -> None:
-    """A request that says little, and of which much is stored: what its records share is repeated for each."""
+    """Small requests that become large, because an attribute that records share is stored with each record."""
     worst = (0.0, "")
     kinds = [(16_000, 125), (1000, 18_000), (100_000, 190), (300_000, 60)]
     for size, count in kinds + ([(100, 100_000), (300_000, 500_000)] if trial.is_long else []):
@@ -47,7 +49,7 @@ def growing(trial: Trial, gateway: Gateway, sandbox: Sandbox) -> None:
             gateway.require_drained()
             name, grown = f"{count} records that share {size} B, in {len(content)} B", stored(sandbox) - before
             trial.expect(status in (200, 413), f"{name}: {status} {answer[:200]!r}")
-            # The head of each log and packet is not what this is about.
+            # The head of each log and packet is not counted here.
             allowed = max(len(content) + LEAST, FOLD * len(content)) + 16 * count
             trial.expect(grown <= min(allowed, MOST + LEAST), f"{name}: {grown} B came to SLS, {allowed} are allowed")
             worst = max(worst, (grown / len(content), f"{name}: {grown} B at SLS"))
@@ -55,13 +57,13 @@ def growing(trial: Trial, gateway: Gateway, sandbox: Sandbox) -> None:
 
 
 def stored(sandbox: Sandbox) -> int:
-    """Bytes that all but the neighbour wrote."""
+    """Bytes stored by everybody but the neighbour."""
     places = sandbox.control("GET", "/stats")["logstores"]
     return sum(each["bytes"] for each in places if each["logstore"] != "neighbour")
 
 
 def several(trial: Trial, gateway: Gateway, work: list[Body]) -> None:
-    """The costliest bodies again and again, from several connections at a time. Long form only."""
+    """Repeats the most expensive bodies from several connections at a time. Long form only."""
     until = time.monotonic() + 60
     costly = [
         each
@@ -77,10 +79,10 @@ def several(trial: Trial, gateway: Gateway, work: list[Body]) -> None:
                 device = Device(gateway.devices, 60, address=f"127.0.9.{number % 200 + 3}")
                 status, answer = device.post(path, content, *fields)
                 device.close()
-                # With many large bodies there may be no room for one more: that one is told to come again.
-                trial.expect(status in right | {503}, f"{name}, one of several: answer {status} {answer[:200]!r}")
+                # With many large bodies there may be no room for one more: the gateway tells that client to retry.
+                trial.expect(status in right | {503}, f"{name}, in parallel: answer {status} {answer[:200]!r}")
             except OSError as error:
-                trial.wrong(f"{name}, one of several: {error}")
+                trial.wrong(f"{name}, in parallel: {error}")
 
     threads = [threading.Thread(target=send, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -90,7 +92,8 @@ def several(trial: Trial, gateway: Gateway, work: list[Body]) -> None:
 
 
 class Arrivals:
-    """When the neighbour's logs came. Of many logs the sandbox keeps the last ones only, so it is asked again and again."""
+    """The arrival times of the neighbour's logs. The sandbox keeps only the newest of many logs, so it is asked
+    repeatedly."""
 
     def __init__(self, trial: Trial, sandbox: Sandbox) -> None:
         self.trial, self.sandbox, self.place = trial, sandbox, "0"
@@ -104,7 +107,7 @@ class Arrivals:
             try:
                 self.look()
             except OSError as error:
-                self.trial.say(f"the sandbox did not tell what came: {error}")
+                self.trial.say(f"the sandbox did not answer: {error}")
 
     def look(self) -> None:
         more = True
@@ -139,7 +142,7 @@ def check(trial: Trial) -> None:
         parts: dict[str, Callable[[], object]] = {
             "bombs": lambda: attack.bodies(explosives),
             "floods": lambda: attack.bodies(inundation),
-            # So often that a neighbour can see it.
+            # Often enough for the neighbour to notice.
             "heads": lambda: attack.heads(tricks * 10),
             "guesses": lambda: token_guessing.check(trial, gateway),
             "growing": lambda: growing(trial, gateway, sandbox),
@@ -158,16 +161,16 @@ def check(trial: Trial) -> None:
                 attack.say(name)
             slow, calm = neighbour.slowest(since, until), aside.neighbour.slowest(since, until, share=1)
             if slow is None or calm is None:
-                trial.wrong(f"{name}: a neighbour has seen nothing of it")
+                trial.wrong(f"{name}: the neighbour had no answer in this time")
                 continue
             allowed = crowded * delay[name] + calm
             trial.say(
-                f"{name}: 99 of 100 answers to a neighbour within {slow * 1000:.0f} ms of {allowed * 1000:.0f}, elsewhere all within "
+                f"{name}: the neighbour's 99th percentile is {slow * 1000:.0f} ms of {allowed * 1000:.0f} allowed, undisturbed at most "
                 f"{calm * 1000:.0f} ms; {memory(pid):.0f} MiB of memory at most so far"
             )
             trial.expect(
                 slow < allowed,
-                f"{name}: 99 of 100 answers to a neighbour took up to {slow:.2f} s, {allowed:.2f} s are allowed",
+                f"{name}: the neighbour's 99th percentile is {slow:.2f} s, {allowed:.2f} s are allowed",
             )
     finally:
         neighbour.end()
@@ -179,15 +182,17 @@ def check(trial: Trial) -> None:
     trial.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is {ledger['ledger']}")
     beside.judge(trial, neighbour, arrivals.moments, aside, crowded, max(delay[name] for name in parts))
     peak = memory(pid)
-    trial.expect(peak < MEMORY[trial.is_long], f"{peak:.0f} MiB of memory at most, {MEMORY[trial.is_long]} are enough")
+    trial.expect(
+        peak < MEMORY[trial.is_long], f"{peak:.0f} MiB of memory at most, {MEMORY[trial.is_long]} MiB are allowed"
+    )
     trial.expect(gateway.is_running, "the gateway ended")
     trial.say(f"memory: {begun:.0f} MiB at the start, {peak:.0f} MiB at most")
 
 
 def judge(trial: Trial, sandbox: Sandbox) -> None:
-    """Nothing is where it was not to go, of what is still kept."""
+    """Every log that is still kept is in the logstore that its request named."""
     for each in sandbox.logs():
         known = each["__logstore__"] in ("bombs", "floods", "tricks", "neighbour", "demo", "otlp", "loki", "splunk")
         if "path" in each:
             trial.expect(each["__logstore__"] == "tricks", f"a path led to {each['__logstore__']}")
-        trial.expect(known, f"nobody named the logstore {each['__logstore__']}")
+        trial.expect(known, f"no request named the logstore {each['__logstore__']}")

@@ -1,4 +1,5 @@
-"""An SLS endpoint that lies costs bounded time and memory, nobody else, and no log."""
+"""An SLS endpoint with invalid answers costs bounded time and memory, disturbs no other destination, and loses no
+log."""
 
 import json
 import socket
@@ -14,18 +15,18 @@ from proof.measures.lateness import Lateness
 from proof.measures.process import busy, cpu_seconds, memory, strain
 from proof.trial import Trial
 
-# Of each tale before it tells the truth.
+# Invalid answers of each kind before a valid one.
 TIMES = 3
-# Seconds: what a request may take in all, and how late a busy machine may make the end of it, beside what it makes others.
+# Seconds: the longest request in all, and how much later a busy machine may end it, beside its measured lateness.
 SEND_TIMEOUT, LATER = 1, 0.5
-# MiB: what all tales at a time may cost in memory, and what the gateway may take of one answer before it hangs up; that
-# is mostly what lies in the kernel's buffers.
+# MiB: the memory that all invalid answers together may cost, and how much the gateway may accept of one answer
+# before it closes the connection. Most of that fills the kernel's buffers.
 MEMORY = 32
 TAKEN = 24
 
 
 class RedirectTrap:
-    """Where redirects lead. Nobody is to come."""
+    """The target of redirects, which must have no visitors."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -54,7 +55,8 @@ def destination(name: str, port: int) -> str:
 
 
 def play(trial: Trial, gateway: Gateway, liars: dict[str, LyingServer], number: int) -> dict[str, str]:
-    """Posts for every liar, and waits until all of it is at SLS. Returns the names that were sent."""
+    """Posts for every server, and waits until all of it is at SLS. Returns the names that were sent, with their
+    server."""
     sent: dict[str, str] = {}
     for index, (name, liar) in enumerate(liars.items()):
         with liar.lock:
@@ -91,11 +93,11 @@ def check(trial: Trial) -> None:
     arrived = judge(trial, gateway, sandbox, liars, sent, SEND_TIMEOUT + LATER + lateness.most)
     beside.judge(trial, neighbour, arrived, aside, strain(started, busy(gateway.process.pid)))
     trial.expect(not trap.visitors(), "a redirect was followed")
-    trial.expect(grown < MEMORY, f"the lies cost {grown:.0f} MiB of memory, {MEMORY} are enough")
+    trial.expect(grown < MEMORY, f"the invalid answers cost {grown:.0f} MiB of memory, {MEMORY} MiB are allowed")
     trial.expect(gateway.is_running, "the gateway ended")
     heard = sum(liar.heard for liar in liars.values())
     trial.say(
-        f"{len(liars)} tales, {heard} requests, all delivered after {took:.1f} s; {cpu:.1f} s of a processor, "
+        f"{len(liars)} kinds of invalid answers, {heard} requests, all delivered after {took:.1f} s; {cpu:.1f} s of processor time, "
         f"{grown:.0f} MiB more memory at most"
     )
     for liar in liars.values():
@@ -110,7 +112,8 @@ def judge(
     sent: dict[str, str],
     given_up: float,
 ) -> dict[str, str]:
-    """Whether everything is where the ledger says, once, and nobody had to wait for long."""
+    """Every log is stored once and counted by the ledger, and no request lasted too long. Returns the arrival times
+    by name."""
     whole = gateway.ledger()
     trial.expect(whole["closed"], f"the ledger is not closed: {whole['ledger']}")
     arrived = {}
@@ -125,15 +128,15 @@ def judge(
         figures = {key: ledger.get(key) for key in ("delivered", "queued", "dead", "expired", "discarded")}
         if not (figures["delivered"] == len(there) == len(mine)):
             trouble = statuses[project(index)]["trouble"]
-            trial.wrong(f"{name}: {len(there)} of {len(mine)} logs are there, the ledger says {figures}; {trouble}")
+            trial.wrong(f"{name}: {len(there)} of {len(mine)} logs arrived, the ledger says {figures}; {trouble}")
         trial.expect(
-            liar.longest < given_up, f"{name}: listened to for {liar.longest:.1f} s, {given_up:.1f} s are allowed"
+            liar.longest < given_up, f"{name}: a request lasted {liar.longest:.1f} s, {given_up:.1f} s are allowed"
         )
-        trial.expect(liar.most < TAKEN << 20, f"{name}: {liar.most >> 20} MiB of an answer were taken")
+        trial.expect(liar.most < TAKEN << 20, f"{name}: {liar.most >> 20} MiB of an answer were accepted")
     slowest = max(liars, key=lambda name: liars[name].longest)
     largest = max(liars, key=lambda name: liars[name].most)
     trial.say(
-        f"listened to for {liars[slowest].longest:.2f} s at most ({slowest}) of {given_up:.2f}, "
+        f"requests lasted {liars[slowest].longest:.2f} s at most ({slowest}) of {given_up:.2f}, "
         f"{liars[largest].most / 2**20:.1f} MiB at most ({largest})"
     )
     return arrived

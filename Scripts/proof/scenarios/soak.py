@@ -1,4 +1,4 @@
-"""Days of life in minutes: after them memory, descriptors, threads and disk are what they were after the first."""
+"""Days of operation in minutes: memory, descriptors, threads and disk must not grow."""
 
 import json
 import os
@@ -27,7 +27,7 @@ FAULTS: list[dict[str, Any]] = [
 KEYS = json.dumps(
     {"access_key_id": KEY["ALIBABA_CLOUD_ACCESS_KEY_ID"], "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"]}
 ).encode()
-# In peace. The pace that a quota's refusal began ends a minute after the last one.
+# Seconds without faults. The pace that a quota causes ends a minute after the last refusal.
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 
 
@@ -47,7 +47,7 @@ def check(trial: Trial) -> None:
     total, ends = 0, time.monotonic() + (5 if is_short else 60 * (trial.minutes or 5) - 15)
     while len(samples) < 6 or time.monotonic() < ends:
         total += busy(trial, sandbox, life, 0.6 if is_short else 10)
-        # One of three is left alone: a key that is pushed may end a wait that does not end by itself.
+        # Every third quiet phase has no key rotation: a push may end a wait that does not end by itself.
         if len(samples) % 3 < 2:
             rotate(trial, sandbox, life)
             quiet(sandbox, life)
@@ -56,25 +56,27 @@ def check(trial: Trial) -> None:
         samples.append(sample(life))
     rounds = len(samples)
     trial.say(
-        f"{total} deeds, {rounds} quiet moments; {life.reloads} reloads, {life.rotations} rotations, {life.broken} broken connections"
+        f"{total} actions, {rounds} quiet phases; {life.reloads} reloads, {life.rotations} rotations, {life.broken} broken connections"
     )
-    trial.say(f"left alone, all was delivered within {max(alone):.1f} s of peace")
+    trial.say(f"without a rotation all was delivered within {max(alone):.1f} s after the last fault")
     middle, last = samples[rounds // 3 : 2 * rounds // 3], samples[2 * rounds // 3 :]
     for what, least, share in LIMITS:
         before, after = (statistics.median(sample[what] for sample in part) for part in (middle, last))
         most = before + max(least, before * share)
         if is_short and "KiB" in what:
-            # A short life has not used all its memory and disk when its middle comes: then it is only not to use much.
+            # In the middle of a short run memory and disk still grow. Only an absolute limit applies to it.
             most = SHORT
         trial.expect(
             after <= most, f"{what} grew from {before:.0f} to {after:.0f}: {[sample[what] for sample in samples]}"
         )
-        trial.say(f"{what}: {samples[0][what]} after the first, {before:.0f} in the middle, {after:.0f} at the end")
+        trial.say(
+            f"{what}: {samples[0][what]} after the first phase, {before:.0f} in the middle, {after:.0f} at the end"
+        )
 
 
 # KiB of memory or disk.
 SHORT = 128 << 10
-# What, by how much it may differ at least, and by which part of it.
+# A figure, its allowed absolute growth and its allowed relative growth.
 LIMITS = [
     ("resident KiB", 2048, 0.04),
     ("private dirty KiB", 2048, 0.04),
@@ -100,7 +102,7 @@ def sample(life: SoakedLife) -> dict[str, int]:
 
 
 def busy(trial: Trial, sandbox: Sandbox, life: SoakedLife, seconds: float) -> int:
-    """All that happens to a gateway, at random."""
+    """Everything that happens to a gateway, at random."""
     deeds = [post] * 60 + [large] * 3 + [broken] * 4 + [malformed] * 4 + [look] * 4 + [reload, rotate] + [trouble] * 2
     ends, count = time.monotonic() + seconds, 0
     while time.monotonic() < ends:
@@ -110,7 +112,7 @@ def busy(trial: Trial, sandbox: Sandbox, life: SoakedLife, seconds: float) -> in
 
 
 def quiet(sandbox: Sandbox, life: SoakedLife) -> float:
-    """Peace, everything delivered, and nothing that was promised is missing: how long that took."""
+    """Removes all faults and waits for the delivery. No promised log may be missing. Returns how long that took."""
     sandbox.clear_faults()
     began = time.monotonic()
     if life.has_quota:
@@ -119,10 +121,10 @@ def quiet(sandbox: Sandbox, life: SoakedLife) -> float:
     ledger = life.gateway.drain(within)
     took = time.monotonic() - began
     left = ledger["ledger"]["queued"]
-    life.expect(not left, f"{left} logs still wait after {within:.0f} s of peace")
+    life.expect(not left, f"{left} logs still wait after {within:.0f} s without faults")
     arrived = life.promises.arrived(sandbox)
     missing = life.promises.kept - arrived.names
-    life.expect(not missing, f"{len(missing)} logs that were answered with 200 are lost")
+    life.expect(not missing, f"{len(missing)} answered logs are lost")
     life.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
     life.expect(ledger["closed"], f"the ledger: {ledger}")
     life.promises.kept.clear()
@@ -159,9 +161,9 @@ def malformed(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
     device = Device(life.gateway.devices)
     try:
         status, _ = device.post("/logs/app", trial.random.choice((b"{", b"\xff", b'{"a":1]')))
-        life.expect(status == 400, f"what cannot be read is answered with {status}")
+        life.expect(status == 400, f"a malformed batch is answered with {status}")
     except ConnectionLost:
-        life.expect(False, "what cannot be read is not answered")
+        life.expect(False, "a malformed batch is not answered")
     device.close()
 
 
@@ -175,7 +177,7 @@ def reload(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
 
 
 def rotate(trial: Trial, sandbox: Sandbox, life: SoakedLife) -> None:
-    """The key is tried out before it counts, which needs peace."""
+    """The gateway verifies a pushed key first, which needs an SLS without faults."""
     sandbox.clear_faults()
     life.rotations += 1
     life.gateway.ask("/admin/credentials/default", "PUT", KEYS)

@@ -1,4 +1,5 @@
-"""A disk that is full, fails, is slow or read-only: no false 2xx, a state that says so, and a recovery by itself."""
+"""A disk that is full, fails, is slow or read-only: no false 2xx, a state that names the problem, and recovery
+without help."""
 
 import shutil
 import threading
@@ -18,9 +19,10 @@ from proof.trial import Trial
 
 LOG, DATABASE = "queue.db-wal", "queue.db"
 SYNC = "fdatasync,fsync"
-# A second, of a thread, with twenty requests in it: one that spins under strace rests at each call.
+# Voluntary context switches of a thread per second, with twenty requests in that second. Under strace a spinning
+# thread gives up its processor at every call.
 OFTEN = 1000
-# What fails, how, of which file. What hits the log must keep every batch from being taken.
+# The failing calls, the fault and the file. While the WAL fails no batch may be accepted.
 FAULTS = [
     ("pwrite64", "error=ENOSPC", LOG),
     ("pwrite64", "error=EIO", LOG),
@@ -47,39 +49,39 @@ def check(trial: Trial) -> None:
 
 
 def failing(trial: Trial, sandbox: Sandbox, calls: str, how: str, file: str) -> None:
-    """The fault lasts some seconds, the load goes on before, through and behind it."""
+    """The fault lasts some seconds; the load goes on before, during and after it."""
     life = Life(trial, sandbox, f"{calls} {how} of {file}".replace(",", " "))
     before = [life.post() for _ in range(5)]
-    life.expect(before == [200] * 5, f"before the fault it answers {before}")
+    life.expect(before == [200] * 5, f"before the fault batches are answered with {before}")
     with SyscallFault(life.gateway, calls, how, life.data / file) as fault:
         answers, states = [], []
         ends = time.monotonic() + (3 if trial.is_long else 0.4)
         while time.monotonic() < ends or (not fault.hits() and time.monotonic() < ends + 15):
-            # Enough that the log is moved into the database now and then.
+            # Batches that are large enough for checkpoints.
             answers.append(life.post() if file == LOG else life.post(8, 60_000))
             states.append(life.state())
             time.sleep(0.02)
         health = life.gateway.ask("/healthz")
-    life.expect(fault.hits(), "the fault hit nothing")
-    life.expect(health, "/healthz says nothing")
+    life.expect(fault.hits(), "the fault hit no call")
+    life.expect(health, "/healthz is empty")
     life.expect(set(answers) <= {200, 503}, f"answers are {sorted(set(map(str, answers)))}")
     if file == LOG:
         life.expect(200 not in answers, f"{answers.count(200)} of {len(answers)} batches were answered with 200")
     told = [state for state in states if state[0] in ("failing", "disk_full")]
-    life.expect(not file == LOG or told, f"no state tells of it: {set(states)}")
+    life.expect(not file == LOG or told, f"no state reports the fault: {set(states)}")
     unclear = [state for state in told if state[2] or not (state[1] or state[0] == "disk_full")]
-    life.expect(not unclear, f"a state is not clear: {unclear[:1]}")
+    life.expect(not unclear, f"a state is unclear: {unclear[:1]}")
     began = time.monotonic()
-    wait_until(lambda: life.post() == 200, what=f"{life.name}: it does not recover")
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: the gateway does not recover")
     trial.say(
-        f"{life.name}: {fault.hits()} calls hit, {answers.count(200)} of {len(answers)} batches taken, "
-        f"well {time.monotonic() - began:.1f} s after it"
+        f"{life.name}: {fault.hits()} calls hit, {answers.count(200)} of {len(answers)} batches accepted, "
+        f"recovered {time.monotonic() - began:.1f} s after the fault"
     )
     life.settle()
 
 
 def failing_for_long(trial: Trial, sandbox: Sandbox) -> None:
-    """Between two attempts, by then seconds apart, no thread spins."""
+    """Between two attempts of the queue, which are seconds apart by then, no thread spins."""
     life = Life(trial, sandbox, "failing for long")
     with SyscallFault(life.gateway, "pwrite64", "error=EIO", life.data / LOG):
         refuse(life, 2.5)
@@ -87,27 +89,28 @@ def failing_for_long(trial: Trial, sandbox: Sandbox) -> None:
         refuse(life, 2.5)
         after, took = context_switches(life.gateway.process.pid), time.monotonic() - began
     often = max(after[thread] - before.get(thread, 0) for thread in after) / took
-    life.expect(often <= OFTEN, f"between two attempts a thread rests {often:.0f} times a second")
-    wait_until(lambda: life.post() == 200, what=f"{life.name}: it does not recover")
-    trial.say(f"failing for long: no thread rests more than {often:.0f} times a second")
+    life.expect(often <= OFTEN, f"between two attempts a thread has {often:.0f} voluntary context switches a second")
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: the gateway does not recover")
+    trial.say(f"failing for long: at most {often:.0f} voluntary context switches a second in a thread")
     life.settle()
 
 
 def refuse(life: Life, seconds: float) -> None:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
-        life.expect(life.post() == 503, "a batch that cannot be stored is not refused")
+        life.expect(life.post() == 503, "a batch that cannot be stored is accepted")
         time.sleep(0.05)
 
 
 def one_sync(trial: Trial, sandbox: Sandbox) -> None:
-    """A sync fails once: whoever waited for it is refused, and the log counts for nothing until it was read and moved."""
+    """One sync fails: its batch is refused, and the WAL is not trusted until it was read, rewritten and
+    checkpointed."""
     life = Life(trial, sandbox, "one failed sync")
     sandbox.fault(status=503)
     life.post()
     with SyscallFault(life.gateway, SYNC, "error=EIO:when=1", life.data / LOG, life.data / DATABASE) as fault:
         answer = life.post()
-        wait_until(lambda: life.post() == 200, what="it does not recover")
+        wait_until(lambda: life.post() == 200, what="the gateway does not recover")
     life.expect(answer == 503, f"the batch whose sync failed is answered with {answer}")
     calls = list(fault.calls())
     failed = next((place for place, call in enumerate(calls) if call[2] and "sync" in call[0]), None)
@@ -115,8 +118,8 @@ def one_sync(trial: Trial, sandbox: Sandbox) -> None:
     if failed is not None:
         after = calls[failed + 1 :]
         names = [(call, file) for call, file, _ in after]
-        # What the log held may not be on the disk, whatever a second sync says: it is read, written once more and synced, and
-        # then goes into the database. Only then does the next commit come.
+        # The WAL's content may not be on the disk, even if a second sync succeeds. So it is read, written again and
+        # synced, and then moved into the database. Only then comes the next commit.
         steps = [
             ("openat", DATABASE),
             ("openat", LOG),
@@ -127,16 +130,18 @@ def one_sync(trial: Trial, sandbox: Sandbox) -> None:
         ]
         rest = iter(names)
         missing = [step for step in steps if step not in rest]
-        life.expect(not missing, f"after the failed sync {missing} did not come in their turn: {names[:40]}")
+        life.expect(not missing, f"after the failed sync {missing} are missing or out of order: {names[:40]}")
         commits = [place for place, name in enumerate(names) if name == ("fdatasync", LOG)]
         is_late = ("fsync", LOG) in names and all(place > names.index(("fsync", LOG)) for place in commits)
-        life.expect(is_late, f"after the failed sync it synced the log before it wrote it once more: {names[:40]}")
+        life.expect(
+            is_late, f"after the failed sync the WAL was committed to before it was written again: {names[:40]}"
+        )
     sandbox.clear_faults()
     life.settle()
 
 
 def slow(trial: Trial, sandbox: Sandbox) -> None:
-    """Each sync takes half a second: answers wait for it, nobody else does."""
+    """Each sync takes half a second: answers wait for it, and nothing else does."""
     life = Life(trial, sandbox, "slow disk")
     times = []
     posts, alone = [measured(life.post) for _ in range(20)], median([measured(life.state) for _ in range(20)])
@@ -160,15 +165,15 @@ def slow(trial: Trial, sandbox: Sandbox) -> None:
             thread.join()
     life.expect(len(times) == 24, f"{24 - len(times)} of 24 batches were refused")
     life.expect(times and min(times) >= 0.5, f"a batch was answered after {min(times, default=0):.3f} s")
-    # A sync each would take four seconds.
+    # One sync for each batch would take four seconds.
     allowed = 3 + min(0.9, 4 * max(posts))
     life.expect(
         max(times, default=0) < allowed,
-        f"a batch was answered after {max(times, default=0):.3f} s, alone {max(posts):.3f} s",
+        f"a batch was answered after {max(times, default=0):.3f} s, without the fault {max(posts):.3f} s",
     )
-    # Who waits for the sync that goes on waits for half of it.
+    # A request that waits for a running sync waits for half of it on average.
     look, allowed = median(looks), 0.1 + min(0.1, 4 * alone)
-    life.expect(look < allowed, f"every second look at the status took {look:.3f} s and more, alone {alone:.3f} s")
+    life.expect(look < allowed, f"the median status request took {look:.3f} s, without load {alone:.3f} s")
     trial.say(
         f"slow disk: answers after {min(times, default=0):.2f} to {max(times, default=0):.2f} s, "
         f"the status after {1000 * look:.0f} ms, alone {1000 * alone:.0f} ms, at most {max(looks):.2f} s"

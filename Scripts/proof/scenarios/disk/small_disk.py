@@ -1,4 +1,4 @@
-"""A small file system that is filled by the queue, by others, and one that becomes read-only under the gateway."""
+"""A small file system that the queue fills, one that other files fill, and one that becomes read-only."""
 
 import contextlib
 import os
@@ -33,14 +33,14 @@ def check(trial: Trial, sandbox: Sandbox) -> None:
             try:
                 mounted.enter_context(disk)
             except Unavailable as error:
-                trial.skip(scenario.__name__, f"this machine cannot do it: {error}")
+                trial.skip(scenario.__name__, f"this machine cannot mount it: {error}")
                 continue
             scenario(trial, sandbox, disk)
         sandbox.clear_faults()
 
 
 def filled_by_itself(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
-    """SLS is away until the disk is full. What was taken leaves all the same, also after a kill."""
+    """SLS is away until the disk is full. All accepted logs are delivered later, also after a kill."""
     life = Life(trial, sandbox, "filled by itself", ROOM, disk.directory)
     sandbox.fault(status=503)
     taken = 0
@@ -57,19 +57,19 @@ def filled_by_itself(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     sandbox.clear_faults()
     ledger = life.gateway.drain(60)
     life.expect(not ledger["ledger"]["queued"], f"a full queue is not delivered: {ledger}")
-    wait_until(lambda: life.post() == 200, what=f"{life.name}: it takes nothing after all is delivered")
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing after all is delivered")
     trial.say(
-        f"{life.name}: full after {taken} batches with {free >> 10} KiB free; all left after a kill, new ones are taken"
+        f"{life.name}: full after {taken} batches with {free >> 10} KiB free; all delivered after a kill, new ones accepted"
     )
     life.settle()
 
 
 def filled_by_others(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
-    """Somebody else takes the last byte while SLS is away, and gives it back."""
+    """Other files take the last byte while SLS is away, and are removed again."""
     life = Life(trial, sandbox, "filled by others", ROOM, disk.directory)
     sandbox.fault(status=503)
     before = [life.post() for _ in range(20)]
-    life.expect(before == [200] * 20, f"before it answers {before}")
+    life.expect(before == [200] * 20, f"before the fault batches are answered with {before}")
     fill(disk.directory / "others")
     answers = [life.post(8, 3000) for _ in range(200)]
     life.expect(503 in answers and set(answers) <= {200, 503}, f"a full disk answers {set(answers)}")
@@ -80,16 +80,15 @@ def filled_by_others(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     sandbox.clear_faults()
     left = life.gateway.drain(3)["ledger"]["queued"]
     (disk.directory / "others").unlink()
-    wait_until(lambda: life.post() == 200, what=f"{life.name}: it takes nothing when there is room again")
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing though there is room again")
     life.gateway.require_drained(30)
-    trial.say(
-        f"{life.name}: {answers.count(200)} of 200 small batches still fit; {left} logs had to wait for room to be delivered"
-    )
+    trial.say(f"{life.name}: {answers.count(200)} of 200 small batches still fit; {left} logs waited for room")
     life.settle()
 
 
 def damaged_and_full(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
-    """A queue that filled its disk is damaged, and no second one fits beside it. What can be read leaves, also after kills."""
+    """A queue that filled its disk is damaged, and has no room for a second copy. Readable logs are delivered, also
+    after kills."""
     life = Life(trial, sandbox, "damaged and full", ROOM, disk.directory)
     sandbox.fault(status=503)
     taken = 0
@@ -108,20 +107,21 @@ def damaged_and_full(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
         life.start()
         sandbox.clear_faults()
         wait_until(
-            lambda: life.gateway.ledger()["ledger"]["queued"] < before["queued"], what=f"{life.name}: nothing leaves"
+            lambda: life.gateway.ledger()["ledger"]["queued"] < before["queued"],
+            what=f"{life.name}: nothing is delivered",
         )
     ledger = life.gateway.drain(120)
     life.expect(
         not ledger["ledger"]["queued"] and not ledger["ledger"]["discarded"],
         f"a damaged queue is not delivered: {ledger}",
     )
-    wait_until(lambda: life.post() == 200, what=f"{life.name}: it takes nothing after all is delivered")
-    trial.say(f"{life.name}: full after {taken} batches; all of them left in pieces, new ones are taken")
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing after all is delivered")
+    trial.say(f"{life.name}: full after {taken} batches; all delivered, new ones accepted")
     life.settle()
 
 
 def lose_index(data: pathlib.Path, work: pathlib.Path) -> None:
-    """Zeroes the page where an index begins: every log can be read, and no start can do without a new database."""
+    """Zeroes the first page of an index: every log is still readable, but a start needs a new database."""
     copy = work / "look.db"
     shutil.copy(data / DATABASE, copy)
     connection = sqlite3.connect(copy)
@@ -134,28 +134,30 @@ def lose_index(data: pathlib.Path, work: pathlib.Path) -> None:
 
 
 def without_any_room(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
-    """On a disk without a free byte a new queue says so and ends; it does not pretend."""
+    """On a disk without a free byte a new queue reports the problem and ends."""
     fill(disk.directory / "others")
     try:
         life = Life(trial, sandbox, "without any room", ROOM, disk.directory)
     except DidNotStart as error:
         said = str(error)
-        trial.expect("free" in said and "space" in said, f"without any room: no remedy is named: {said[-400:]}")
-        return trial.say("without any room: it does not start, and says why")
-    life.expect(life.post() == 503, "a disk without room takes logs")
+        trial.expect(
+            "free" in said and "space" in said, f"without any room: the message names no remedy: {said[-400:]}"
+        )
+        return trial.say("without any room: it does not start and reports the reason")
+    life.expect(life.post() == 503, "a disk without room accepts logs")
     life.gateway.kill()
 
 
 def read_only(trial: Trial, sandbox: Sandbox, disk: FragileDisk) -> None:
-    """ext4 becomes read-only by an error, as it does when a disk breaks, and writable by a new mount."""
+    """ext4 becomes read-only after an error, as on a breaking disk, and writable by a new mount."""
     settings = SETTINGS.replace("100ms", "1s") + "\nqueue: { min_free_bytes: 1MiB }"
     life = Life(trial, sandbox, "read-only", settings, disk.directory)
     sandbox.fault(status=503)
     before = [life.post() for _ in range(20)]
-    life.expect(before == [200] * 20, f"before it answers {before}")
+    life.expect(before == [200] * 20, f"before the fault batches are answered with {before}")
     disk.break_down()
     answers = [life.post() for _ in range(20)]
-    life.expect(answers == [503] * 20, f"a disk that cannot be written answers {answers}")
+    life.expect(answers == [503] * 20, f"batches on a read-only disk are answered with {answers}")
     admission, problem, is_ready = life.state()
     life.expect(
         admission == "failing" and problem and not is_ready, f"the state: {admission}, {problem}, ready: {is_ready}"
@@ -164,14 +166,16 @@ def read_only(trial: Trial, sandbox: Sandbox, disk: FragileDisk) -> None:
     life.expect(code == 0, f"it ends with {code}")
     try:
         life.start()
-        life.expect(False, "it starts on a disk that cannot be written")
+        life.expect(False, "it starts on a read-only disk")
     except DidNotStart as error:
-        life.expect("Read-only" in str(error) and "writable" in str(error), f"no remedy is named: {str(error)[-400:]}")
+        life.expect(
+            "Read-only" in str(error) and "writable" in str(error), f"the message names no remedy: {str(error)[-400:]}"
+        )
     life.gateway.kill()
     sandbox.clear_faults()
     disk.renew()
     life.start()
-    wait_until(lambda: life.post() == 200, what=f"{life.name}: it takes nothing after a new mount")
+    wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing after a new mount")
     trial.say(f"{life.name}: {problem}")
     life.settle()
 

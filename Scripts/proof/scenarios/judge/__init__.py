@@ -1,4 +1,4 @@
-"""Whatever is killed or broken: every answered log arrives as it was, in its order, and where it was promised, once."""
+"""Whatever is killed or broken, every answered log arrives unaltered, in order, and once where that is promised."""
 
 import collections
 
@@ -6,10 +6,11 @@ from proof.scenarios.judge.session import Session
 from proof.scenarios.judge.verdict import Verdict
 from proof.trial import Trial
 
-# Each sitting has a gateway, a sandbox and settings of its own: so many kills.
+# Kills for each session. Each session has a gateway, a sandbox and settings of its own.
 SHORT, LONG = [10], [32] * 10
-EARLY, TAKEN = "answers of SLS before the last start", "of them surely dealt with"
-# Where nobody is sure that the gateway knew the answers, nobody looks whether it sends again what it need not.
+EARLY, TAKEN = "answers of SLS before the last start", "of them surely committed"
+# The share of answers that the gateway surely knew. With fewer, the check for needless retransmissions proves
+# little.
 LEAST_TAKEN = 0.2
 
 
@@ -23,7 +24,7 @@ def check(trial: Trial) -> None:
             sitting.hold()
             books = Verdict(sitting)
             for line in books.wrong():
-                trial.wrong(f"sitting {number}: {line}")
+                trial.wrong(f"session {number}: {line}")
             counted = count(sitting, books)
             counts.update(counted)
             say(trial, sitting, counted)
@@ -31,7 +32,7 @@ def check(trial: Trial) -> None:
         finally:
             trial.end()
             if not is_over:
-                trial.say(f"sitting {number}:\n{sitting.destinations}")
+                trial.say(f"session {number}:\n{sitting.destinations}")
                 for index, round in enumerate(sitting.rounds):
                     trial.say(f"round {index}: {round}")
     trial.say(f"{counts['kills']} kills")
@@ -51,7 +52,7 @@ def count(sitting: Session, books: Verdict) -> collections.Counter[str]:
             "pushed keys": mischief.keys.pushed,
             "changes by an operator": mischief.changes,
             "repeated requests": sum(sender.repeats for sender in sitting.senders),
-            "refusals of packets that SLS had already": sitting.refusals,
+            "refusals of packets that SLS already had": sitting.refusals,
             EARLY: len(books.early),
             TAKEN: len(books.early & books.taken),
         }
@@ -59,10 +60,10 @@ def count(sitting: Session, books: Verdict) -> collections.Counter[str]:
 
 
 def enough(trial: Trial, counts: collections.Counter[str], kills: int) -> None:
-    """What did not happen was not tried, and then the promises about it hold of themselves."""
-    trial.expect(counts["kills"] >= kills, f"{counts['kills']} kills, {kills} were planned")
+    """A promise about something that never happened was not tested, so each kind must have happened."""
+    trial.expect(counts["kills"] >= kills, f"{counts['kills']} kills of {kills} planned")
     for what, number in counts.items():
-        trial.expect(number > 0, f"none at all: {what}")
+        trial.expect(number > 0, f"none: {what}")
     is_enough = counts[TAKEN] >= LEAST_TAKEN * counts[EARLY]
     trial.expect(is_enough, f"too few: {counts[EARLY]} {EARLY}, {counts[TAKEN]} {TAKEN}")
 
@@ -71,5 +72,5 @@ def say(trial: Trial, sitting: Session, counted: collections.Counter[str]) -> No
     trial.say(f"{len(sitting.lives)} lives; " + ", ".join(f"{number} {what}" for what, number in counted.items()))
     trial.say(
         f"concurrency {sitting.settings['concurrency']}, ready within {max(sitting.ready):.2f} s, "
-        f"all delivered {sitting.rested:.1f} s after the last mischief"
+        f"all delivered {sitting.rested:.1f} s after the last fault"
     )

@@ -1,4 +1,4 @@
-"""How a device may bring its logs: each dialect turns them into a path, header fields and a body."""
+"""The formats in which a device sends its logs. Each dialect makes a path, header fields and a body."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def packed_lines(way: DeviceStream, logs: list[Log], identity: str | None) -> Re
 
 
 def tracking(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
-    """SLS's web tracking. Its identity is a pack id."""
+    """SLS web tracking. The identity is a pack id."""
     tags = {"__pack_id__": identity} if identity else {}
     document = {"__topic__": way.topic, "__source__": "judge", "__tags__": tags, "__logs__": logs}
     return f"/logstores/{way.logstore}/track", ["x-log-apiversion: 0.6.0"], json.dumps(document).encode()
 
 
 def log_group(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
-    """SLS's PutLogs: a LogGroup in protobuf."""
+    """SLS PutLogs: a LogGroup in protobuf."""
     body = b"".join(field(1, entry(log)) for log in logs) + field(3, way.topic) + field(4, "judge")
     if identity:
         body += field(6, field(1, "__pack_id__") + field(2, identity))

@@ -1,4 +1,4 @@
-"""What the plan says, done: to SLS, to the network, to keys, to processes, by an operator."""
+"""Carries out the plan: faults of SLS, of the network, of keys, of processes, and an operator's changes."""
 
 import json
 import signal
@@ -20,16 +20,16 @@ from proof.trial import Trial
 
 class Disruptions:
     def __init__(self, trial: Trial, sandbox: Sandbox, source: Callable[[], Random]) -> None:
-        """`source` makes sources of chance, one for each that draws when it happens to."""
+        """`source` makes a random generator for each user whose draws depend on timing."""
         self.trial, self.sandbox = trial, sandbox
         self.networks = [trial.remember(Network(sandbox.port, source())) for _ in range(2)]
         self.keys = Keys(trial, sandbox, source())
         self.pauses, self.changes = 0, 0
-        # Whether an operator lets nothing be delivered.
+        # Whether an operator has paused delivery.
         self.is_held = False
 
     def arrange(self, round: Round) -> None:
-        """What SLS does in a round."""
+        """Sets the faults and limits of SLS for a round."""
         self.sandbox.clear_faults()
         for fault in round.faults:
             self.sandbox.fault(**fault)
@@ -69,7 +69,8 @@ class Disruptions:
             self.trial.wrong(f"{method} /admin/{path} {document}: {error}")
 
     def end(self, life: GatewayRun) -> None:
-        """Peace. The gateway has to notice by itself: it is told nothing but what an operator has to take back."""
+        """Removes all faults. The gateway must notice by itself; only an operator's pause is taken back through the
+        admin API."""
         self.sandbox.clear_faults()
         self.sandbox.control("DELETE", "/limits")
         for network in self.networks:

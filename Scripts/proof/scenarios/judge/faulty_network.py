@@ -1,4 +1,4 @@
-"""The network between gateway and SLS: it breaks in several ways, and knows which answers came through."""
+"""A network between gateway and SLS that fails in several ways, and records which answers came through."""
 
 import asyncio
 import contextlib
@@ -9,27 +9,27 @@ import time
 from collections.abc import Iterator
 from random import Random
 
-# What may be wrong with it. `hang` holds both directions, so that requests may arrive after their sender gave them up;
-# `deaf` holds answers only.
+# Failures. `hang` holds both directions, so that requests may arrive after their sender gave up; `deaf` holds
+# answers only.
 MODES = ["refuse", "reset", "hang", "deaf", "cut answers", "cut requests", "slow"]
 PIECE = 65536
 
 
 class PassedAnswer:
-    """An answer that was passed on whole, and when its request began and it was there."""
+    """An answer that was forwarded completely, with the times when its request began and when it was forwarded."""
 
     def __init__(self, status: int, began: float, ended: float) -> None:
         self.status, self.began, self.ended = status, began, ended
 
 
 class AnswerReader:
-    """Finds the answers in a stream of bytes."""
+    """Finds answers in a stream of bytes."""
 
     def __init__(self) -> None:
         self.rest = b""
 
     def read(self, piece: bytes) -> Iterator[tuple[int, str]]:
-        """Status and request id of each answer that is whole now."""
+        """Status and request id of each complete answer."""
         self.rest += piece
         while (end := self.rest.find(b"\r\n\r\n")) >= 0:
             lines = self.rest[:end].decode("latin-1").split("\r\n")
@@ -42,7 +42,7 @@ class AnswerReader:
 
 
 class Network:
-    """Listens on `port` and leads to `target`. What its connections suffer is drawn from `random`."""
+    """Forwards connections from `port` to `target`. `random` decides how they fail."""
 
     def __init__(self, target: int, random: Random) -> None:
         self.target, self.random, self.mode = target, random, "open"
@@ -97,7 +97,7 @@ class Network:
             one.close()
 
     def breaks(self, writer: asyncio.StreamWriter) -> None:
-        """Ends a connection with a reset."""
+        """Resets a connection."""
         self.broken += 1
         with contextlib.suppress(OSError):
             linger = struct.pack("ii", 1, 0)
@@ -113,7 +113,7 @@ class Network:
 
 
 class ConnectionPair:
-    """A connection of the gateway, and the one behind it."""
+    """A connection of the gateway, and the one to the target."""
 
     def __init__(self, network: Network, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
         self.network, self.near, self.far = network, near, far
@@ -127,7 +127,7 @@ class ConnectionPair:
                 await self.network.wait_while("hang")
                 await self.passes(piece, self.far, "cut requests")
         finally:
-            # Its sender is gone; what it sent arrives all the same.
+            # The sender is gone. What it sent must still arrive.
             self.is_left = True
             if not self.far.is_closing():
                 self.far.write_eof()
@@ -152,7 +152,7 @@ class ConnectionPair:
             await asyncio.sleep(network.random.uniform(0, 0.2))
         if network.happens(cut, 0.5) or network.happens("reset", 0.3):
             writer.write(piece[: network.random.randrange(len(piece))])
-            # Time for the part to leave before the reset overtakes it.
+            # Time for the first part to leave before the reset overtakes it.
             await asyncio.sleep(0.002)
             for one in (self.near, self.far):
                 network.breaks(one)

@@ -1,4 +1,4 @@
-"""The keys of SLS and of the gateway, and what becomes of them."""
+"""The access keys of SLS and of the gateway, and how they change."""
 
 import http.client
 import json
@@ -19,14 +19,15 @@ FIRST = {
     "access_key_secret": KEY["ALIBABA_CLOUD_ACCESS_KEY_SECRET"],
 }
 PATH = "/admin/credentials/default"
-# A proof asks one endpoint after the other, each for as long as a request may take, on a machine that may be busy.
+# Seconds. A verification asks one endpoint after the other, each for a full request timeout, on a machine that may
+# be busy.
 PATIENCE = 20
-# SLS refuses the key; nobody could tell.
+# SLS refuses the key; no endpoint answered.
 UNPROVED = (422, 502)
 
 
 class Keys:
-    """SLS takes those in `good`. The gateway has one of them, unless something `is_amiss`."""
+    """SLS accepts the keys in `good`. The gateway has one of them, unless something `is_amiss`."""
 
     def __init__(self, trial: Trial, sandbox: Sandbox, random: Random) -> None:
         self.trial, self.sandbox, self.random = trial, sandbox, random
@@ -34,12 +35,12 @@ class Keys:
         self.revoked: list[Key] = []
         self.pushed, self.refused = 0, 0
         self.is_amiss = False
-        # The fingerprint of what was pushed last: the gateway said that it keeps it.
+        # The fingerprint of the last push. The gateway confirmed that it stored this key.
         self.kept = None
 
     def happen(self, what: str, gateway: Gateway) -> None:
         if what == "mend":
-            # One more push where nothing is amiss would hide that the gateway has forgotten its key.
+            # A push without need would hide that the gateway has lost its key.
             if self.is_amiss:
                 self.mend(gateway)
         elif what == "wrong":
@@ -54,7 +55,7 @@ class Keys:
             self.rotate(gateway, what)
 
     def rotate(self, gateway: Gateway, what: str) -> None:
-        """A new key; the old ones end as soon as the gateway has said that it uses it."""
+        """A new key. The old ones are removed as soon as the gateway has confirmed the new one."""
         number = self.random.getrandbits(48)
         key = {"access_key_id": f"id-{number}", "access_key_secret": f"secret-{number}"}
         if what == "token":
@@ -70,7 +71,7 @@ class Keys:
             self.sandbox.control("DELETE", f"/keys?access_key_id={key['access_key_id']}")
 
     def push(self, gateway: Gateway, key: Key, is_proved: bool = False) -> bool:
-        """Whether the gateway has the key, and keeps it over a restart. It may refuse one that it is to prove first."""
+        """Whether the gateway accepted and stored the key. It may refuse a key that it has to verify first."""
         document = dict(key)
         if "security_token" in key:
             document["expiration"] = "2099-01-01T00:00:00Z"
@@ -87,16 +88,18 @@ class Keys:
             return False
         self.pushed += 1
         self.kept = answer["fingerprint"]
-        return self.trial.expect(answer["stored"], f"PUT {path}: the key is not kept: {answer}")
+        return self.trial.expect(answer["stored"], f"PUT {path}: the key is not stored: {answer}")
 
     def look(self, gateway: Gateway) -> None:
-        """After a start the key in use is what was pushed before."""
+        """After a start the gateway must use the key that was pushed last."""
         if self.kept:
             used = json.loads(ask(gateway.admin, PATH, token=TOKEN))
-            self.trial.expect(used.get("fingerprint") == self.kept, f"{self.kept} was pushed and kept: {used}")
+            self.trial.expect(
+                used.get("fingerprint") == self.kept, f"{self.kept} was pushed and stored, but in use is {used}"
+            )
 
     def mend(self, gateway: Gateway) -> None:
-        """What SLS took it takes again, and the gateway has one of them."""
+        """SLS accepts all former keys again, and the gateway gets one of them."""
         for key in self.revoked:
             self.sandbox.control("POST", "/keys", key)
         self.good, self.revoked = [*self.revoked, *self.good], []

@@ -1,4 +1,4 @@
-"""From a start of the gateway to its end, which nobody but the judge may bring about."""
+"""One process of the gateway, which only the judge may end."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from harness.gateway import Gateway
 
 
 class GatewayRun:
-    """With the pauses in which the gateway was stopped."""
+    """A gateway process, with the periods in which it was stopped by a signal."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -20,10 +20,10 @@ class GatewayRun:
         self.is_asked = False
 
     def starved(self) -> float:
-        """For how many seconds its threads wanted to run and got no core."""
+        """Seconds for which its threads wanted to run and had no core."""
         total = 0
         for thread in pathlib.Path(f"/proc/{self.gateway.process.pid}/task").iterdir():
-            with contextlib.suppress(OSError):  # It has ended, or the kernel does not tell.
+            with contextlib.suppress(OSError):  # The thread has ended, or the kernel does not report it.
                 total += int((thread / "schedstat").read_text().split()[1])
         return total / 1e9
 
@@ -32,21 +32,21 @@ class GatewayRun:
         self.gateway.signal(signal.SIGTERM)
 
     def end(self) -> bool:
-        """Kills it, if it still lives: whether it did."""
+        """Kills the process. Returns whether it was still alive."""
         was_alive = self.gateway.is_running
         self.gateway.kill()
         self.ended = time.monotonic()
         return was_alive
 
     def wrong(self, was_alive: bool) -> Iterator[str]:
-        """What must not be when it has ended: that it did so by itself, or that its journal tells of a fault. A gateway
-        that breaks down writes why between the lines of its journal."""
+        """Complaints after its end: it ended by itself, or its journal has an error. A crash writes its reason
+        between the journal's lines."""
         code = self.gateway.process.returncode
         killed = was_alive and code == -signal.SIGKILL
         if not killed and not (self.is_asked and code == 0):
             yield f"the gateway ended by itself with {code}"
         *lines, rest = self.gateway.journal.read_text(errors="replace").split("\n")
-        # A kill may come between two pieces of a line.
+        # A kill can interrupt the writing of a line.
         lines += [rest] if rest and not killed else []
         bad = [line for line in lines if is_bad(line)]
         yield from (f"the journal says: {line[:300]}" for line in bad[:10])

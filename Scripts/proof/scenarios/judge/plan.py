@@ -1,4 +1,4 @@
-"""What will go wrong and when: a list of rounds that is drawn before the first of them begins."""
+"""What will fail and when: a list of rounds, drawn before the first of them begins."""
 
 from random import Random
 from typing import Any
@@ -34,10 +34,10 @@ LIMITS = [
     {"project": "once", "requests_per_second": 10},
     {"project": "least", "bytes_per_second": 20_000},
 ]
-# What becomes of the key: see `Keys`.
+# Changes of the access key: see `Keys`.
 ROTATIONS = ["rotate", "rotate by force", "token"]
 KEYS = [*ROTATIONS, "wrong", "revoke"]
-# What an operator changes at run time: under a path of the admin listener.
+# Changes that an operator makes at run time, below /admin.
 PAUSE = ("POST", "destinations/*/pause", None)
 CHANGES = [
     ("PATCH", "destinations/once", {"lanes": 2}),
@@ -50,21 +50,21 @@ CHANGES = [
     PAUSE,
 ]
 RESUME = ("POST", "destinations/*/resume", None)
-# How a gateway's life ends. `blind` is killed at some point of its start, `drained` at some point of its stop.
+# How a process ends. `blind` is killed during its start, `drained` during its stop.
 ENDS = ["kill"] * 12 + ["blind"] * 3 + ["drained"] * 2 + ["stop"] * 3
-# Those that surely find it alive.
+# Ends that surely find the process alive.
 KILLS = ("kill", "blind")
 
 
 class Round:
-    """A life of the gateway: `events` are (second, kind, detail) in their order."""
+    """One process of the gateway: `events` are (second, kind, detail), in order."""
 
     def __init__(self, random: Random, end: str | None = None) -> None:
         self.end = end or random.choice(ENDS)
         long = random.uniform(0.3, 1.2)
-        # The last one is long enough to leave waits behind that have to end.
+        # The last round is long enough to leave pauses behind that have to end.
         self.seconds = random.choice([random.uniform(0.02, 0.3), long]) if end is None else 1 + long
-        # A start takes a few hundredths; a stop up to `drain_timeout`.
+        # A start takes some hundredths of a second, a stop up to `drain_timeout`.
         self.delay = random.uniform(0, 0.08 if self.end == "blind" else 0.6)
         self.faults = random.sample(FAULTS, random.choice([0, 0, 1, 1, 2]))
         self.limit = random.choice(LIMITS) if random.random() < 0.15 else None
@@ -90,7 +90,7 @@ class Round:
         return self.limit is not None or any(fault in QUOTAS for fault in self.faults)
 
     def spare_quotas(self) -> None:
-        """Nobody wants to wait a minute for the end of a pace."""
+        """Removes quota faults: the pace that they cause takes a minute to end."""
         self.limit, self.faults = None, [fault for fault in self.faults if fault not in QUOTAS]
 
     def moment(self, random: Random) -> float:
@@ -106,20 +106,21 @@ class Round:
 
 
 def rounds(random: Random, kills: int, is_long: bool) -> list[Round]:
-    """As many as have so many kills, and one more that does not end; drawn again until something of each kind is there."""
+    """Rounds with this number of kills, and a last one without a kill. Draws again until each kind of event is
+    there."""
     while True:
         drawn = draw(random, kills, is_long)
         events = [(kind, detail) for round in drawn[:-1] for _, kind, detail in round.events]
         networks = any((kind, detail) == ("network 0", "refuse") for kind, detail in events)
         keys = any(kind == "key" and detail in ROTATIONS for kind, detail in events)
-        # Long enough for the judge to be sure what the gateway knew when it was killed.
+        # Long enough for the verdict to be sure what the gateway knew when it was killed.
         long = sum(round.end == "kill" and round.seconds > 0.7 for round in drawn) > 2
         if networks and keys and long and {"pause", "operator"} < {kind for kind, _ in events}:
             return drawn
 
 
 def draw(random: Random, kills: int, is_long: bool) -> list[Round]:
-    """What is not over when a gateway ends, as a network that holds its requests, goes on in the life of the next."""
+    """Draws rounds. Events that outlast a process, such as a hanging network, go on during the next one."""
     drawn: list[Round] = []
     left: list[Happening] = []
     while sum(round.end in KILLS for round in drawn) < kills:
@@ -136,7 +137,7 @@ def draw(random: Random, kills: int, is_long: bool) -> list[Round]:
 
 
 def destinations(random: Random, ports: list[int]) -> tuple[dict[str, object], str]:
-    """Lines of YAML: the same for both, but that one stores packets once. They have one network's endpoint, or both."""
+    """YAML for two destinations that differ in `exactly_once` only. They have one endpoint, or both."""
     settings = {
         "concurrency": random.choice([1, 1, 2, 8]),
         "compress": random.choice(["lz4", "lz4", "zstd", "deflate", "none"]),

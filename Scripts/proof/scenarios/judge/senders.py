@@ -1,4 +1,4 @@
-"""Devices that send numbered logs, one batch after the other, and remember what they were told."""
+"""Devices that send numbered logs, one batch after the other, and record the answers."""
 
 import random
 import threading
@@ -8,14 +8,14 @@ from random import Random
 from proof.clients.device import ConnectionLost, Device, log, request
 from proof.scenarios.judge import dialects
 
-# What became of a batch: answered with 200; nobody knows; cut off by the device itself, so that it never was a batch.
+# The fate of a batch: answered with 200; unknown; cut off by the device itself, so that it never was a batch.
 STORED, UNKNOWN, TORN = "stored", "unknown", "torn"
-# Not now: the device keeps its logs, and nothing of the batch may be stored.
+# Retry later: the device keeps its logs, and nothing of the batch may be stored.
 LATER = (429, 503)
 
 
 class GatewayAddress:
-    """Where the gateway is at present."""
+    """The port of the current gateway process."""
 
     def __init__(self) -> None:
         self.port: int | None = None
@@ -34,7 +34,7 @@ class GatewayAddress:
 
 
 class DeviceStream:
-    """A stream of a device: where its logs go, and as what. Streams are shared by devices."""
+    """A stream of a device: the place of its logs, and their dialect. Devices share streams."""
 
     def __init__(self, device: int, number: int, project: str, random: Random) -> None:
         self.name = f"{device}.{number}"
@@ -65,13 +65,13 @@ class Batch:
 
 
 def time_of(name: str, base: int) -> str:
-    """Each log's time is made of its name, so that nothing about it needs to be remembered."""
+    """A log's time follows from its name, so that it need not be remembered."""
     return str(base - int(name.rsplit(".", 1)[1]) % 3600)
 
 
 class Sender(threading.Thread):
-    """A device. One that is patient repeats what got no answer under its identity, maybe while the gateway still has
-    the first one before it; another gives it up."""
+    """A device. A patient one repeats a batch without an answer under the same identity, possibly while the gateway
+    still handles the first one. An impatient one gives it up."""
 
     def __init__(self, number: int, projects: list[str], door: GatewayAddress, seed: int, base: int) -> None:
         super().__init__(daemon=True)
@@ -95,7 +95,7 @@ class Sender(threading.Thread):
                 self.batches.append(batch)
                 self.send(batch)
                 time.sleep(self.random.expovariate(1 / 0.05))
-        except Exception as error:  # A device that is gone would make the trial easier.
+        except Exception as error:  # A device that ended would make the test easier.
             self.refusals.append(f"a device ended: {type(error).__name__}: {error}")
 
     def send(self, batch: Batch) -> None:
@@ -130,7 +130,7 @@ class Sender(threading.Thread):
             time.sleep(0.02)
 
     def reached(self) -> Device | None:
-        """Whether there is a connection to where the gateway is now; false at the end."""
+        """The connection to the current gateway process; None at the end."""
         while port := self.door.wait():
             if self.device and self.port == port:
                 return self.device
@@ -142,7 +142,7 @@ class Sender(threading.Thread):
         return None
 
     def hang_up(self, device: Device, whole: bytes) -> bool:
-        """Ends the connection behind the request or in the middle of it: whether in the middle."""
+        """Closes the connection after the request or in the middle of it. Returns whether it was in the middle."""
         size = self.random.choice([len(whole), self.random.randrange(len(whole))])
         device.socket.sendall(whole[:size])
         self.leave()

@@ -1,4 +1,4 @@
-"""One sitting of the judge: devices send while the rounds of a plan come over the gateway, then all is peace."""
+"""One session of the judge: devices send while the rounds of a plan disturb the gateway, then all faults end."""
 
 import json
 import time
@@ -14,13 +14,15 @@ from proof.scenarios.judge.senders import GatewayAddress, Sender
 from proof.trial import Trial
 
 DEVICES = 16
-# Not counted is how long it wanted to run and the machine gave it no core: a bound that grew with the load would be none.
+# Seconds for a start, without the time in which the gateway had no core. A bound that grew with the load would be
+# none.
 READY_WITHIN = 2
-# For the machine as well.
+# Seconds for a start with that time included.
 READY_AT_LAST = 60
-# When all is well again. The pace that a quota's refusal began ends a minute after the last one: docs/delivery.md.
+# Seconds for the delivery after all faults ended. The pace that a quota causes ends a minute after the last
+# refusal: docs/delivery.md.
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
-# Besides, for each log that waits then: in packets of twenty, one at a time, with a tenth of a core.
+# More seconds for each waiting log: in packets of twenty, one at a time, with a tenth of a core.
 A_LOG = 0.005
 SETTINGS = """drain_timeout: 1s
 credentials: { encryption_key: a-passphrase-of-the-judge-that-is-long-enough, default: { from: environment } }"""
@@ -28,7 +30,7 @@ credentials: { encryption_key: a-passphrase-of-the-judge-that-is-long-enough, de
 
 class Session:
     def __init__(self, trial: Trial, number: int, kills: int) -> None:
-        # What depends on the moment draws from a source of its own, so that it does not change the next plan.
+        # Draws that depend on timing have a generator of their own, so that they do not change the next plan.
         self.trial, self.random = trial, Random(trial.random.getrandbits(64))
         self.data = trial.work / f"data-{number}"
         self.sandbox = trial.sandbox()
@@ -80,13 +82,15 @@ class Session:
         return self.lives[-1]
 
     def look(self, book: dict[str, Any], stored: int) -> None:
-        """The ledger: closed, no smaller than before, and with all that devices were told of."""
+        """Checks the ledger: closed, no smaller than before, and with all answered logs."""
         ledger, before = book["ledger"], self.ledger
         rest = sum(ledger[name] for name in ("delivered", "queued", "dead", "expired", "discarded"))
         self.trial.expect(book["closed"] and ledger["accepted"] == rest, f"the ledger is open: {ledger}")
-        self.trial.expect(ledger["accepted"] >= stored, f"{stored} logs were answered with 200: {ledger}")
+        self.trial.expect(ledger["accepted"] >= stored, f"{stored} logs were answered, the ledger has fewer: {ledger}")
         for name in ("accepted", "delivered"):
-            self.trial.expect(ledger[name] >= before[name], f"{name} was {before[name]} before the end: {ledger}")
+            self.trial.expect(
+                ledger[name] >= before[name], f"{name} was {before[name]} before the restart, now: {ledger}"
+            )
         self.ledger = ledger
 
     def suffer(self, round: Round, life: GatewayRun) -> None:
@@ -108,14 +112,14 @@ class Session:
         self.door.set(None)
 
     def close(self, life: GatewayRun) -> bool:
-        """Ends a life, and looks at how it was: whether it had to be killed."""
+        """Ends a process and checks how it ended. Returns whether it had to be killed."""
         was_alive = life.end()
         for line in life.wrong(was_alive):
             self.trial.wrong(f"life {self.lives.index(life)}: {line}")
         return was_alive
 
     def rest(self, last: Round) -> None:
-        """Whatever the last round does, its gateway stays, and when all is well again everything has to arrive."""
+        """The last round has no kill. After it all faults end, and everything must arrive."""
         self.mischief.arrange(last)
         life = self.begin()
         self.suffer(last, life)
@@ -126,26 +130,28 @@ class Session:
         self.door.set(life.gateway.devices, is_over=True)
         for sender in self.senders:
             sender.join(max(0, began + within - time.monotonic()))
-            self.trial.expect(not sender.is_alive(), "a device still waits for its answer")
+            self.trial.expect(not sender.is_alive(), "a device is still without an answer")
         book = life.gateway.drain(max(0, began + within - time.monotonic()))
         self.settled = time.monotonic()
-        # Packets that SLS had already, by the numbers of their lanes.
+        # Packets that SLS had already, found by their sequence numbers.
         self.refusals = self.sandbox.control("GET", "/stats")["errors"].get("InvalidSequenceId", 0)
         self.rested = self.settled - began
         left = book["ledger"]["queued"]
-        self.trial.expect(not left, f"{left} logs still wait after {within:.0f} s of peace: {troubles(life.gateway)}")
+        self.trial.expect(
+            not left, f"{left} logs still wait after {within:.0f} s without faults: {troubles(life.gateway)}"
+        )
         self.look(book, self.stored)
         life.ask_to_end()
         life.gateway.process.wait(60)
         self.close(life)
         if not left:
             again = self.begin()
-            self.trial.expect(again.gateway.ledger() == book, f"after another start the ledger is not {book}")
+            self.trial.expect(again.gateway.ledger() == book, f"after a restart the ledger differs from {book}")
             self.close(again)
 
 
 def troubles(gateway: Gateway) -> str:
-    """What the gateway says of those that wait."""
+    """What the gateway reports about waiting logs."""
     said = []
     for destination in json.loads(gateway.ask("/admin/status"))["destinations"]:
         said.append(f"{destination['name']}: {destination['trouble']}, {destination['delivery']['rate']} a second")

@@ -1,4 +1,4 @@
-"""Holds what arrived against what was sent and answered. Each check yields lines about what is wrong."""
+"""Compares what arrived with what was sent and answered. Each check yields complaints."""
 
 import collections
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from proof.scenarios.judge.lives import GatewayRun
 from proof.scenarios.judge.senders import STORED, TORN, time_of
 from proof.scenarios.judge.session import Session
 
-# A device's request that was sent so much later than SLS's answer was there, and was answered itself, shows that the
-# gateway had dealt with that answer: one thread writes down both.
+# Seconds. If a device's request was sent this much later than SLS's answer, and was answered, then the gateway had
+# handled SLS's answer: one thread commits both.
 TAKEN_AFTER = 0.25
-# Half of the configured `send_timeout`: an answer that took longer may have come too late.
+# Half of the configured `send_timeout`: a slower answer may have come too late.
 ON_TIME = 0.75
 FIELDS = {"name", "noise", "sum"}
 
@@ -44,7 +44,7 @@ class Verdict:
         for network in sitting.mischief.networks:
             self.passed |= network.passed
         self.taken = self.answers_taken()
-        # In the life that was the last with traffic all is known in the end.
+        # In the last process with traffic everything is known in the end.
         began = self.last.began
         self.early = {
             request for request, answer in self.passed.items() if answer.status == 200 and answer.began < began
@@ -52,7 +52,7 @@ class Verdict:
 
     @property
     def last(self) -> GatewayRun:
-        """The life in which all was delivered."""
+        """The process in which everything was delivered."""
         return max(
             (life for life in self.sitting.lives if life.began <= self.sitting.settled), key=lambda life: life.began
         )
@@ -65,24 +65,25 @@ class Verdict:
                 yield f"and {len(lines) - 5} more like the last one"
 
     def lost(self) -> Iterator[str]:
-        """Answered logs are there; of a batch whose fate is not known all or none; of one that was cut off none."""
+        """Answered logs must be there; of a batch with an unknown fate all or none; of a batch that was cut off
+        none."""
         for sender in self.sitting.senders:
             yield from sender.refusals
         for batch in self.batches:
             names = batch.names()
             count = sum(name in self.arrived for name in names)
             if batch.fate == STORED and count < len(names):
-                yield f"{len(names) - count} of {len(names)} logs from {names[0]} on are lost, answered with 200"
+                yield f"{len(names) - count} of {len(names)} answered logs from {names[0]} on are lost"
             elif batch.fate == TORN and count > 0:
-                yield f"{names[0]} is there, and its request was cut off"
+                yield f"{names[0]} arrived though its request was cut off"
             elif 0 < count < len(names):
-                yield f"a part of the batch from {names[0]} on is there: {count} of {len(names)}"
+                yield f"the batch from {names[0]} on arrived in part: {count} of {len(names)}"
 
     def altered(self) -> Iterator[str]:
         sent = {name for batch in self.batches for name in batch.names()}
         for name, arrivals in self.arrived.items():
             if name not in sent:
-                yield f"nobody sent {name!r}"
+                yield f"{name!r} arrived without having been sent"
                 continue
             expected = self.ways[name.rsplit(".", 1)[0]].place, time_of(name, self.sitting.base)
             for arrival in arrivals:
@@ -92,7 +93,7 @@ class Verdict:
                     yield f"{name} is at {arrival.place}, {arrival.time}, not {expected}"
 
     def answers_taken(self) -> set[str]:
-        """The ids of the requests whose answers reached a gateway that lived on, which knows what became of them."""
+        """The ids of requests whose answers reached a gateway that lived long enough to commit them."""
         heard: dict[int, float] = collections.defaultdict(float)
         lives = self.sitting.lives
         for batch in self.batches:
@@ -108,7 +109,7 @@ class Verdict:
             for number, life in enumerate(lives):
                 if not life.began <= answer.began <= answer.ended <= life.ended:
                     continue
-                # One that came while the gateway was stopped is read when it goes on.
+                # An answer that came while the process was stopped is read when it goes on.
                 read = max([answer.ended, *(end for begin, end in life.pauses if begin - 0.05 <= answer.ended <= end)])
                 on_time = read - answer.began <= ON_TIME
                 if answer.status == 200 and request and on_time and read + TAKEN_AFTER <= heard[number]:
@@ -116,19 +117,21 @@ class Verdict:
         return taken
 
     def twice(self) -> Iterator[str]:
-        """None with `exactly_once`; else a second time only if nobody could know of the first."""
+        """With `exactly_once` no log may be there twice. Otherwise a second copy is allowed only where the gateway
+        could not know of the first."""
         for name in self.repeated:
             arrivals = self.arrived[name]
             requests = [arrival.request for arrival in arrivals]
             if arrivals[0].place[0] == "once":
-                yield f"{name} is there {len(arrivals)} times, in spite of exactly_once: {requests}"
+                yield f"{name} arrived {len(arrivals)} times with exactly_once: {requests}"
             elif sum(request in self.taken for request in requests) > 1:
-                yield f"{name} was sent again though the answer came through: {requests}"
+                yield f"{name} was sent again though its answer came through: {requests}"
             elif len({(arrival.prefix, arrival.pack) for arrival in arrivals}) > 1:
                 yield f"{name} is in several packets, not in one that was sent again: {requests}"
 
     def disorder(self) -> Iterator[str]:
-        """Logs of a device's stream have their order in the packs, and of arrival, where one request goes at a time."""
+        """The logs of a device's stream keep their order in the packs, and also by arrival where one request goes
+        at a time."""
         prefixes: dict[str, int] = {}
         for way in self.ways.values():
             batches = [batch for batch in self.batches if batch.way is way and batch.fate == STORED]
@@ -139,12 +142,12 @@ class Verdict:
             packs = [(prefixes[arrival.prefix], arrival.pack) for arrival in firsts]
             orders = [arrival.order for arrival in firsts]
             if packs != sorted(packs):
-                yield f"packs of {way.name} are not in the order in which it was sent"
+                yield f"packs of {way.name} are out of order"
             if self.sitting.settings["concurrency"] == 1 and orders != sorted(orders):
-                yield f"{way.name} did not arrive in the order in which it was sent"
+                yield f"{way.name} arrived out of order"
 
     def counts(self) -> Iterator[str]:
-        """What was accepted is what arrived, each once."""
+        """The logs that were accepted are those that arrived, each counted once."""
         ledger, arrived = self.sitting.ledger, len(self.arrived)
         if not arrived == ledger["accepted"] == ledger["delivered"]:
-            yield f"{arrived} different logs arrived: {ledger}"
+            yield f"{arrived} different logs arrived, the ledger says: {ledger}"

@@ -1,4 +1,5 @@
-"""Each sync of a program fails once, also those of its start: nothing that it covered may count before it was written again."""
+"""Each sync of a program fails once, also during its start: nothing that the sync covered may count before it was
+written again."""
 
 import collections
 import http.client
@@ -26,14 +27,15 @@ Place = tuple[int, int]
 
 SYNCS = ("fdatasync", "fsync")
 NEVER = "fsync", 9999
-# SQLite writes the head of a frame and its page in two calls. Only a log that is written once more is written in whole frames.
+# SQLite writes a frame's header and its page in two calls. Only a WAL that is written again is written in whole
+# frames.
 FRAME = 24 + PAGE
-# A damaged file that was moved aside, without the second in which that was.
+# A damaged file that was moved aside, without the timestamp in its name.
 ASIDE = "queue.corrupt"
 
 
 def check(trial: Trial) -> None:
-    # A late log of one life must not be taken for one of another part.
+    # A sandbox of its own: a late log of one run must not count for another part.
     sandbox = trial.sandbox()
     fresh, backlog = starting_queues.fresh(trial), starting_queues.backlog(trial)
     harmed = starting_queues.damaged(trial, backlog)
@@ -46,12 +48,13 @@ def check(trial: Trial) -> None:
         KillScene("syncs of a migration", starting_queues.older(trial, backlog), deliver),
     ]:
         syncs = attempt(trial, scene, sandbox, *NEVER)[0].syncs
-        # The n-th of each thread; and by file those that are not met so, because another thread's ended the program.
+        # First the n-th sync of each thread; then, by file, the syncs that these runs do not reach because another
+        # thread's failure ended the program.
         most = {call: sum(sync[1] == call for sync in syncs) for call in SYNCS}
         found = [(call, number) for call in SYNCS for number in range(1, most[call] + 1)]
         results = [attempt(trial, scene, sandbox, *point) for point in kill_points.sample(trial, found, 3)]
         failed = {sync for disk, _ in results for sync in disk.failed}
-        # What has the second in its name can only be met by its thread.
+        # Files with a timestamp in the name can only be reached through the thread.
         others = sorted(sync for sync in syncs - failed if not sync[0].startswith(ASIDE))
         if not trial.is_long:
             own = [sync for sync in others if sync[0] not in (LOG, DATABASE)]
@@ -61,9 +64,9 @@ def check(trial: Trial) -> None:
         failed = {sync for disk, _ in results for sync in disk.failed}
         ends = sum(ended for _, ended in results)
         trial.say(
-            f"{scene.name}: {len(failed & syncs)} of {len(syncs)} failed, in {len(results)} lives, of which it ended {ends}"
+            f"{scene.name}: {len(failed & syncs)} of {len(syncs)} syncs failed in {len(results)} runs, {ends} of which ended the program"
         )
-        # On a busy machine a run may need fewer.
+        # On a busy machine a run may make fewer syncs.
         least = 0.9 * len(syncs) if trial.is_long else 2
         trial.expect(len(failed & syncs) >= least, f"{scene.name}: {len(failed & syncs)} of {len(syncs)} syncs failed")
 
@@ -86,13 +89,14 @@ def fill(case: KilledRun) -> None:
 
 
 def well(case: KilledRun) -> None:
-    """Until it takes logs again. It read the log into the database meanwhile, and begins it anew."""
-    wait_until(lambda: case.writer.post(case.gateway) == 200, what="it does not recover")
+    """Waits until the gateway accepts logs again. Meanwhile it has moved the WAL into the database and begun a new
+    one."""
+    wait_until(lambda: case.writer.post(case.gateway) == 200, what="the gateway does not recover")
     case.writer.post(case.gateway)
 
 
 def torn(trial: Trial) -> Base:
-    """A queue whose log ends in a transaction that the power's end cut off, in its last frame."""
+    """A queue whose WAL ends in a torn transaction, as a power cut leaves it."""
     data, writer = trial.work / "torn", Writer(trial.random, "whole")
     gateway = trial.gateway(starting_queues.NOWHERE, data=data)
     for _ in range(5):
@@ -109,7 +113,7 @@ def torn(trial: Trial) -> Base:
 
 
 class FailingRun(KilledRun):
-    """A scene that goes on when a sync fails, or ends of it."""
+    """A scene in which a sync fails. The gateway goes on or ends."""
 
     def live(self, before: Sequence[str]) -> bool:
         """Whether it ended by itself."""
@@ -118,7 +122,7 @@ class FailingRun(KilledRun):
         try:
             self.act()
         except (ConnectionLost, OSError, http.client.HTTPException) as error:
-            self.expect(False, f"it does not do what it is there for: {error}")
+            self.expect(False, f"the gateway is alive and does not answer: {error}")
         except DidNotStart as error:
             self.expect(not self.gateway.is_running, f"it neither starts nor ends: {error}")
         code = self.gateway.process.poll()
@@ -129,8 +133,8 @@ class FailingRun(KilledRun):
 def attempt(
     trial: Trial, scene: KillScene, sandbox: Sandbox, call: str, number: int, name: str | None = None
 ) -> tuple["SyncedState", bool]:
-    """What its calls left of the disk, and whether the program ended of what failed. Then it is started again, as whoever
-    keeps it running would."""
+    """Lets one sync fail. Returns the state of the disk according to the calls, and whether the program ended. Then
+    it is started again, as a supervisor would."""
     where = f"{call} {number} fails" if name is None else f"{call} {number} of {name or 'the directory'} fails"
     case, lives = FailingRun(trial, scene, sandbox, f"{scene.name}: {where}"), []
     disk = SyncedState(case)
@@ -140,16 +144,18 @@ def attempt(
         disk.follow(syscalls.parse(syscalls.finished(case.trace, case.gateway.process)))
         if not lives[-1]:
             break
-        case.expect(str(case.data) in last and "look at the disk" in last, f"it ended and did not say why: {last}")
-    case.expect(len(lives) == 1 or not lives[1], "it ended once more, without a fault")
-    # SQLite passes over it when a directory cannot be synced. Where a name came or went another sync has to come behind it.
+        case.expect(
+            str(case.data) in last and "look at the disk" in last, f"it ended without a reason in its journal: {last}"
+        )
+    case.expect(len(lives) == 1 or not lives[1], "it ended again, without a fault")
+    # SQLite ignores the failure of a directory's sync. After a name came or went, another sync must follow.
     case.expect(not disk.lost[""], "names changed, and the directory was not synced again")
     case.check()
     return disk, lives[0]
 
 
 class SyncedState:
-    """What of a program's writes may be on no disk, because the sync that was to tell failed."""
+    """The writes of a program that may not be on the disk, because the sync that covered them failed."""
 
     def __init__(self, case: KilledRun) -> None:
         self.case = case
@@ -172,7 +178,9 @@ class SyncedState:
             return self.sync(call, name)
         if call.result < 0:
             return
-        self.expect(call.name not in syscalls.OTHERS.split(","), f"nobody knows what {call.name} does to {name}")
+        self.expect(
+            call.name not in syscalls.OTHERS.split(","), f"the model does not know what {call.name} does to {name}"
+        )
         if call.name == "pwrite64":
             self.write(name, int(call.words[3]), int(call.words[2]))
         elif call.name == "write":
@@ -182,9 +190,7 @@ class SyncedState:
             self.goes(name)
             self.keep(name, lambda place: place[0] < int(call.words[1]))
         elif call.name in ("rename", "link"):
-            self.expect(
-                not self.lost[name] or name in (LOG, DATABASE), f"{name} has another name though its sync failed"
-            )
+            self.expect(not self.lost[name] or name in (LOG, DATABASE), f"{name} was renamed though its sync failed")
         if call.name in ("link", "rename", "unlink") or (
             call.name == "openat" and "O_CREAT" in call.words[2] and name not in self.names
         ):
@@ -207,30 +213,31 @@ class SyncedState:
         elif name == "":
             self.lost[""].clear()
         elif name not in (LOG, DATABASE):
-            self.expect(not self.lost[name], f"{name} was synced again, and not written")
+            self.expect(not self.lost[name], f"{name} was synced again without being written again")
         self.written[name].clear()
 
     def write(self, name: str, begin: int, count: int) -> None:
         before = len(self.lost[name])
         self.keep(name, lambda place: not (begin <= place[0] and place[0] + place[1] <= begin + count))
         if name == LOG and count >= FRAME:
-            # The same bytes once more, where they lie.
+            # The same bytes again, in the same place.
             pass
         elif name == LOG and begin == 0:
             self.goes(LOG)
-            # It counts for nothing from here on.
+            # From here on the old WAL does not count.
             self.lost[LOG].clear()
         elif name == LOG:
             self.expect(
-                len(self.lost[LOG]) < before or not before, f"the log goes on, and {before} writes before it are lost"
+                len(self.lost[LOG]) < before or not before, f"the WAL is extended, and {before} earlier writes are lost"
             )
         self.written[name].add((begin, count))
 
     def goes(self, name: str) -> None:
-        """What the log held must be in the database when it goes."""
+        """When the WAL goes its content must be in the database."""
         missing = self.lost[DATABASE] | self.written[DATABASE]
         self.expect(
-            name != LOG or not missing, f"the log goes, and {len(missing)} writes of the database are not on the disk"
+            name != LOG or not missing,
+            f"the WAL is dropped, and {len(missing)} writes of the database are not on the disk",
         )
 
     def keep(self, name: str, is_kept: Callable[[Place], bool]) -> None:

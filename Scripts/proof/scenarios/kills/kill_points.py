@@ -1,4 +1,4 @@
-"""A gateway that is killed in place of any write, sync, rename or unlink loses nothing it answered for."""
+"""A gateway that is killed in place of any write, sync, rename or unlink loses no answered log."""
 
 import concurrent.futures
 import json
@@ -27,7 +27,7 @@ SECOND = {"AccessKeyId": "second-id", "AccessKeySecret": "second-secret"}
 
 
 def scenario(trial: Trial) -> Iterator[KillScene]:
-    """What is interrupted."""
+    """The scenes in which it is killed."""
     fresh, backlog = starting_queues.fresh(trial), starting_queues.backlog(trial)
     harmed = starting_queues.damaged(trial, backlog)
     yield KillScene("first start", (None, Writer(trial.random)), first_start, makes_token=True, after=same_token)
@@ -54,8 +54,8 @@ def first_start(case: KilledRun) -> None:
 
 def same_token(case: KilledRun) -> None:
     mode = stat.S_IMODE((case.data / "admin-token").stat().st_mode)
-    case.expect(len(case.gateway.token) == 64 and mode == 0o600, "the admin token is not whole, or others may read it")
-    case.expect(case.result in (None, case.gateway.token), "the admin token is another than before")
+    case.expect(len(case.gateway.token) == 64 and mode == 0o600, "the admin token is incomplete or readable by others")
+    case.expect(case.result in (None, case.gateway.token), "the admin token has changed")
 
 
 def deliver(case: KilledRun) -> None:
@@ -66,20 +66,20 @@ def deliver(case: KilledRun) -> None:
 
 
 def several(case: KilledRun) -> None:
-    # In which order they come differs: in a run that is to be killed they go on until that happens.
+    # The order of these requests differs. In a run that is to be killed they go on until the kill.
     post_together(case.gateway, case.writer, 2 if case.is_counted else 100)
 
 
 def fill(case: KilledRun) -> None:
-    # A little more than the 4 MiB after which the log goes into the database.
+    # A little more than the 4 MiB after which a checkpoint runs.
     for _ in range(3):
         case.writer.post(case.gateway, 36, "large", 40_000)
-    # It is answered after the checkpoint.
+    # Answered after the checkpoint.
     case.writer.post(case.gateway)
 
 
 def begin_anew(case: KilledRun) -> None:
-    # By itself it goes into the database when nobody posts, and what is written next is its new beginning.
+    # An idle WAL is moved into the database. The next write begins a new WAL.
     starting_queues.moved(case.gateway, lambda: case.writer.post(case.gateway))
     for _ in range(2):
         case.writer.post(case.gateway)
@@ -108,7 +108,7 @@ def push(gateway: Gateway, key: dict[str, str]) -> str:
 def rotate(case: KilledRun) -> None:
     case.writer.post(case.gateway)
     case.result = push(case.gateway, SECOND)
-    # From the answer on nothing else may be needed.
+    # After the answer the first key must not be needed.
     case.sandbox.control("DELETE", "/keys?access_key_id=first-id")
     case.writer.post(case.gateway)
     case.gateway.drain(5)
@@ -117,12 +117,12 @@ def rotate(case: KilledRun) -> None:
 def signs_with_the_second(case: KilledRun) -> None:
     fingerprint, now = case.result, json.loads(case.gateway.ask("/admin/credentials/default"))["fingerprint"]
     audit = case.gateway.ask("/admin/audit").decode()
-    case.expect(fingerprint in (None, now), "a pushed credential is gone although the push was answered")
-    case.expect(fingerprint is None or fingerprint in audit, "a push that was answered is not in the audit log")
+    case.expect(fingerprint in (None, now), "a credential is lost though its push was answered")
+    case.expect(fingerprint is None or fingerprint in audit, "an answered push is missing in the audit log")
 
 
 def sample(trial: Trial, all_points: list[Chosen], count: int) -> list[Chosen]:
-    """An even part of them, another one with each seed."""
+    """An even selection of them, another one with each seed."""
     if trial.is_long or len(all_points) <= count:
         return all_points
     begin, step = trial.random.random(), len(all_points) / count
@@ -137,7 +137,7 @@ def check(trial: Trial) -> None:
         sandboxes.put(trial.sandbox())
 
     def attempt(scene: KillScene, point: Point) -> bool:
-        """Whether the kill came about. Calls come a little differently each time, so it may need another try."""
+        """Whether the kill happened. The calls differ a little in each run, so it may need several tries."""
         name, call, number = point
         sandbox, where = sandboxes.get(), f"{scene.name}, killed at {call} {number} of {name or 'the directory'}"
         try:
@@ -161,7 +161,8 @@ def check(trial: Trial) -> None:
             sandboxes.put(sandbox)
             chosen = sample(trial, found, 11)
             results = list(pool.map(lambda point: attempt(scene, point), chosen))
-            # Calls are noted while nothing else runs. Beside others one commit may do what two did: so once more, alone.
+            # Calls are counted while nothing else runs. Under load one commit may do what two did, so failed kills
+            # are tried once more alone.
             results = [was_killed or attempt(scene, point) for point, was_killed in zip(chosen, results)]
             alive = [
                 f"{call} {number} of {name}" for (name, call, number), killed in zip(chosen, results) if not killed
@@ -172,7 +173,7 @@ def check(trial: Trial) -> None:
                 + (f"; out of reach are {', '.join(missed)}" if missed else "")
             )
             trial.expect(len(found) >= 25, f"{scene.name}: only {len(found)} calls were seen")
-            # One of a dozen may be a call that a quick machine makes and a busy one does not.
+            # One of a dozen may be a call that only an idle machine makes.
             most = max(1, len(chosen) // 20)
             trial.expect(len(alive) <= most, f"{scene.name}: {len(alive)} of {len(chosen)} kills did not happen")
             trial.expect(

@@ -1,4 +1,4 @@
-"""A scene from its beginning to a kill, and what is left of it."""
+"""One run of a scene up to a kill, and the check of what is left."""
 
 import dataclasses
 import http.client
@@ -20,7 +20,7 @@ from proof.disk import syscalls
 from proof.queues import starting_queues
 from proof.trial import Trial
 
-# A name with the second in which it was given.
+# A file name with a timestamp.
 STAMPED = re.compile(r"^queue\.corrupt-\d{14}")
 KILLED = -9
 
@@ -28,20 +28,20 @@ KILLED = -9
 @dataclasses.dataclass
 class KillScene:
     name: str
-    base: tuple[pathlib.Path | None, Writer]  # A data directory, and who wrote what is in it.
-    steps: Callable[[Any], object]  # Does what is to be interrupted; `result` is what the check is to know.
+    base: tuple[pathlib.Path | None, Writer]  # A data directory, and the device that wrote its content.
+    steps: Callable[[Any], object]  # The steps during which it is killed. They set `result` for the check.
     delivers: bool = True
     settings: str = ""
-    destination: str = ""  # What makes it store each log once.
+    destination: str = ""  # Settings that make it store each log once.
     makes_token: bool = False
-    gone: frozenset[str] = frozenset()  # Logs that cannot be saved.
-    files: tuple[str, ...] = ()  # Kills concern these only.
+    gone: frozenset[str] = frozenset()  # Logs that cannot be salvaged.
+    files: tuple[str, ...] = ()  # Only calls on these files are kill points.
     prepare: Callable[[Sandbox], object] = lambda sandbox: None
     after: Callable[[Any], object] = lambda case: None
 
 
 class KilledRun:
-    """A scene from its beginning to the kill, and what is left of it."""
+    """One run of a scene up to the kill, and the check of what is left."""
 
     numbers = itertools.count(1)
 
@@ -82,17 +82,17 @@ class KilledRun:
         self.scene.steps(self)
 
     def run(self, before: Sequence[str]) -> bool:
-        """Whether the program was killed on the way. It may end in no other way, unless it is asked to."""
+        """Whether the program was killed during the steps. It may not end otherwise, unless it is asked to."""
         self.begin(before)
         try:
             self.act()
             code = self.gateway.process.poll()
         except (DidNotStart, ConnectionLost, OSError, http.client.HTTPException) as error:
             try:
-                # It takes a moment until all its threads are gone.
+                # All its threads need a moment to end.
                 code = self.gateway.process.wait(20)
             except subprocess.TimeoutExpired:
-                raise error from None  # It lives, and does not do what it is there for.
+                raise error from None  # The program is alive and does not answer.
         self.gateway.kill()
         is_asked = code == 0 and self.has_stopped
         self.expect(code in (None, KILLED) or is_asked, f"the gateway ended by itself with {code}")
@@ -113,7 +113,7 @@ class KilledRun:
         twice = [name for name, count in arrivals.items() if count > 1]
         self.expect(not twice or not self.scene.destination, f"{len(twice)} logs were stored twice")
         self.scene.after(self)
-        self.expect(self.gateway.is_running, f"started again, it ended with {self.gateway.process.poll()}")
+        self.expect(self.gateway.is_running, f"after the restart it ended with {self.gateway.process.poll()}")
         self.gateway.kill()
         self.end()
 
@@ -122,7 +122,7 @@ class KilledRun:
         self.trace.unlink(missing_ok=True)
 
     def killing(self, name: str, call: str, number: int) -> list[str]:
-        """In front of a command: ends it in place of the n-th such call on the file of that name."""
+        """A command prefix that kills the program in place of the n-th such call on this file."""
         names = [name]
         if stamp := STAMPED.match(name):
             seconds = [time.strftime("%Y%m%d%H%M%S", time.gmtime(time.time() + n)) for n in range(40)]

@@ -1,4 +1,4 @@
-"""Where a scene can be killed: the calls of a run that change what a process leaves behind."""
+"""Finds the calls of a run at which a kill can leave a different state on the disk."""
 
 import collections
 import pathlib
@@ -14,16 +14,16 @@ from proof.trial import Trial
 Point = tuple[str, str, int]
 
 
-# What of a program is left when it ends: between two of these nothing is.
+# Calls that change what a killed program leaves behind. Between two of them nothing changes.
 CALLS = ("openat", "mkdir", "pwrite64", "write", "fdatasync", "fsync", "ftruncate", "rename", "link", "unlink")
 
 
 def points(trial: Trial, scene: KillScene, sandbox: Sandbox) -> tuple[list[Point], list[str]]:
-    """Where a run can be killed, each as a file's name, a call, and a number; and what of it cannot be."""
+    """The points at which a run can be killed, and the calls that no kill can reach."""
     case = KilledRun(trial, scene, sandbox, scene.name)
     there = {entry.name for entry in case.data.iterdir()} if scene.base[0] else set()
     case.is_counted = True
-    case.expect(not case.run(syscalls.listing(case.trace)), "it was killed, and nobody did")
+    case.expect(not case.run(syscalls.listing(case.trace)), "it was killed without a kill point")
     found, missed = list_points(case, there)
     case.check()
     return found, missed
@@ -40,13 +40,13 @@ def list_points(case: KilledRun, there: set[str]) -> tuple[list[Point], list[str
             continue
         if moment == "begin":
             if call.name in CALLS:
-                # The n-th call of whichever thread comes to its n-th first.
+                # The n-th call of the thread that reaches its n-th first.
                 counts.update((call.thread, name, call.name) for name in names)
                 numbered = [(name, call.name, counts[call.thread, name, call.name]) for name in names]
                 aims[id(call)] = call, next((aim for aim in numbered if aim not in taken), None)
                 taken |= set(numbered)
         elif call.name not in (*CALLS, "close"):
-            case.expect(call.result < 0, f"there are no kills in place of {call.name}({', '.join(call.words)[:200]})")
+            case.expect(call.result < 0, f"kill points do not cover {call.name}({', '.join(call.words)[:200]})")
         elif id(call) in aims and call.result >= 0 and changes(call, names, there):
             aim = aims[id(call)][1]
             found.append(aim) if aim else missed.append(f"{call.name} {names[0]}")
@@ -54,7 +54,7 @@ def list_points(case: KilledRun, there: set[str]) -> tuple[list[Point], list[str
 
 
 def names_in(data: pathlib.Path, call: Call) -> list[str]:
-    """The files that it is about, of those in the data directory; itself is the empty name."""
+    """The files of the data directory that the call is about; the empty name is the directory itself."""
     paths = [found[1] for word in call.words if (found := re.search(r'[<"](/[^>"]*)[>"]', word))]
     return [
         path[len(str(data)) :].lstrip("/")
@@ -64,7 +64,7 @@ def names_in(data: pathlib.Path, call: Call) -> list[str]:
 
 
 def changes(call: Call, names: list[str], there: set[str]) -> bool:
-    """Whether anybody could tell that it happened. Opening what is there changes nothing."""
+    """Whether the call changes anything on the disk. Opening an existing file does not."""
     if call.name == "openat":
         is_new = "O_CREAT" in call.words[2] and names[0] not in there
         there.add(names[0])

@@ -1,4 +1,5 @@
-"""A gateway that may only have so much memory: within what is documented it lives; killed for it, it loses nothing."""
+"""A gateway with limited memory: within the documented limit it lives; if it is killed for its memory it loses
+nothing."""
 
 import os
 import pathlib
@@ -13,8 +14,8 @@ from proof.clients.device import Device
 from proof.gateway_life import Life
 from proof.trial import Trial
 
-DOCUMENTED = 256 << 20  # docs/scaling.md, without connections over TLS.
-# Batches of a storm: what arrives of more the sandbox would forget again.
+DOCUMENTED = 256 << 20  # docs/scaling.md, without TLS connections.
+# Accepted batches in a burst: the sandbox would forget older logs.
 TAKEN = 30
 GROUPS = pathlib.Path("/sys/fs/cgroup/memory")
 
@@ -25,7 +26,7 @@ def check(trial: Trial, sandbox: Sandbox) -> None:
 
 
 class MemoryGroup:
-    """A control group of its own, of version 1 or 2."""
+    """A control group of its own, version 1 or 2."""
 
     def __init__(self, bytes: int) -> None:
         is_old = GROUPS.is_dir()
@@ -39,11 +40,12 @@ class MemoryGroup:
             raise
 
     def enter(self) -> None:
-        """Between fork and exec of the program."""
+        """Runs between fork and exec of the program."""
         (self.directory / "cgroup.procs").write_text(str(os.getpid()))
 
     def remove(self) -> OSError | None:
-        """Why it stays, if it does: the kernel may need a moment after the end of the last process in it."""
+        """Removes the group, or returns why it stays: the kernel may need a moment after its last process has
+        ended."""
         for _ in range(250):
             try:
                 self.directory.rmdir()
@@ -55,7 +57,7 @@ class MemoryGroup:
 
 
 def confined(trial: Trial, sandbox: Sandbox) -> None:
-    """The heaviest load there may be, in the memory that docs/scaling.md asks for."""
+    """The heaviest load in the memory that docs/scaling.md asks for."""
     try:
         group = MemoryGroup(DOCUMENTED)
     except OSError as error:
@@ -80,11 +82,11 @@ def confined(trial: Trial, sandbox: Sandbox) -> None:
         for program in trial.programs[mark:]:
             program.kill()
         stays = group.remove()
-        trial.expect(stays is None, f"confined memory: {group.directory} stays: {stays}")
+        trial.expect(stays is None, f"confined memory: {group.directory} cannot be removed: {stays}")
 
 
 def strangled(trial: Trial, sandbox: Sandbox) -> None:
-    """An address space that is too small for the load: it may end, and what it promised stays."""
+    """An address space that is too small for the load: the gateway may end, but loses nothing it promised."""
     life = Life(trial, sandbox, "strangled", preexec=lambda: None)
     most = of_kernel(life.gateway, "VmSize") + (16 << 20)
     life.gateway.kill()
@@ -96,7 +98,7 @@ def strangled(trial: Trial, sandbox: Sandbox) -> None:
         return
     answers = storm(life, 2)
     if set(answers) == {200}:
-        # That was enough, this time. One that has just begun has nothing in store, and may not have room for one body.
+        # That memory was enough this time. A fresh process has no spare memory, and may not have room for one body.
         life.gateway.kill()
         life.options = {}
         life.start()
@@ -104,7 +106,7 @@ def strangled(trial: Trial, sandbox: Sandbox) -> None:
         resource.prlimit(life.gateway.process.pid, resource.RLIMIT_DATA, (most, most))
         answers = storm(life, 2)
     ended = not life.gateway.is_running
-    life.expect(set(answers) <= {200, 503, None}, f"without memory it tells devices to give up: {answers}")
+    life.expect(set(answers) <= {200, 503, None}, f"without memory batches are answered with {answers}")
     life.expect(ended or set(answers) != {200}, f"it had enough memory for all of {answers}, which proves nothing")
     trial.say(f"strangled: {answers}, {'it ended' if ended else 'it lived'}")
     life.options = {}
@@ -112,13 +114,13 @@ def strangled(trial: Trial, sandbox: Sandbox) -> None:
 
 
 def of_kernel(gateway: Gateway, name: str) -> int:
-    """Bytes, of what /proc says of the gateway."""
+    """Bytes, from the gateway's /proc status."""
     with open(f"/proc/{gateway.process.pid}/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith(name + ":")) << 10
 
 
 def storm(life: Life, seconds: float) -> dict[int | None, int]:
-    """Large batches over many connections at once. Statuses with their counts; None is no answer."""
+    """Large batches over many connections at once. Returns the statuses with their counts; None is no answer."""
     noise = f"{life.promises.random.getrandbits(400_000):x}"
     ends, lock = time.monotonic() + seconds, threading.Lock()
     answers: dict[int | None, int] = {}

@@ -1,4 +1,5 @@
-"""Descriptors, memory, connections at their limits: new work is refused, old work goes on, and afterwards all is as before."""
+"""Descriptors, memory and connections at their limits: new work is refused, current work goes on, and afterwards
+everything is as before."""
 
 import json
 import os
@@ -17,10 +18,10 @@ from proof.gateway_life import Life
 from proof.scenarios.limits import memory_limits
 from proof.trial import Trial
 
-SLACK = 6  # Descriptors for requests to SLS and a look at the status, which come and go.
-# KiB that a crowd may cost: what the gateway takes for a few requests at the same time, and for each that only stays.
+SLACK = 6  # Descriptors for requests to SLS and for a look at the status.
+# KiB that a crowd may cost: for a few requests at the same time, and for each idle connection.
 ONCE, EACH = 4096, 2
-# Seconds that a quick device may wait beside slow ones, and how many times as long as it does alone on this machine.
+# Seconds that an ordinary device may wait beside slow ones, and the multiple of its wait without them.
 QUICK, SLOWER = 0.2, 4
 
 
@@ -33,7 +34,7 @@ def check(trial: Trial) -> None:
 
 
 def figures(gateway: Gateway) -> tuple[int, int]:
-    """Descriptors and resident KiB, as the kernel sees them."""
+    """Descriptors and resident KiB, from the kernel."""
     directory = f"/proc/{gateway.process.pid}"
     with open(f"{directory}/status") as status:
         resident = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
@@ -45,23 +46,23 @@ def few_descriptors(trial: Trial, sandbox: Sandbox) -> None:
     for most in (64, 128, 256):
         name = f"{most} descriptors"
         life = Life(trial, sandbox, name, preexec=descriptors(most))
-        # The others are for files, the queue, SLS and operators.
+        # The other descriptors are for files, the queue, SLS and operators.
         crowded(trial, life, name, 2 * most, at_most=most - max(48, most // 4))
         life.settle()
 
 
 def descriptors(most: int) -> Callable[[], object]:
-    """What gives a program so many of them. Only root may give more than its own hard limit."""
+    """Sets the descriptor limit of a program. Only root may raise its hard limit."""
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def crowd(trial: Trial, sandbox: Sandbox) -> None:
-    """As many connections as it may have, and more."""
+    """The full number of allowed connections, and more."""
     more, at_most, settings = (400, 20_000, "") if trial.is_long else (200, 600, "limits: { connections: 600 }")
     try:
         life = Life(trial, sandbox, "crowd", settings, preexec=descriptors(at_most + 1024))
     except subprocess.SubprocessError:
-        # Fewer are tried, which does not prove what is promised.
+        # With fewer connections the promise is not proven.
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         trial.skip(
             f"a crowd of {at_most}",
@@ -73,40 +74,40 @@ def crowd(trial: Trial, sandbox: Sandbox) -> None:
 
 
 def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> None:
-    life.expect(life.post() == 200, "before the crowd it takes nothing")
+    life.expect(life.post() == 200, "before the crowd it accepts nothing")
     life.gateway.require_drained()
     before, resident = figures(life.gateway)
     herd = ConnectionHerd(life.gateway.devices, count)
     try:
         came = herd.ask("come")
-        life.expect(not came["failed"], f"{came['failed']} of {count} connections did not come about")
+        life.expect(not came["failed"], f"{came['failed']} of {count} connections failed")
         turned, kept = settled(herd)
-        # The device that was there first is one of them; an operator's tool may have been, too.
-        life.expect(at_most - 2 <= kept <= at_most, f"it keeps {kept} of {count} connections, and may have {at_most}")
-        life.expect(set(turned) <= {"503", "closed"}, f"those that it does not keep are told {turned}")
+        # The first device has one of the connections. An operator's tool may have had another.
+        life.expect(at_most - 2 <= kept <= at_most, f"it keeps {kept} of {count} connections, {at_most} are allowed")
+        life.expect(set(turned) <= {"503", "closed"}, f"refused connections ended with {turned}")
         posts = herd.ask("post")
-        life.expect(set(posts) == {"200", "lost"} and not posts["lost"], f"those that it keeps are answered {posts}")
-        life.expect(life.post() == 200, "the device that was there first is not served")
+        life.expect(set(posts) == {"200", "lost"} and not posts["lost"], f"kept connections were answered {posts}")
+        life.expect(life.post() == 200, "the first device is not served")
         served = still_serves(life)
-        life.expect(served, "while the crowd is there operators are not answered, or logs not delivered")
+        life.expect(served, "beside the crowd operators are not answered or logs not delivered")
         most, grown = figures(life.gateway)
         grown -= resident
         life.expect(
-            grown <= ONCE + EACH * kept, f"{kept} connections cost {grown} KiB, {ONCE} and {EACH} for each are enough"
+            grown <= ONCE + EACH * kept, f"{kept} connections cost {grown} KiB, {ONCE} and {EACH} for each are allowed"
         )
         herd.ask("leave")
     finally:
         herd.leave()
     wait_until(
         lambda: life.gateway.metric('sluice_http_connections{listener="devices"}') <= 1,
-        what=f"{name}: connections stay",
+        what=f"{name}: connections are not closed",
     )
     wait_until(
         lambda: figures(life.gateway)[0] <= before + SLACK,
-        what=f"{name}: descriptors stay: {before}, {figures(life.gateway)}",
+        what=f"{name}: descriptors are not closed: {before}, {figures(life.gateway)}",
     )
     device = Device(life.gateway.devices)
-    life.expect(life.promises.post(device, life.promises.logs(2)) == 200, "after the crowd it takes nothing")
+    life.expect(life.promises.post(device, life.promises.logs(2)) == 200, "after the crowd it accepts nothing")
     trial.say(
         f"{name}: of {count} connections it kept {kept} and refused {turned.get('503', 0)} with 503, {turned.get('closed', 0)} without; "
         f"{most} descriptors at most, {before} before; {grown} KiB more memory, {grown / max(1, kept):.1f} for each"
@@ -114,7 +115,7 @@ def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> No
 
 
 def still_serves(life: Life) -> bool:
-    """Whether the admin listener answers, and says within seconds that all is delivered."""
+    """Whether the admin listener answers, and reports within seconds that everything is delivered."""
     ends = time.monotonic() + 5
     while time.monotonic() < ends:
         try:
@@ -128,7 +129,7 @@ def still_serves(life: Life) -> bool:
 
 
 def settled(herd: ConnectionHerd) -> tuple[dict[str, int], int]:
-    """Goes on until nobody is turned away any more: how those were that were, and how many are left."""
+    """Repeats until no connection is refused any more. Returns how the others ended, and how many are left."""
     turned: dict[str, int] = {}
     while True:
         now = herd.ask("settle")
@@ -140,10 +141,10 @@ def settled(herd: ConnectionHerd) -> tuple[dict[str, int], int]:
 
 
 def quick(life: Life, times: list[float], count: int) -> None:
-    """What a device that is as it should be has to wait for its answers."""
+    """Measures the waits of an ordinary device."""
     for _ in range(count):
         start = time.monotonic()
-        life.expect(life.post() == 200, "a quick device is not served")
+        life.expect(life.post() == 200, "an ordinary device is not served")
         times.append(time.monotonic() - start)
     times.sort()
 
@@ -153,7 +154,7 @@ def part(times: list[float], share: float) -> float:
 
 
 def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
-    """Heads that come byte by byte take no one else's time and end at theirs."""
+    """Heads that arrive byte by byte delay no other client, and are ended by their timeout."""
     count, settings = (10_000, "") if trial.is_long else (300, "limits: { head_timeout: 2s }")
     limit = 2 if settings else 10
     life = Life(trial, sandbox, "slow crowd", settings)
@@ -166,7 +167,7 @@ def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
     try:
         herd.ask("come")
         _, kept = settled(herd)
-        life.expect(kept == count, f"only {kept} of {count} were let in")
+        life.expect(kept == count, f"only {kept} of {count} were accepted")
         began = time.monotonic()
         herd.ask("begin_slowly")
         told: dict[str, int] = {}
@@ -178,21 +179,21 @@ def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
         took = time.monotonic() - began
     finally:
         herd.leave()
-    life.expect(set(told) <= {"503", "closed"} and sum(told.values()) == kept, f"slow ones were told {told}")
-    # A byte that meets the end of a connection takes the answer with it.
-    life.expect(told.get("503", 0) >= 0.9 * kept, f"slow ones were told {told}")
+    life.expect(set(told) <= {"503", "closed"} and sum(told.values()) == kept, f"slow clients ended with {told}")
+    # A byte that arrives after the end of a connection discards its answer.
+    life.expect(told.get("503", 0) >= 0.9 * kept, f"slow clients ended with {told}")
     for share in (0.5, 0.9):
         now, before_it = part(times, share), part(alone, share)
         life.expect(
             now < QUICK + SLOWER * before_it,
-            f"{share:.0%} of quick batches take up to {now:.3f} s, alone {before_it:.3f} s",
+            f"{share:.0%} of ordinary batches take up to {now:.3f} s, without slow clients {before_it:.3f} s",
         )
     wait_until(
         lambda: figures(life.gateway)[0] <= before + SLACK,
-        what=f"slow crowd: descriptors stay: {figures(life.gateway)}",
+        what=f"slow crowd: descriptors are not closed: {figures(life.gateway)}",
     )
     trial.say(
-        f"slow crowd: {kept} slow heads were told {told} within {took:.0f} s; {len(times)} quick batches meanwhile, "
+        f"slow crowd: {kept} slow heads ended with {told} within {took:.0f} s; {len(times)} ordinary batches beside them, "
         f"median {1000 * part(times, 0.5):.1f} ms, alone {1000 * part(alone, 0.5):.1f} ms, worst {1000 * times[-1]:.0f} ms"
     )
     life.settle()

@@ -1,4 +1,4 @@
-"""A log, or an operator's change, is on the disk before its 200 leaves: what was synced by then holds it."""
+"""A log, or an operator's change, is synced before its 200 leaves."""
 
 import concurrent.futures
 import pathlib
@@ -21,7 +21,7 @@ CHANGES = "SELECT count(*) FROM audit WHERE action IN ('pause', 'resume')"
 
 
 class SyncedQueue:
-    """What the queue has on a disk that kept only what was synced."""
+    """The content of the queue on a disk that kept only synced data."""
 
     def __init__(self, machine: RecordedDisk, directory: pathlib.Path) -> None:
         self.machine, self.directory = machine, directory
@@ -42,19 +42,19 @@ class SyncedQueue:
             self.logs = b"".join(unpacked(*row) for row in database.execute("SELECT payload, raw FROM rows"))
             self.changes = database.execute(CHANGES).fetchone()[0]
         except sqlite3.Error:
-            pass  # There are no tables yet.
+            pass  # No tables yet.
         finally:
             database.close()
 
     def has(self, logs: Iterable[Log]) -> bool:
-        """Each by the noise in it, which nothing else has."""
+        """Whether all logs are in it. Each is found by its noise, which is unique."""
         self.look()
         return all(log["noise"].encode() in self.logs for log in logs)
 
 
 def unsynced(trial: Trial, durability: str, posts: int, name: str = "") -> tuple[int, int, int]:
-    """Of several devices and an operator at a time: the number of answers, how many left before what they tell was on the
-    disk, and how many were to batches that came while a sync ran which was too early for them."""
+    """Records several devices and an operator. Returns the number of answers, how many of them left before their
+    content was synced, and how many answered batches arrived during a sync that began too early for them."""
     data, file = trial.work / f"order-{durability}{name}", trial.work / f"order-{durability}{name}.calls"
     data.mkdir(mode=0o700)
     machine = RecordedDisk(data)
@@ -96,7 +96,7 @@ def steer(gateway: Gateway, changes: int) -> None:
 
 
 def answered(events: list[tuple[str, Call]], writer: Writer) -> list[tuple[int, int, list[Log]]]:
-    """Where each request of a device was heard, where its answer left, and the logs that it is about."""
+    """For each request of a device where it arrived, where its answer left, and its logs."""
     heard, answers = {}, []
     for index, (moment, call) in enumerate(events):
         if moment == "end" and call.name == "recvfrom" and call.result > 0:
@@ -115,17 +115,16 @@ def check(trial: Trial) -> None:
     posts = 40 if trial.is_long else 6
     for number in range(3):
         answers, early, strangers = unsynced(trial, "full", posts, f"-{number}")
-        trial.expect(early == 0, f"{early} of {answers} answers left before what they are about was synced")
-        # A batch that came while others were synced, and was answered with them, would be seen. On a busy machine they are few.
+        trial.expect(early == 0, f"{early} of {answers} answers left before their content was synced")
+        # A batch that arrives during another sync and is answered after that sync would be noticed here. On a busy
+        # machine there are few of these.
         if strangers >= posts:
             break
-    trial.expect(strangers >= posts, f"only {strangers} batches came while others were synced, which proves little")
-    # The same look must see what is not synced; else it sees nothing.
+    trial.expect(strangers >= posts, f"only {strangers} batches arrived during another sync, which proves little")
+    # The same check must notice unsynced answers, or it proves nothing.
     count, unsafe, _ = unsynced(trial, "normal", posts)
     trial.expect(
         unsafe > count / 2, f"without syncs {count - unsafe} of {count} answers look synced: the check is blind"
     )
-    trial.say(
-        f"{answers} answers, all after their sync, {strangers} of them to batches that came during the one before"
-    )
+    trial.say(f"{answers} answers, all after their sync; {strangers} of the batches arrived during another sync")
     trial.say(f"with durability normal {unsafe} of {count} answers left before a sync")

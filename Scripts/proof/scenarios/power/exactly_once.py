@@ -1,4 +1,4 @@
-"""After a power cut no number of a lane is used for other logs, which SLS would take for stored."""
+"""After a power cut no sequence number of a lane is used for other logs, which SLS would take for stored."""
 
 import collections
 import concurrent.futures
@@ -28,13 +28,14 @@ LOGSTORE = "app"
 
 
 def busy(random: Random, gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
-    """Ends while SLS has stored packets, and the gateway does not know."""
-    # What waits is on the disk also where it is not synced, its packets are not: they are sealed after this.
+    """Ends while SLS has stored packets whose answers the gateway has not received."""
+    # The waiting logs are on the disk even without syncs, because a checkpoint ran. Their packets are not: they are
+    # sealed later.
     gateway.ask("/admin/destinations/app/pause", "POST")
     starting_queues.moved(gateway, lambda: post_together(gateway, writer, 1, LOGSTORE))
     gateway.ask("/admin/destinations/app/resume", "POST")
     gateway.drain(20)
-    # A packet is sealed after 50 ms, so that several are on their way at a time, as many as there are lanes.
+    # A packet is sealed after 50 ms, so that several are in flight at a time, one for each lane.
     sandbox.fault(latency_ms=random.randint(1, 150))
     for _ in range(random.randint(4, 9)):
         post_together(gateway, writer, 1, LOGSTORE)
@@ -64,7 +65,7 @@ def reopen(trial: Trial, recording: Recording, storage: SLSStorage, place: int, 
     arrivals = arrivals_by_name(trial, sandbox, (recording.writer, fresh), where)
     missing = (recording.promised(place) | fresh.answered) - set(arrivals)
     trial.expect(not missing, f"{where}: {len(missing)} logs never arrived: {sorted(missing)[:3]}")
-    trial.expect(len(fresh.answered) == 9, f"{where}: not all that was posted afterwards was taken")
+    trial.expect(len(fresh.answered) == 9, f"{where}: logs posted afterwards were refused")
     twice = sum(count - 1 for count in arrivals.values())
     trial.expect(not twice or recording.durability != "full", f"{where}: {twice} logs were stored twice")
     trial.expect(gateway.is_running, f"{where}: the gateway ended by itself with {gateway.process.poll()}")
@@ -78,7 +79,7 @@ def reopen(trial: Trial, recording: Recording, storage: SLSStorage, place: int, 
 def cut(
     trial: Trial, pool: concurrent.futures.ThreadPoolExecutor, number: int, durability: str, count: int
 ) -> CutResults:
-    """Records a run, and cuts the power at so many places. Returns the logs that were twice, by the phase of each cut."""
+    """Records a run, and cuts the power at this number of places."""
     work, lanes = trial.work / f"sls-{durability}-{number}", trial.random.randint(1, 3)
     work.mkdir()
     run = functools.partial(busy, random.Random(trial.random.random()))
@@ -88,7 +89,7 @@ def cut(
     storage = SLSStorage(work, recording.events)
     phases = storage.phases([index for index, _ in recording.log_syncs])
     phases["anywhere"] = list(range(len(recording.events)))
-    # At the end, with nothing but what was synced: what was sealed is forgotten then where nothing is.
+    # A cut at the end that leaves only synced data: without syncs, the sealed packets are forgotten.
     chosen = [(len(recording.events), "synced", "with answers on their way")]
     for turn in range(count - 1):
         phase = sorted(phases)[turn % len(phases)]
@@ -113,7 +114,8 @@ def check(trial: Trial) -> None:
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         for durability in ("full", "normal"):
             done = [cut(trial, pool, number, durability, count) for number in range(runs)]
-            # Where nothing is synced some logs must be twice. On a slow machine much is synced in between, and few cuts show it.
+            # Without syncs some logs must be stored twice. A slow machine syncs much in between, so that few cuts
+            # show it.
             while durability == "normal" and len(done) < runs + 3 and not some_twice(done):
                 done.append(cut(trial, pool, len(done), durability, count))
             packets, found, images = zip(*done)

@@ -1,4 +1,4 @@
-"""After a power cut at any moment the queue opens, and all that was promised of it is there."""
+"""After a power cut at any moment the queue opens, and has everything it promised."""
 
 import concurrent.futures
 import os
@@ -19,27 +19,27 @@ from proof.trial import Trial
 
 
 def reopen(trial: Trial, recording: Recording, place: int, image: pathlib.Path, sandbox: Sandbox) -> int:
-    """Starts a gateway on what is left, and compares."""
+    """Starts a gateway on the image, and compares. Returns the number of answered logs that are missing."""
     where = f"{recording.name}, cut at call {place} of {len(recording.events)}"
     sandbox.control("DELETE", "/logs")
     gateway = trial.gateway(sandbox, data=image / "data", settings=recording.settings, token=None)
     fresh = Writer(random.Random(place), "fresh")
-    # While it rebuilds the queue it refuses, and devices try again.
-    wait_until(lambda: fresh.post(gateway) == 200, what="nothing is taken")
+    # While the gateway rebuilds the queue it refuses logs, and devices retry.
+    wait_until(lambda: fresh.post(gateway) == 200, what="no log is accepted")
     ledger = gateway.drain(20)
     arrived = set(arrivals_by_name(trial, sandbox, (recording.writer, fresh), where))
     promised = recording.promised(place)
     lost = (promised | fresh.answered) - recording.known(place) - arrived
-    trial.expect(not lost, f"{where}: {len(lost)} of {len(promised)} promised logs are gone: {ledger}")
+    trial.expect(not lost, f"{where}: {len(lost)} of {len(promised)} promised logs are lost: {ledger}")
     counts = ledger["ledger"]
     trial.expect(ledger["closed"] and counts["queued"] == 0, f"{where}: the ledger is not closed: {ledger}")
-    trial.expect(counts["accepted"] >= len(promised | fresh.answered), f"{where}: the ledger forgot logs: {ledger}")
+    trial.expect(counts["accepted"] >= len(promised | fresh.answered), f"{where}: the ledger has lost logs: {ledger}")
     trial.expect(counts["discarded"] == len(recording.gone), f"{where}: logs were discarded: {ledger}")
     for line in gateway.events():
         is_fine = line["level"] != "error" or "salvage" in recording.name
         trial.expect(is_fine, f"{where}: the journal has an error: {line}")
     if recording.ready is not None and place > recording.ready:
-        trial.expect(gateway.token == recording.token, f"{where}: the admin token is another than before")
+        trial.expect(gateway.token == recording.token, f"{where}: the admin token has changed")
     trial.expect(gateway.is_running, f"{where}: the gateway ended by itself with {gateway.process.poll()}")
     gateway.kill()
     shutil.rmtree(image)
@@ -47,7 +47,7 @@ def reopen(trial: Trial, recording: Recording, place: int, image: pathlib.Path, 
 
 
 def quiet(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
-    """Posts while SLS is there, while it is not, and after a pause in which the log goes into the database."""
+    """Posts while SLS is reachable, while it is not, and around a checkpoint of the idle WAL."""
     posts(gateway, writer, 10)
     sandbox.fault(status=503)
     posts(gateway, writer, 10)
@@ -56,14 +56,14 @@ def quiet(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
 
 
 def several(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
-    """Batches that come while others are written and synced."""
+    """Batches that arrive while others are written and synced."""
     post_together(gateway, writer, 3)
     sandbox.fault(status=503)
     post_together(gateway, writer, 3)
 
 
 def stopped(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
-    """Begins where that was killed, and is stopped in good order."""
+    """Begins where the last run was killed, and stops in order."""
     posts(gateway, writer, 3)
     sandbox.clear_faults()
     posts(gateway, writer, 6)
@@ -78,7 +78,7 @@ def delivered(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
 
 
 def large(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
-    """So much that the log goes into the database while posts go on."""
+    """So many logs that checkpoints run during the posts."""
     for count in (0, 0, 1, 1):
         for _ in range(4):
             writer.post(gateway, 30, "large", 40_000)
@@ -97,7 +97,7 @@ def normal(trial: Trial, name: str) -> Recording:
 
 
 def recordings(trial: Trial) -> Iterator[tuple[Recording, float]]:
-    """With the part of the cuts that each gets."""
+    """The recordings, each with its share of the cuts."""
     yield Recording(trial, "full", None, [quiet, stopped, delivered]), 0.4
     yield Recording(trial, "several at a time", None, [several]), 0.2
     yield normal(trial, "normal"), 0.1
@@ -117,7 +117,7 @@ def check(trial: Trial) -> None:
     sandboxes: queue.SimpleQueue[Sandbox] = queue.SimpleQueue()
     for _ in range(workers):
         sandboxes.put(trial.sandbox())
-    # Images take space: no more are laid down than are looked at soon.
+    # Images take space, so no more are written than are checked soon.
     slots: queue.Queue[object] = queue.Queue(4 * workers)
 
     def attempt(recording: Recording, place: int, image: pathlib.Path) -> int:
@@ -143,7 +143,7 @@ def check(trial: Trial) -> None:
             trial.say(
                 f"{recording.name}: {len(recording.answers)} answers, {len(recording.boundaries) // 2} syncs; {len(lost)} power "
                 f"cuts, at {len(places & set(recording.boundaries))} of {len(set(recording.boundaries))} begins and ends of syncs; "
-                f"{len(recording.images)} disks differ, none of them lacks more than {max(lost)} answered logs"
+                f"{len(recording.images)} different disks, at most {max(lost)} answered logs lost on one"
             )
             missed = set(recording.boundaries) - places
             trial.expect(
@@ -154,10 +154,11 @@ def check(trial: Trial) -> None:
 
         for recording, part in recordings(trial):
             lacking = look(recording, part)
-            # Where nothing is synced a cut must be felt, or none would be. A slow machine syncs in its pauses, so that few are.
+            # Without syncs some cut must lose a log, or the check proves nothing. A slow machine syncs in its
+            # pauses, so that few cuts do.
             for again in range(3):
                 if recording.durability == "normal" and not lacking:
                     lacking = look(normal(trial, f"normal again {again}"), part)
             trial.expect(
-                recording.durability == "full" or lacking, f"{recording.name}: no cut took a log: the check is blind"
+                recording.durability == "full" or lacking, f"{recording.name}: no cut lost a log: the check is blind"
             )

@@ -11,14 +11,14 @@ from proof.scenarios.time_jumps.clock_scene import CORRECTED, ClockScene
 from proof.trial import Trial
 
 HOUR, DAY = 3600, 86400
-# In which the queue looks at the clock, once and a half.
+# One and a half times the interval at which the queue reads the clock.
 LOOK = 1.5
-# What signatures may take to follow SLS's clock.
+# Seconds in which signatures must follow SLS's clock.
 FOLLOWED = 20
 
 
 def hours(scene: ClockScene) -> None:
-    """Hours and days in both directions while SLS is away: what waits is tried again, and nothing grows old by it."""
+    """Jumps of hours and days in both directions while SLS is away: waiting logs are retried, and none expires."""
     scene.sandbox.control("POST", "/poisons", {"key": "poison", "code": "InvalidKey", "message": "no"})
     name = "hours/letter/0"
     scene.device.post("/logs/jumps", body([log(name, scene.trial.random) | {"poison": "1"}]))
@@ -38,27 +38,27 @@ def hours(scene: ClockScene) -> None:
             * scene.trial.random.randint(1, 9)
             for _ in range(20)
         ]
-        # Beyond what SLS's times can say, almost as far as Linux lets a clock be set, and before 1970.
+        # Beyond the range of SLS's times, almost as far as Linux lets a clock be set, and before 1970.
         jumps += [int(end - time.time()) for end in (2**32 + 10, 8_270_000_000, -100)]
     scene.trial.random.shuffle(jumps)
     busiest, restarts, believed = 0.0, 0, [0.0]
     for number, seconds in enumerate(jumps):
         scene.clock.shift(seconds)
-        # A start at a later time than the last stop is a gateway that was away for so long: that is another thing.
+        # A start at a later time than the last stop means an outage of that length, which is another case.
         if scene.trial.is_long and seconds < min(believed):
             scene.restart()
             restarts, believed = restarts + 1, []
         scene.post(f"jump {number} by {seconds}")
         is_followed = scene.trial.is_long and scene.trial.random.random() < 0.5
         busiest = max(busiest, scene.rest(f"jump by {seconds} s", LOOK if is_followed else 0.3))
-        # Until the queue looks for it, it goes by the clock that it knew.
+        # Until the queue reads the clock it uses the time it knew.
         believed = [seconds] if is_followed else [*believed, seconds]
         again = scene.device.post("/logs/jumps", first, "Idempotency-Key: once")
         scene.wrong_unless(again == answer, f"after a jump by {seconds} s a repeated request got {again}")
     scene.clock.shift(5 * HOUR)
     scene.sandbox.clear_faults()
     busiest = max(busiest, scene.rest("SLS is back, and the clock is wrong", 1.5))
-    # Logs with a time of the wrong clock wait for the right one, as they should. Those with a time of their own do not.
+    # Logs without a time of their own wait until the clock is right. Those with one do not.
     scene.post("with its time", logstore="right", __time__=int(time.time()))
     began = time.monotonic()
     query = "/logs?logstore=right&min=5&wait_s=60"
@@ -76,7 +76,8 @@ def hours(scene: ClockScene) -> None:
 
 
 def born_in_1970(scene: ClockScene) -> None:
-    """A host without a clock of its own starts at 1970, and learns the time later. The queue is from a life before."""
+    """A host without a battery-backed clock starts in 1970 and learns the time later. The queue is from an earlier
+    run."""
     scene.sandbox.fault(status=503)
     scene.post("earlier life")
     scene.clock.set(5)
@@ -89,8 +90,9 @@ def born_in_1970(scene: ClockScene) -> None:
         scene.post(f"1970, {number}")
         busiest = max(busiest, scene.rest("1970", 1.2 + scene.trial.random.random()))
         before = scene.refused_for_time() - known
-        scene.wrong_unless(before <= 12, f"{before} requests in two seconds with a time that SLS does not take")
-        # Whoever sets the clock may have it tried at once: then SLS answers before all of the gateway has seen the step.
+        scene.wrong_unless(before <= 12, f"{before} requests in two seconds with a time that SLS refuses")
+        # Whoever corrects the clock may trigger an attempt at once: then SLS answers before all of the gateway has
+        # noticed the step.
         scene.gateway.ask("/admin/destinations/app/pause", "POST")
         scene.clock.shift(0)
         scene.gateway.ask("/admin/destinations/app/resume", "POST")
@@ -102,7 +104,7 @@ def born_in_1970(scene: ClockScene) -> None:
     arrived, _ = scene.settled()
     for name, each in arrived.items():
         off = abs(int(each["__time__"]) - began)
-        scene.wrong_unless(off < 60, f"{name} came to SLS with a time that is {off:.0f} s off")
+        scene.wrong_unless(off < 60, f"{name} arrived with a time that is {off:.0f} s off")
     scene.trial.say(
         f"1970: {len(scene.sent)} logs, {busiest:.0%} of a processor before the correction, "
         f"{before} signatures refused before and {after} after it"
@@ -110,7 +112,7 @@ def born_in_1970(scene: ClockScene) -> None:
 
 
 def crossing(scene: ClockScene, boundary: int, step: int) -> None:
-    """Time goes over a boundary, which the gateway and SLS see alike; with a step the second before it is there twice."""
+    """Time crosses a boundary for the gateway and for SLS; with a step the second before it happens twice."""
     stepped = False
     while scene.clock.now < boundary + 1.5:
         scene.post(f"{len(scene.sent)} at {scene.clock.now - boundary:+.2f} s", count=1)
@@ -130,12 +132,12 @@ def crossing(scene: ClockScene, boundary: int, step: int) -> None:
     scene.wrong_unless(0 < before < len(scene.sent), "the boundary was not crossed")
     scene.wrong_unless(scene.refused_for_time() == 0, "SLS refused signatures for their time")
     scene.trial.say(
-        f"{scene.name}: {before} logs before it, {len(scene.sent) - before} after it, all there after a restart"
+        f"{scene.name}: {before} logs before the boundary, {len(scene.sent) - before} after it, all delivered after a restart"
     )
 
 
 def sls_is_off(scene: ClockScene) -> None:
-    """SLS's own clock is hours off, either way, and is set right; signatures follow it."""
+    """SLS's own clock is wrong by hours in either direction, then right again. Signatures follow it."""
     for hours in (-5, 3):
         scene.sandbox.fault(clock_offset_s=hours * HOUR)
         for number in range(3):
@@ -151,10 +153,11 @@ def sls_is_off(scene: ClockScene) -> None:
 
 
 def right_logs(scene: ClockScene) -> None:
-    """Late logs are to be dropped. Whose time is right is not late because the host's clock is wrong, and known to be."""
+    """Late logs are dropped by configuration. Logs with the right time are not late only because the host's clock
+    is known to be wrong."""
     discarded = 0
     for label, seconds in {"behind": -5 * HOUR, "ahead": 9 * DAY, "1970": 30 - time.time()}.items():
-        # The answer to these tells the gateway SLS's time, but for 1970, which it does not believe to be so far away.
+        # The answer to these logs tells the gateway SLS's time. For 1970 it does not believe such a difference.
         scene.sandbox.fault(status=503)
         scene.post(f"{label}, before", __time__=int(time.time()))
         scene.clock.shift(seconds)
@@ -175,14 +178,14 @@ def right_logs(scene: ClockScene) -> None:
     arrived, _ = scene.settled()
     for name, each in arrived.items():
         off = abs(int(each["__time__"]) - scene.right[name])
-        scene.wrong_unless(off == 0, f"{name} came to SLS with a time that is {off} s off")
+        scene.wrong_unless(off == 0, f"{name} arrived with a time that is {off} s off")
     scene.trial.say(
         f"right logs: {len(arrived)} of {len(scene.sent)} are there, {discarded} were dropped for the host's clock"
     )
 
 
 def credential_ends(scene: ClockScene) -> None:
-    """A credential that is good for an hour, and a clock that is five hours ahead for a moment."""
+    """A credential that is valid for an hour, and a clock that is five hours ahead for a moment."""
     scene.sandbox.control("POST", "/keys", {"access_key_id": "STS.x", "access_key_secret": "s", "security_token": "t"})
     end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + HOUR))
     triple = {"AccessKeyId": "STS.x", "AccessKeySecret": "s", "SecurityToken": "t", "Expiration": end}

@@ -1,4 +1,4 @@
-"""SLS and a gateway whose clock is set by hand, and what must come of all that is sent."""
+"""SLS and a gateway with a wall clock that the trial sets, and what must come of the logs."""
 
 import json
 import time
@@ -11,17 +11,19 @@ from proof.faults import fake_clock
 from proof.measures.process import busy
 from proof.trial import Trial
 
-# Of one processor, for a thread, while nothing is to be done but to try again now and then. One that spins computes all
-# the time, or wants to where others leave it nothing: who only wakes up now and then waits for a processor, too.
+# The shares of one processor that a thread may use and may want while the gateway only retries now and then. A
+# spinning thread always uses one, or wants one that others have. A thread that wakes up now and then also waits for
+# a processor, but for less.
 BUSY, WANTS = 0.1, 0.9
-# What a look takes that confirms it. One at the first sight may be the end of what was to be done before.
+# Seconds of a second measurement that confirms the first: that may have seen the end of earlier work.
 LONG_LOOK = 2
-# What a correction may take: the next attempt behind a pause may be a minute away. Mostly it is seconds.
+# Seconds until the delivery after a correction: the next attempt after a pause may be a minute away, but mostly
+# takes seconds.
 CORRECTED = 75
 
 
 class ClockScene:
-    """SLS and a gateway, of which the gateway, or both, believe a clock that is set by hand."""
+    """SLS and a gateway; the gateway, or both, run with a wall clock that the trial sets."""
 
     def __init__(
         self, trial: Trial, name: str, at: float | None = None, sls_too: bool = False, destination: str = ""
@@ -30,15 +32,16 @@ class ClockScene:
         self.work = trial.work / name
         self.work.mkdir()
         self.clock = fake_clock.FakedClock(self.work)
-        # From here on the trial's programs are this scene's.
+        # Programs from here on belong to this scene.
         self.mark = len(trial.programs)
         self.opened: Device | None = None
         if at is not None:
             self.clock.set(at)
-        # `env` makes what libfaketime shares, so that the program's own environment stays where Swift looks for its words.
+        # `env` creates what libfaketime shares, so that the environment of the program itself stays where Swift
+        # looks for its arguments.
         self.faked: dict[str, Any] = {"environment": self.clock.environment, "before": ["env"]}
         self.sls = self.faked if sls_too else {}
-        # What the clock showed at each log, and the time of its own that it has.
+        # The clock's time at each log, and the log's own time.
         self.sent: dict[str, float] = {}
         self.right: dict[str, int] = {}
 
@@ -61,12 +64,12 @@ class ClockScene:
 
     def restart(self) -> None:
         self.device.close()
-        self.wrong_unless(self.gateway.stop() == 0, "the gateway did not end as it should")
+        self.wrong_unless(self.gateway.stop() == 0, "the gateway did not stop in order")
         fake_clock.forget(self.gateway.process.pid)
         self.start()
 
     def post(self, label: str, count: int = 5, logstore: str = "jumps", **fields: object) -> bytes:
-        """Logs without a time of their own, unless it is among the fields."""
+        """Posts logs, without a time of their own unless it is among the fields."""
         logs = [log(f"{self.name}/{label}/{number}", self.trial.random) | fields for number in range(count)]
         status, answer = self.device.post(f"/logs/{logstore}", body(logs))
         if self.wrong_unless(status == 200, f"{label}: answer {status} {answer[:200]!r}"):
@@ -75,18 +78,18 @@ class ClockScene:
         return answer
 
     def rest(self, label: str, seconds: float) -> float:
-        """The gateway has nothing to do but wait: no loop may spin."""
+        """Checks that no loop spins while the gateway has nothing to do."""
         used, wants = self.busiest(seconds)
         if used > BUSY or wants > WANTS:
             used, wants = self.busiest(LONG_LOOK)
         calm = used <= BUSY and wants <= WANTS
         self.wrong_unless(
-            calm, f"{label}: a thread has {used:.0%} of a processor, and wants {wants:.0%}, while nothing is to do"
+            calm, f"{label}: a thread has {used:.0%} of a processor, and wants {wants:.0%}, while the gateway is idle"
         )
         return used
 
     def busiest(self, seconds: float) -> tuple[float, float]:
-        """What the thread that computes the most has of a processor, and what the one that wants the most wants."""
+        """The largest share of a processor that one thread uses, and the largest that one wants."""
         before, began = busy(self.gateway.process.pid), time.monotonic()
         time.sleep(seconds)
         after, took = busy(self.gateway.process.pid), time.monotonic() - began
@@ -94,7 +97,7 @@ class ClockScene:
         return max(ran for ran, _ in grown) / took, max(ran + waited for ran, waited in grown) / took
 
     def settled(self, dead: int = 0, within: float = CORRECTED) -> tuple[dict[str, Log], float]:
-        """All that was sent is at SLS, once, and nothing went another way. Returns the arrived logs by name."""
+        """All logs must be at SLS once, and none lost in another way. Returns the arrived logs by name."""
         began = time.monotonic()
         whole = self.gateway.drain(within)
         took = time.monotonic() - began
@@ -104,15 +107,15 @@ class ClockScene:
         )
         lost = {"expired": 0, "discarded": 0, "dead": dead}
         found = {name: ledger[name] for name in lost}
-        self.wrong_unless(whole["closed"] and found == lost, f"the ledger is {ledger}, and should have {lost}")
+        self.wrong_unless(whole["closed"] and found == lost, f"the ledger is {ledger}, expected {lost}")
         arrived = {}
         for each in self.sandbox.logs():
             if not self.wrong_unless(is_whole(each), f"a log was altered: {each}"):
                 continue
-            self.wrong_unless(each["name"] not in arrived, f"{each['name']} is there twice")
+            self.wrong_unless(each["name"] not in arrived, f"{each['name']} arrived twice")
             arrived[each["name"]] = each
         missing = [name for name in self.sent if name not in arrived]
-        self.wrong_unless(len(missing) == dead, f"missing are {missing[:5]}, {len(missing)} in all; dead {dead}")
+        self.wrong_unless(len(missing) == dead, f"{len(missing)} logs are missing, expected {dead}: {missing[:5]}")
         return arrived, took
 
     def status(self) -> dict[str, Any]:
@@ -128,7 +131,7 @@ class ClockScene:
         return self.trial.expect(holds, f"{self.name}: {line}")
 
     def end(self) -> None:
-        """Frees ports and memory for the next scene."""
+        """Ends the programs, which frees ports and memory for the next scene."""
         if self.opened:
             self.opened.close()
         for program in self.trial.programs[self.mark :]:
