@@ -30,7 +30,7 @@ DESCRIBED: dict[str, Any] = {
 
 
 def batch(arrivals: Arrivals, name: str) -> str:
-    """JSON of a batch, as the SDK writes it: each value text, objects as JSON in it."""
+    """A batch as the SDK writes it: every value is text, and objects are JSON in that text."""
     logs = []
     for index in range(10):
         logs.append({"id": f"{name} {index}", "text": '世界 \U0001f600 "quoted"\n', "object": '{"a":[1,null]}'})
@@ -43,7 +43,7 @@ def write(arrivals: Arrivals) -> None:
     beacon = {**ALWAYS, "Content-Type": "text/plain;charset=UTF-8"}
     target = "/logstores/web/track?APIVersion=0.6.0"
     taken(arrivals.send("POST", target, beacon, batch(arrivals, "beacon").encode()), "beacon")
-    # What is left when the page goes, which may be nothing.
+    # The rest that a page sends when it closes, which may be empty.
     taken(
         arrivals.send("POST", target, beacon, b'{"__logs__":[],"__topic__":"page","__source__":"browser"}'),
         "empty beacon",
@@ -69,7 +69,7 @@ def write(arrivals: Arrivals) -> None:
 
 
 def xhr(arrivals: Arrivals) -> None:
-    """Where there is no beacon: a request that the browser asks for leave first."""
+    """Without sendBeacon: a request for which the browser sends a preflight first."""
     names = ["content-type", "x-log-apiversion", "x-log-bodyrawsize"]
     ask = {**ALWAYS, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": ",".join(names)}
     answer, _ = arrivals.send("OPTIONS", "/logstores/web/track", {**ask, "Sec-Fetch-Mode": "cors"})
@@ -84,7 +84,7 @@ def xhr(arrivals: Arrivals) -> None:
         "Sec-Fetch-Mode": "cors",
         "Content-Type": "application/x-protobuf",
         "x-log-apiversion": "0.6.0",
-        # The length of a string in JavaScript, which is not that of its bytes.
+        # The length of a JavaScript string, which differs from its length in bytes.
         "x-log-bodyrawsize": len(text.encode("utf-16-le")) // 2,
     }
     answer, _ = taken(arrivals.send("POST", "/logstores/web/track", headers, text.encode()), "xhr")

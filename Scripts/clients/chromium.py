@@ -16,7 +16,7 @@ from harness.http import ask
 
 BROWSER = "chromium-headless-shell"
 OPTIONS = [
-    # Root may not use its sandbox; the only page that it opens is ours, and nothing else is reached.
+    # Chromium's sandbox does not run as root. The only page it opens is ours, and it can reach nothing else.
     "--no-sandbox",
     "--no-proxy-server",
     "--disable-background-networking",
@@ -38,7 +38,7 @@ def write(arrivals: Arrivals) -> None:
 
 
 def visit(arrivals: Arrivals) -> dict[str, bool]:
-    """What the page says it found."""
+    """Opens the page and returns what it reports."""
     said: queue.Queue[bytes] = queue.Queue()
     page = pathlib.Path(__file__).with_name("page.html").read_text().replace("DEVICES", str(arrivals.devices))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Site", (Site,), {"page": page, "said": said})) as site:
@@ -46,11 +46,12 @@ def visit(arrivals: Arrivals) -> dict[str, bool]:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
             options = [*OPTIONS, f"--user-data-dir={profile}", f"http://127.0.0.1:{site.server_port}/"]
             with open(os.path.join(profile, "said"), "w+") as output:
-                # What is on the path is a script that starts the browser: the group is what has to end.
+                # The command on the path is a script that starts the browser, so the whole process group must be
+                # ended.
                 browser = subprocess.Popen([BROWSER, *options], stdout=output, stderr=output, start_new_session=True)
                 try:
                     found = json.loads(said.get(timeout=60))
-                    # What a page sends while it goes is still on its way.
+                    # What a page sends while it closes is still on its way.
                     ask(arrivals.sandbox.port, "/logs?logstore=web&contains=chromium%20leaving&wait_s=20", timeout=60)
                     return found
                 except queue.Empty:

@@ -35,7 +35,7 @@ def document(arrivals: Arrivals, name: str, index: int, named: bool = False, log
     seconds, part = int(time.time()) - 3600, 123456 + index
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC).replace(microsecond=part)
     if index % 2:
-        moment = moment.replace(tzinfo=None)  # written without a zone, which is UTC
+        moment = moment.replace(tzinfo=None)  # no time zone, which means UTC
     fields = {"id": name, "message": TEXT, "empty": ""}
     own = {"_id": f"é {index}"} if named else {}
     expected = {**fields, **own, "nested": '{"a":[1,null,"世"]}', "number": "1.5"}
@@ -58,7 +58,7 @@ def bulk(arrivals: Arrivals, client: Elasticsearch, kind: str, count: int, named
 
 
 def single(arrivals: Arrivals, client: Elasticsearch) -> None:
-    """Documents one by one. One that has an id may be sent again."""
+    """Single documents. One with an id may be sent again."""
     name = "elastic single"
     index = f"app-{datetime.date.today():%Y.%m.%d}"
     answer = client.index(index=index, document=document(arrivals, f"{name} 0", 0))
@@ -73,7 +73,7 @@ def single(arrivals: Arrivals, client: Elasticsearch) -> None:
 
 
 def refused(arrivals: Arrivals, client: Elasticsearch) -> None:
-    """What cannot be written fails by itself."""
+    """A document that cannot be written fails alone."""
     actions = [
         {"_op_type": "delete", "_index": "app", "_id": "1"},
         {"_index": "web", **document(arrivals, "elastic beside errors", 0, logstore="web")},

@@ -12,7 +12,7 @@ from aliyun.log.log_logs_pb2 import LogGroup
 from clients.arrivals import Arrivals, Sent
 from clients.wire import taken
 
-# Times and fields of logs.
+# Times and fields of the logs of one packet.
 Packet = list[tuple[int, dict[str, str]]]
 
 
@@ -28,7 +28,7 @@ PACK = "__pack_id__"
 
 
 def logs(arrivals: Arrivals, name: str) -> Packet:
-    """Logs of one packet, as fields and times."""
+    """The logs of one packet."""
     packet = []
     for index in range(5):
         moment = int(time.time()) - 30 + index
@@ -79,11 +79,11 @@ def write(arrivals: Arrivals) -> None:
     }
     answer, body = taken(arrivals.send("POST", path, headers, block(content)), "ios lz4")
     assert body == b"", f"ios lz4: {body!r}"
-    # The answer was lost on its way: the SDK sends the same once more.
+    # The answer was lost: the SDK sends the same request again.
     again, _ = taken(arrivals.send("POST", path, headers, block(content)), "ios again")
     assert again.getheader("x-log-requestid") == answer.getheader("x-log-requestid"), "ios again: another request id"
 
-    # Its compression is off: it means to post JSON and posts protobuf.
+    # With compression off the SDK announces JSON and sends protobuf.
     content = protobuf(logs(arrivals, "ios raw"), "5D2D1E0A5CDB4E36-1")
     headers = {**SYSTEM, **FORM, "x-log-apiversion": "0.6.0", "x-log-bodyrawsize": len(content)}
     taken(arrivals.send("POST", path, headers, content), "ios raw")

@@ -15,7 +15,7 @@ PATH = "/loki/api/v1/push"
 
 
 def snappy(content: bytes) -> bytes:
-    """A block of literals, which is what snappy makes of text that does not repeat itself."""
+    """A block of literals, which snappy makes of text without repetitions."""
     block = varint(len(content))
     for start in range(0, len(content), 256):
         literal = content[start : start + 256]
@@ -24,7 +24,7 @@ def snappy(content: bytes) -> bytes:
 
 
 def pushed(answered: Answer, what: str) -> None:
-    """Looks at an answer as agents do."""
+    """Requires a success, as agents read it."""
     answer, body = answered
     assert (answer.status, body) == (204, b""), f"{what}: {answer.status} {body!r}"
 
@@ -50,7 +50,7 @@ def write(arrivals: Arrivals) -> None:
 
 
 def library(arrivals: Arrivals) -> None:
-    """It raises what is not 204, and logging shows that and goes on."""
+    """The library raises an error unless the status is 204; logging only prints that error."""
     url = f"http://shop.localhost:{arrivals.devices}{PATH}"
     handler = logging_loki.LokiHandler(url, tags={"app": "basket"}, version="1")
     handler.handleError = lambda record: (_ for _ in ()).throw(AssertionError(f"python-logging-loki: {record}"))
@@ -82,7 +82,7 @@ def promtail(arrivals: Arrivals) -> None:
         streams += field(1, field(1, text.encode()) + entries)
     headers = {"User-Agent": "promtail/3.5.1", "Content-Type": "application/x-protobuf", "Accept-Encoding": "gzip"}
     for _ in range(2):
-        # The answer was lost on its way: it sends the same once more.
+        # The answer was lost: Promtail sends the same request again.
         pushed(arrivals.send("POST", PATH, headers, snappy(streams)), "promtail")
 
 

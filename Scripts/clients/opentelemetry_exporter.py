@@ -28,7 +28,7 @@ def write(arrivals: Arrivals) -> None:
         send(arrivals, compression, {}, project="first", logstore="otlp", endpoint=logs)
     headers = {"x-log-project": "shop", "x-log-logstore": "traced"}
     send(arrivals, Compression.Gzip, headers, project="shop", logstore="traced", endpoint=logs)
-    # The endpoint of everything, with a path before the exporter's own.
+    # The general endpoint, to which the exporter appends its own path.
     os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"{gateway}/otlp"
     headers = {"x-log-project": "shop", "x-log-logstore": "prefixed"}
     send(arrivals, Compression.Deflate, headers, project="shop", logstore="prefixed", endpoint=None)
@@ -61,7 +61,7 @@ def send(
                 attributes=NESTED,
             )
         )
-    assert provider.force_flush(), "the exporter has logs left"
+    assert provider.force_flush(), "the exporter still has logs"
     provider.shutdown()
 
 

@@ -1,4 +1,4 @@
-"""SLS's Python SDK with a key that the gateway gave out"""
+"""SLS's Python SDK with a key of the gateway"""
 
 import itertools
 import time
@@ -24,7 +24,7 @@ def put(endpoint: str, version: str, key: tuple[str, str], route: str | None, to
 
 
 def write(arrivals: Arrivals) -> str:
-    """Nothing to expect: it goes to another gateway. What that says is looked at here."""
+    """Expects no logs, because it writes to another gateway. It checks that gateway's answers instead."""
     endpoint, given = f"http://localhost:{arrivals.guarded.devices}", (IDENTIFIER, arrivals.key)
     asked = 0
     for version, route in itertools.product(("v1", "v4"), ROUTES):

@@ -16,14 +16,14 @@ def connect(port: int, endpoint: str, version: str, token: str | None = None) ->
     settings = {"auth_version": version, "region": "cn-hangzhou", "source": "10.0.0.1", "securityToken": token}
     if endpoint == "name":
         return LogClient(f"http://localhost:{port}", "none", "none", **settings)
-    # The SDK sees an address only where there is no scheme and no port, and puts the project in front otherwise.
+    # The SDK recognises an address only without scheme and port. Otherwise it puts the project in front.
     address = LogClient("127.0.0.1", "none", "none", **settings)
     address._endpoint = f"127.0.0.1:{port}"
     return address
 
 
 def logs(arrivals: Arrivals, name: str, count: int = 3, **more: Any) -> list[LogItem]:
-    """Logs to send, expected as they are."""
+    """Logs to send, which are expected to arrive unchanged."""
     items = []
     for index in range(count):
         moment = int(time.time()) - 3600 + index
@@ -52,7 +52,7 @@ def write(arrivals: Arrivals) -> None:
         answer = connect(arrivals.devices, endpoint, version).put_logs(request)
         assert len(answer.get_request_id()) == 24, answer.get_all_headers()
 
-    # Neither topic nor tags, the client's own source, a token; more than a segment of TCP, and another project.
+    # No topic and no tags, the client's own source, a token, more than one TCP segment, and another project.
     items = logs(arrivals, "put_logs plain", 200, project="first", source="10.0.0.1")
     connect(arrivals.devices, "name", "v4", "sts").put_logs(PutLogsRequest("first", "app", None, None, items))
 

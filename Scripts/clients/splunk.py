@@ -1,4 +1,4 @@
-"""a handler of logging for Splunk, what Docker, Fluent Bit and Vector send to it, and what clients with useACK ask"""
+"""a Splunk handler for logging, the requests of Docker, Fluent Bit and Vector, and of clients with useACK"""
 
 import gzip
 import json
@@ -24,7 +24,7 @@ def moment(index: int) -> tuple[int, int]:
 
 
 def success(answered: Answer, what: str, on_channel: bool = False) -> int | None:
-    """The `ackId`, which an answer has on a channel alone."""
+    """Requires a success and returns its `ackId`, which only answers on a channel have."""
     _, body = taken(answered, what)
     answer = json.loads(body)
     number = answer.pop("ackId", None)
@@ -69,7 +69,7 @@ def handler(arrivals: Arrivals) -> None:
 def docker(arrivals: Arrivals) -> None:
     path = "/services/collector/event/1.0"
     answer, _ = arrivals.send("OPTIONS", path, {})
-    assert answer.status == 200, f"the driver wants 200 of OPTIONS, not {answer.status}"
+    assert answer.status == 200, f"the driver needs 200 for OPTIONS, got {answer.status}"
     body = ""
     for index in range(3):
         name, (seconds, part) = f"docker {index}", moment(index)
@@ -145,7 +145,8 @@ def raw(arrivals: Arrivals) -> None:
 
 
 def acknowledged(arrivals: Arrivals) -> None:
-    """What Vector, Kafka Connect and Java's appender do with `useACK`: they ask until all is confirmed."""
+    """The requests of Vector, Kafka Connect and Java's appender with `useACK`: they ask until everything is
+    confirmed."""
     channel = "0a1b2c3d-0000-4000-8000-00000000c0de"
     query = f"?channel={channel}&token={TOKEN['Authorization'].split()[1]}"
     numbers = []
@@ -157,7 +158,7 @@ def acknowledged(arrivals: Arrivals) -> None:
         numbers.append(
             success(arrivals.send("POST", path, header, compact({"event": name}).encode()), name, on_channel=True)
         )
-    assert len(set(numbers)) == 3, f"ids twice: {numbers}"
+    assert len(set(numbers)) == 3, f"ackIds are not unique: {numbers}"
     question = json.dumps({"acks": [*numbers, 7]}).encode()
     for path, header in [
         ("/services/collector/ack", {**TOKEN, "X-Splunk-Request-Channel": channel}),

@@ -1,7 +1,7 @@
 """Requests about whose end two programs may disagree.
 
-Each is a function of two bodies: the one that the request is for, and one in a request that is hidden in it. What follows
-on the connection is a request that is fine.
+Each case is a function of two bodies: that of the request, and that of a request hidden in it. A valid request follows on
+the same connection.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Case = Callable[[bytes, bytes], bytes]
 def post(
     body: bytes, *fields: bytes, line: bytes = b"POST /logs/edge?on_error=refuse HTTP/1.1", length: bool = True
 ) -> bytes:
-    """A request that is fine, but for what is asked for."""
+    """A valid request, except for the given fields and line."""
     lines = [line, b"Host: edge.example", *fields]
     if length:
         lines.append(b"Content-Length: %d" % len(body))
@@ -33,7 +33,8 @@ LAST = b"0\r\n\r\n"
 
 
 def length_before_chunks(*transfer_encoding: bytes) -> Case:
-    """Whoever believes the length takes the hidden request for a body, whoever believes in chunks for the next."""
+    """A program that reads the length takes the hidden request for a body; one that reads chunks takes it for the
+    next request."""
 
     def case(body: bytes, hidden: bytes) -> bytes:
         content = chunk(body) + LAST + post(hidden)
@@ -43,7 +44,7 @@ def length_before_chunks(*transfer_encoding: bytes) -> Case:
 
 
 def chunks_before_length(*transfer_encoding: bytes) -> Case:
-    """The other way round: the hidden request is in a chunk, behind the end that the length tells."""
+    """The other way round: the hidden request is in a chunk, after the end according to the length."""
 
     def case(body: bytes, hidden: bytes) -> bytes:
         first = b"%x\r\n" % len(post(hidden))
@@ -54,7 +55,7 @@ def chunks_before_length(*transfer_encoding: bytes) -> Case:
 
 
 def lengths(*texts: bytes) -> Case:
-    """Several lengths, or strange ones: %d is the body's, %h that of the body and what is hidden behind it."""
+    """Several lengths, or unusual ones: %d is the length of the body, %h that of the body and the hidden request."""
 
     def case(body: bytes, hidden: bytes) -> bytes:
         behind = post(hidden)
@@ -68,7 +69,7 @@ def lengths(*texts: bytes) -> Case:
 
 
 def chunks(content: Case) -> Case:
-    """`content(body, hidden)` as chunks."""
+    """A chunked request whose body is `content(body, hidden)`."""
     return lambda body, hidden: framed([CHUNKED], content(body, post(hidden)))
 
 

@@ -1,4 +1,4 @@
-"""Whether what others run (Docker/) fits its schemas, its own parts, and the program."""
+"""Checks that the files in Docker/ match their schemas, each other, and the program."""
 
 import sys
 
@@ -9,7 +9,7 @@ samples.check()
 libraries.check()
 adapter.check()
 if not problems:
-    # These rely on configurations that are right.
+    # These checks rely on valid configurations.
     kubernetes.check()
     compose.check()
 for problem in problems:

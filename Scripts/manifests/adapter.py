@@ -1,4 +1,4 @@
-"""What the autoscaler is told of a gateway, by Docker/kubernetes/monitoring/adapter.yaml."""
+"""The metric that Docker/kubernetes/monitoring/adapter.yaml gives to the autoscaler."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ import yaml
 from manifests.problems import expect
 
 PLACE = 'namespace="sluice",pod="sluice-0",destination="app"'
-# Minutes of a series each, and what the autoscaler is told in the eleventh.
+# Values of each series by minute, and the metric in the eleventh minute.
 OLD, FINE = "60+60x10", "1 0 1 0 1 0 1 0 1 0 1"
 CASES = {
     "logs grow old although SLS takes them": ({"queue_oldest_seconds": OLD, "delivery_failing": "0x10"}, 660),

@@ -1,4 +1,4 @@
-"""Docker/compose.yaml: what its schema does not say."""
+"""Docker/compose.yaml: what its schema cannot check."""
 
 import pathlib
 
@@ -15,18 +15,18 @@ def check() -> None:
             and service["cap_drop"] == ["ALL"]
             and service["user"] == "65532:65532"
             and "no-new-privileges:true" in service["security_opt"],
-            f"compose.yaml: {name} may more than it needs",
+            f"compose.yaml: {name} has more rights than it needs",
         )
         for volume in service.get("volumes", []):
             expect(volume.split(":")[0] in text["volumes"], f"compose.yaml: {name} has an unknown volume")
         for secret in service.get("secrets", []):
             expect(secret in text["secrets"], f"compose.yaml: {name} has an unknown secret")
         for other in service.get("depends_on", []):
-            expect(other in text["services"], f"compose.yaml: {name} waits for nobody")
-    # Only what is meant for it is reached from other machines.
+            expect(other in text["services"], f"compose.yaml: {name} depends on an unknown service")
+    # Only these listeners are meant for other machines.
     for name in ["gateway", "sandbox"]:
         for port in text["services"][name]["ports"]:
             expect(port.startswith("127.0.0.1:"), f"compose.yaml: {name} is open to other machines")
     wanted = pathlib.Path("Docker/sluice.yaml").read_text()
     for secret in text["services"]["prod"]["secrets"]:
-        expect(f"/run/secrets/{secret}}}" in wanted, f"Docker/sluice.yaml does not want the secret {secret}")
+        expect(f"/run/secrets/{secret}}}" in wanted, f"Docker/sluice.yaml does not use the secret {secret}")

@@ -1,4 +1,4 @@
-"""Docker/kubernetes: each resource against its schema, and what resources say of each other."""
+"""Docker/kubernetes: each resource against its schema, and the references between resources."""
 
 import pathlib
 import re
@@ -15,9 +15,9 @@ Resources = dict[tuple[str, str], dict[str, Any]]
 
 FOLDER = pathlib.Path("Docker/kubernetes")
 BASE = FOLDER / "base"
-# The oldest that is supported, and the newest that there are schemas of.
+# The oldest supported version, and the newest with a schema.
 VERSIONS = ["1.29", kubernetes_validate.latest_version()]
-# No resources of Kubernetes.
+# Files that hold no Kubernetes resource.
 OTHERS = {"kustomization.yaml", "sluice.yaml", "adapter.yaml"}
 
 
@@ -43,19 +43,19 @@ def fits(resource: dict[str, Any], path: pathlib.Path) -> None:
             where = "/".join(str(part) for part in error.path)
             problems.append(f"{path}: {resource['kind']} {where}: {error.message} (Kubernetes {version})")
         except kubernetes_validate.SchemaNotFoundError:
-            # Those of operators have their schemas elsewhere.
-            expect(resource["kind"] == "ServiceMonitor", f"{path}: nobody knows a {resource['kind']}")
+            # Resources of operators have their schemas elsewhere.
+            expect(resource["kind"] == "ServiceMonitor", f"{path}: there is no schema for a {resource['kind']}")
 
 
 def kustomization(folder: pathlib.Path) -> None:
-    """Every file is used, and every file that is used is there."""
+    """Every file is used, and every used file exists."""
     text = yaml.safe_load((folder / "kustomization.yaml").read_text())
     used = set(text["resources"])
     for generator in text.get("configMapGenerator", []):
         used |= set(generator["files"])
     for name in used:
-        expect((folder / name).exists(), f"{folder}/kustomization.yaml names {name}, which is not there")
-        # kustomize takes that for a circle.
+        expect((folder / name).exists(), f"{folder}/kustomization.yaml names {name}, which does not exist")
+        # kustomize takes that for a cycle.
         expect(
             (folder / name).resolve() not in folder.resolve().parents,
             f"{folder}/kustomization.yaml names a folder above it",
@@ -74,18 +74,18 @@ def pods(resources: Resources) -> None:
     pod = stateful["template"]["spec"]
     (container,) = pod["containers"]
     rights = pod["securityContext"]
-    expect(rights["runAsNonRoot"] and rights["runAsUser"] == 65532, "the pod is not the image's user")
-    expect(rights["seccompProfile"]["type"] == "RuntimeDefault", "the pod has no filter of system calls")
+    expect(rights["runAsNonRoot"] and rights["runAsUser"] == 65532, "the pod does not run as the image's user")
+    expect(rights["seccompProfile"]["type"] == "RuntimeDefault", "the pod has no seccomp profile")
     rights = container["securityContext"]
     expect(
         rights["readOnlyRootFilesystem"]
         and not rights["allowPrivilegeEscalation"]
         and rights["capabilities"] == {"drop": ["ALL"]},
-        "the container may more than it needs",
+        "the container has more rights than it needs",
     )
-    expect(("ServiceAccount", pod["serviceAccountName"]) in resources, "the pod's service account is not there")
-    expect(not pod["automountServiceAccountToken"], "the pod gets a token of Kubernetes")
-    expect(("Service", stateful["serviceName"]) in resources, "the StatefulSet's service is not there")
+    expect(("ServiceAccount", pod["serviceAccountName"]) in resources, "the pod's service account does not exist")
+    expect(not pod["automountServiceAccountToken"], "the pod has a Kubernetes token")
+    expect(("Service", stateful["serviceName"]) in resources, "the StatefulSet's service does not exist")
     volumes = {volume["name"] for volume in pod["volumes"]}
     volumes |= {claim["metadata"]["name"] for claim in stateful["volumeClaimTemplates"]}
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
@@ -95,10 +95,10 @@ def pods(resources: Resources) -> None:
     expect(settings["data_dir"] == mounts["queue"], "the queue is not on its volume")
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     for name, address in [("devices", settings["listen"]), ("admin", settings["admin"]["listen"])]:
-        expect(str(ports[name]) == address.split(":")[-1], f"the port {name} is not the one of sluice.yaml")
+        expect(str(ports[name]) == address.split(":")[-1], f"the port {name} differs from sluice.yaml")
     for probe in ["startupProbe", "livenessProbe", "readinessProbe"]:
         request = container[probe]["httpGet"]
-        expect(request["port"] in ports and request["path"] == "/healthz", f"the {probe} asks nobody")
+        expect(request["port"] in ports and request["path"] == "/healthz", f"the {probe} has no valid target")
     for_queue = stateful["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"]
     expect(number(for_queue) > number(settings["queue"]["max_bytes"]), "the volume is not larger than queue.max_bytes")
     stop = container["lifecycle"]["preStop"]["exec"]["command"]
@@ -111,7 +111,7 @@ def pods(resources: Resources) -> None:
     expect(
         shell["securityContext"] == pod["securityContext"]
         and [volume["persistentVolumeClaim"]["claimName"] for volume in shell["volumes"]] == ["queue-sluice-0"],
-        "the shell is another user than the gateway, or not beside its volume",
+        "the shell runs as another user than the gateway, or without its volume",
     )
 
 
@@ -120,7 +120,7 @@ def secrets(resources: Resources, place: str) -> None:
     known = resources["Secret", "sluice"]["stringData"]
     for path in FOLDER.rglob("sluice.yaml"):
         for name in re.findall(re.escape(place) + r"/([\w.-]+)", path.read_text()):
-            expect(name in known, f"{path} wants {name}, which the secret does not have")
+            expect(name in known, f"{path} names {name}, which the secret lacks")
 
 
 def services(resources: Resources) -> None:
@@ -130,16 +130,16 @@ def services(resources: Resources) -> None:
     for (kind, name), resource in resources.items():
         spec = resource.get("spec", {})
         if kind == "Service":
-            expect(spec["selector"].items() <= labels.items(), f"the service {name} chooses no pod")
+            expect(spec["selector"].items() <= labels.items(), f"the service {name} selects no pod")
             for port in spec["ports"]:
-                expect(port["targetPort"] in ports, f"the service {name} leads to no port")
+                expect(port["targetPort"] in ports, f"the service {name} has no target port")
         if kind in ("PodDisruptionBudget", "NetworkPolicy", "StatefulSet"):
             chosen = spec.get("selector", spec.get("podSelector"))["matchLabels"]
-            expect(chosen.items() <= labels.items(), f"the {kind} chooses no pod")
+            expect(chosen.items() <= labels.items(), f"the {kind} selects no pod")
     policy = resources["NetworkPolicy", "sluice"]["spec"]["ingress"]
     for rule in policy:
         is_admin = any(port["port"] == "admin" for port in rule["ports"])
-        expect(not is_admin or rule.get("from"), "the NetworkPolicy lets everybody to the admin listener")
+        expect(not is_admin or rule.get("from"), "the NetworkPolicy opens the admin listener to everybody")
 
 
 def scaling(resources: Resources) -> None:
@@ -159,7 +159,7 @@ def scaling(resources: Resources) -> None:
             f"the adapter's neutral age is not the target, {target}",
         )
     for name in wanted:
-        expect(f"seriesQuery: '{name}{{" in adapter, f"the adapter does not give {name}")
+        expect(f"seriesQuery: '{name}{{" in adapter, f"the adapter lacks {name}")
     monitor = resources["ServiceMonitor", "sluice"]["spec"]
     watched = [
         service
@@ -170,13 +170,15 @@ def scaling(resources: Resources) -> None:
     for endpoint in monitor["endpoints"]:
         expect(
             len(watched) == 1 and endpoint["port"] in {port["name"] for port in watched[0]["spec"]["ports"]},
-            "the ServiceMonitor finds no port, or several services",
+            "the ServiceMonitor matches no port or several services",
         )
         key = endpoint["authorization"]["credentials"]
-        expect(key["key"] in resources["Secret", key["name"]]["stringData"], "the ServiceMonitor's token is not there")
+        expect(
+            key["key"] in resources["Secret", key["name"]]["stringData"], "the ServiceMonitor's token does not exist"
+        )
 
 
 def number(text: str) -> int:
-    """Of bytes (20Gi, 16GiB) or seconds (20s)."""
+    """Bytes (20Gi, 16GiB) or seconds (20s)."""
     ((digits, unit),) = re.findall(r"^(\d+)(\w*)$", text)
     return int(digits) * {"": 1, "s": 1, "m": 60, "Mi": 1 << 20, "MiB": 1 << 20, "Gi": 1 << 30, "GiB": 1 << 30}[unit]

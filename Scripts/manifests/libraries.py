@@ -1,4 +1,4 @@
-"""The packages that docs/deployment.md wants on a machine that did not build the program, against what the program links."""
+"""Compares the packages that docs/deployment.md lists for a machine without a build with what the program links."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 
 from manifests.problems import expect, problems
 
-# No library.
+# Not a library.
 OTHERS = {"ca-certificates"}
 
 
@@ -16,7 +16,7 @@ def check() -> None:
     (command,) = re.findall(r"`apt-get install -y ([^`]+)`", page)
     listed = set(command.split())
     wanted = packages()
-    # What they need themselves comes with them.
+    # Their dependencies are installed with them.
     brought = {name for package in listed for name in needs(package)}
     for name in wanted - listed - brought:
         problems.append(f"docs/deployment.md: the program links {name}, which is not in the list to install")
@@ -25,7 +25,7 @@ def check() -> None:
 
 
 def packages() -> set[str]:
-    """Those of the libraries that the program names itself."""
+    """The packages of the libraries that the program names itself."""
     program = os.environ["SLUICE"]
     named = set(re.findall(r"\(NEEDED\).*\[(.+)\]", said("readelf", "--dynamic", "--wide", program)))
     found = {}
@@ -34,7 +34,7 @@ def packages() -> set[str]:
             found[name] = path
     missing = named - set(found) - {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
     expect(not missing, f"ldd does not find {sorted(missing)}")
-    # Those of Swift itself are in no package; a release has them inside.
+    # Swift's own libraries are in no package; a release links them statically.
     return {name for path in found.values() if (name := owner(path))}
 
 

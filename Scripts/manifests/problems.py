@@ -1,4 +1,4 @@
-"""What is wrong, all of it at once."""
+"""Collects all problems of a run."""
 
 problems: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Sample configurations and versions: what the program says of them."""
+"""The sample configurations as the program reads them, and the versions."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def check() -> None:
 def configuration(sample: str) -> None:
     text = pathlib.Path(sample).read_text()
     with tempfile.TemporaryDirectory() as directory:
-        # Secrets are made up, each its own.
+        # Each secret is made up.
         for place, name in re.findall(r"(/run/secrets(?:/sluice)?)/([\w.-]+)", text):
             is_json = name.endswith(".json")
             content = (
@@ -47,7 +47,7 @@ def configuration(sample: str) -> None:
 
 
 def variables() -> None:
-    """Each variable that is set for the gateway is one that it knows."""
+    """Each variable that is set for the gateway is documented."""
     pages = ["configuration", "destinations", "listeners", "credentials"]
     text = "".join(pathlib.Path(f"docs/{page}.md").read_text() for page in pages)
     for path in [
