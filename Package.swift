@@ -88,15 +88,16 @@ let package = Package(
         room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy", "CSimdjson"]),
         room("SLS", uses: ["System", "JSON", "Crypto", "Logs"]),
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
-        room("Queue", uses: ["System", "Logs", "SQLite", "CSQLite"]),
+        room("Queue", uses: ["System", "Logs"]),
+        room("SQLiteQueue", uses: ["System", "Logs", "SQLite", "CSQLite", "Queue"]),
         room("Delivery", uses: ["System", "Crypto", "Logs", "SLS", "Queue", "CCurl"]),
         room("Credentials", uses: ["System", "JSON", "Crypto", "SLS", "CCurl"]),
         room("Sandbox", uses: ["System", "Crypto", "SQLite", "Net", "HTTP", "Logs", "SLS"]),
         room(
             "Gateway",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
-                "Credentials", "Sandbox", "Tokens", "CYAML",
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
+                "Delivery", "Credentials", "Sandbox", "Tokens", "CYAML",
             ]
         ),
         room("Operator", uses: ["System", "JSON", "Crypto", "Net", "SLS", "Gateway", "CCurl"]),
@@ -109,7 +110,9 @@ let package = Package(
         program(
             "sluice-bench",
             path: "Benchmarks/Bench",
-            uses: ["System", "Crypto", "Logs", "SLS", "Queue", "CSystem", "CSQLite"]
+            uses: [
+                "System", "Crypto", "Logs", "SLS", "Queue", "SQLiteQueue", "CSystem", "CSQLite",
+            ]
         ),
 
         // Certificates and the client's side of TLS, for tests of several rooms.
@@ -137,12 +140,16 @@ let package = Package(
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy"]),
         tests(of: "SLS", uses: ["System", "Crypto", "Logs"]),
         tests(of: "Tokens", uses: ["System", "JSON", "Crypto"]),
-        tests(of: "Queue", uses: ["System", "Logs", "SQLite", "CSQLite"], excluding: ["Fixtures"]),
+        tests(
+            of: "Queue",
+            uses: ["System", "Logs", "SQLite", "SQLiteQueue", "CSQLite"],
+            excluding: ["Fixtures"]
+        ),
         tests(
             of: "Delivery",
             uses: [
-                "System", "Crypto", "Net", "Logs", "SLS", "Queue", "Sandbox", "CCurl",
-                "TestPrograms",
+                "System", "Crypto", "Net", "Logs", "SLS", "Queue", "SQLiteQueue", "Sandbox",
+                "CCurl", "TestPrograms",
             ]
         ),
         tests(
@@ -153,8 +160,9 @@ let package = Package(
         tests(
             of: "Gateway",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
-                "Credentials", "Sandbox", "TestTLS", "TestPrograms", "Tokens", "CLZ4", "CZlib",
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
+                "Delivery", "Credentials", "Sandbox", "TestTLS", "TestPrograms", "Tokens", "CLZ4",
+                "CZlib",
             ]
         ),
         tests(

@@ -1,6 +1,7 @@
 import Glibc
 import Logs
 import Queue
+import SQLiteQueue
 import System
 
 /// A queue with a large backlog, without the rest of the gateway: how long it takes to open, the memory it

@@ -30,5 +30,5 @@ package struct DeathReason: Sendable, Equatable {
 
 extension DeathReason {
     /// Whether SLS may have refused it for a log's time: with any other code it is something else.
-    var mayBeTime: Bool { code == "PostBodyInvalid" || code == "InvalidTimestamp" }
+    package var mayBeTime: Bool { code == "PostBodyInvalid" || code == "InvalidTimestamp" }
 }

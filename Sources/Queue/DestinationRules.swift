@@ -39,3 +39,16 @@ package enum LatePolicy: String, Sendable, CaseIterable {
     case drop
     case deadLetter = "dead_letter"
 }
+
+/// How a destination's logs are cut into packets.
+package struct PacketLimits: Sendable, Equatable {
+    package var rawBytes = 1 << 20
+    package var logs = 4096
+    package var age: Duration = .seconds(1)
+
+    package init(rawBytes: Int = 1 << 20, logs: Int = 4096, age: Duration = .seconds(1)) {
+        self.rawBytes = rawBytes
+        self.logs = logs
+        self.age = age
+    }
+}

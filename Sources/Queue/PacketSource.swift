@@ -1,5 +1,3 @@
-package import System
-
 /// What delivery sees of the queue: it asks for packets, and gives each one back as acknowledged.
 /// One consumer only.
 ///
@@ -66,83 +64,4 @@ package protocol PacketSource: Sendable {
 
     /// Seals what waits for a destination now, without waiting for size or age.
     func flush(_ destination: String)
-}
-
-/// A sealed packet on its way to delivery. Its content and pack id never change, also not across a
-/// restart.
-package struct SealedPacket: Sendable {
-    /// Unique in the store, ascending.
-    package let number: Int64
-    package let stream: StreamKey
-    /// The stream's number in the store.
-    package let streamID: Int64
-    /// `{16 upper hex}-{upper hex counter}`, as in SLS's own `__pack_id__`.
-    package let packID: String
-    package let rows: ClosedRange<Int64>
-    package let logCount: Int
-    /// Bytes of the logs before compression, without the trailer.
-    package let rawBytes: Int
-    /// When its oldest log was accepted.
-    package let oldest: WallTime
-    /// The content when it is still in memory.
-    package let recent: [StoredBlock]?
-    /// For delivery exactly once; the same in each attempt.
-    package let lane: Lane?
-    /// Handed over before with this lane, in an earlier life for example, so that it may have been sent, and
-    /// even stored, without your knowing.
-    package let isRecovered: Bool
-    /// All its logs are dead letters that were replayed. Not known after a restart.
-    package let isReplayed: Bool
-
-    package init(
-        number: Int64,
-        stream: StreamKey,
-        streamID: Int64 = 0,
-        packID: String,
-        rows: ClosedRange<Int64>,
-        logCount: Int,
-        rawBytes: Int,
-        oldest: WallTime,
-        recent: [StoredBlock]?,
-        lane: Lane? = nil,
-        isRecovered: Bool = false,
-        isReplayed: Bool = false
-    ) {
-        self.number = number
-        self.stream = stream
-        self.streamID = streamID
-        self.packID = packID
-        self.rows = rows
-        self.logCount = logCount
-        self.rawBytes = rawBytes
-        self.oldest = oldest
-        self.recent = recent
-        self.lane = lane
-        self.isRecovered = isRecovered
-        self.isReplayed = isReplayed
-    }
-}
-
-/// One row of the queue: consecutive batches of a stream as one lz4 block.
-package struct StoredBlock: Sendable {
-    package let compressed: [UInt8]
-    package let rawBytes: Int
-
-    package init(compressed: [UInt8], rawBytes: Int) {
-        self.compressed = compressed
-        self.rawBytes = rawBytes
-    }
-}
-
-/// How a destination's logs are cut into packets.
-package struct PacketLimits: Sendable, Equatable {
-    package var rawBytes = 1 << 20
-    package var logs = 4096
-    package var age: Duration = .seconds(1)
-
-    package init(rawBytes: Int = 1 << 20, logs: Int = 4096, age: Duration = .seconds(1)) {
-        self.rawBytes = rawBytes
-        self.logs = logs
-        self.age = age
-    }
 }

@@ -24,13 +24,10 @@ package struct QueueBounds: Sendable, Equatable {
     }
 }
 
-extension QueueConfiguration {
-    mutating func apply(_ bounds: QueueBounds) {
-        bytesMax = bounds.bytesMax
-        ageMax = bounds.ageMax
-        freeBytesMin = bounds.freeBytesMin
-        deadLetterAgeMax = bounds.deadLetterAgeMax
-        streamsMax = bounds.streamsMax
-        senders = bounds.senders
-    }
+/// What a commit survives.
+package enum Durability: String, Sendable, CaseIterable {
+    /// Synced to the disk in each commit: survives a power cut.
+    case full
+    /// Survives a crash of the process, not of the machine.
+    case normal
 }

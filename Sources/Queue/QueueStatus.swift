@@ -123,3 +123,12 @@ package struct QueueStatus: Sendable, Equatable {
         destinations.values.compactMap(\.oldest).min()
     }
 }
+
+/// Batches that were refused for the streams they would need, by whose share was used up.
+package struct StreamRefusals: Sendable, Equatable {
+    package var queue = 0
+    package var destination = 0
+    package var sender = 0
+
+    package init() {}
+}

@@ -1,4 +1,5 @@
 import Queue
+import SQLiteQueue
 import Sandbox
 import System
 import Testing

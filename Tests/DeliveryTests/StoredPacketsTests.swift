@@ -2,6 +2,7 @@ import Glibc
 import Logs
 import Queue
 import SLS
+import SQLiteQueue
 import System
 import Testing
 

@@ -1,8 +1,9 @@
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A destination whose logstore was mistyped, and is corrected.
 @Suite(.timeLimit(.minutes(1))) struct AddressTests {

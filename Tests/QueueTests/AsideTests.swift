@@ -1,8 +1,9 @@
 import Glibc
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// The names under which a damaged database is kept.
 @Suite(.timeLimit(.minutes(1))) struct AsideTests {

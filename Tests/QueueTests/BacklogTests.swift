@@ -1,9 +1,10 @@
 import Glibc
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// The backlog of an outage, made small; `sluice-bench backlog` measures a large one.
 @Suite(.timeLimit(.minutes(2))) struct BacklogTests {

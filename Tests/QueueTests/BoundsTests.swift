@@ -1,10 +1,11 @@
 import Logs
+import Queue
 import SQLite
 import Synchronization
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite(.timeLimit(.minutes(1))) struct BoundsTests {
     let directory = TemporaryDirectory()

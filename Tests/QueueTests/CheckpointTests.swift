@@ -1,7 +1,8 @@
+import Queue
 import SQLite
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite(.timeLimit(.minutes(1))) struct CheckpointTests {
     let directory = TemporaryDirectory()

@@ -1,9 +1,10 @@
 import Glibc
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite(.timeLimit(.minutes(2))) struct CrashTests {
     @Test("A killed process loses nothing it answered for", arguments: 0..<6)

@@ -1,7 +1,8 @@
+import Queue
 import SQLite
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Damage in a leaf, or in what one of its rows has on other pages.
 @Suite struct DamagedLeafTests {

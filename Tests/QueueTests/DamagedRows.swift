@@ -1,6 +1,7 @@
+import Queue
 import SQLite
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// What can be read of a table `rows`.
 struct DamagedRows {

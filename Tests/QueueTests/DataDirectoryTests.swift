@@ -1,7 +1,8 @@
 import Glibc
+import Queue
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite struct DataDirectoryTests {
     @Test("A directory that cannot be used is named with where it begins, and with what helps")

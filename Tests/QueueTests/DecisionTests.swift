@@ -1,10 +1,11 @@
 import Glibc
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 extension DurableQueue {
     func decide(

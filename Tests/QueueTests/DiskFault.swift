@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import Queue
 import Synchronization
 import System
 

@@ -1,8 +1,9 @@
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 extension FailureTests {
     private func isolatingStore() throws -> DurableQueue {

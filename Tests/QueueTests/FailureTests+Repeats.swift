@@ -1,9 +1,10 @@
 import Glibc
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 // Of the same suite, whose tests take turns: the disk's faults are the whole process's.
 extension FailureTests {

@@ -1,9 +1,10 @@
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 // Of the same suite, whose tests take turns: the disk's faults are the whole process's.
 extension FailureTests {
@@ -155,7 +156,7 @@ extension FailureTests {
         let aside = try data.linkAside(.now)
         DiskFault.spoil(DiskFault.BadSector(in: aside, at: offset, openedAs: "queue.corrupt-"))
         defer { DiskFault.spoil(nil) }
-        let (connection, _) = try OpenStore.connect(data.salvage, .small(path))
+        let (connection, _) = try QueueDatabase.connect(data.salvage, .small(path))
         let saved = try QueueDatabase(connection, path: data.salvage)
         var outcomes: [Bool] = []
         for hasUnreadable in [false, true] {

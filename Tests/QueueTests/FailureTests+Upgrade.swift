@@ -1,7 +1,8 @@
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 extension FailureTests {
     @Test(

@@ -1,8 +1,9 @@
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Logs that SLS could read: each has a time and its number as a field.
 func timed(_ numbers: some Sequence<Int>, at seconds: UInt32, filling: Int = 20) -> EncodedLogs {

@@ -1,9 +1,10 @@
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// What SQLite must know of a file before it reads anything of it.
 @Suite(.timeLimit(.minutes(1))) struct FirstPageTests {

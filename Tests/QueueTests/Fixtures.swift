@@ -1,8 +1,9 @@
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 extension QueueConfiguration {
     /// Small and quick: no linger, no spare pages, no space left free.

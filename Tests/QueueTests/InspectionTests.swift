@@ -1,10 +1,11 @@
 import Glibc
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite(.timeLimit(.minutes(1))) struct InspectionTests {
     let directory = TemporaryDirectory()

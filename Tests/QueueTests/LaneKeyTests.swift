@@ -1,6 +1,7 @@
+import Queue
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite struct LaneKeyTests {
     @Test("One key lies in each part of the range, wherever its bounds are", arguments: 1...40)

@@ -1,7 +1,8 @@
+import Queue
 import SQLite
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// The way through a table that has inner pages.
 @Suite struct LeafRangesTests {

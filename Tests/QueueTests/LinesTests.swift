@@ -1,8 +1,9 @@
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// What the lines of an outlet keep.
 @Suite struct LinesTests {

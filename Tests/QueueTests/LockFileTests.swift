@@ -1,8 +1,9 @@
 import Glibc
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Root looks at queues, too; what it opens there may have been put by whoever took over the queue's user.
 @Suite(.timeLimit(.minutes(1))) struct LockFileTests {

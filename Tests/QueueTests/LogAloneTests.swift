@@ -1,10 +1,11 @@
 import Glibc
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A database of which the log is left.
 @Suite(.timeLimit(.minutes(5))) struct LogAloneTests {
@@ -67,7 +68,7 @@ import Testing
 
     private func expectAll(
         _ directory: TemporaryDirectory,
-        _ durability: QueueConfiguration.Durability = .full
+        _ durability: Durability = .full
     ) throws {
         var configuration = QueueConfiguration.small(directory.path)
         configuration.durability = durability

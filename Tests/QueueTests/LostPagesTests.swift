@@ -1,9 +1,10 @@
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A page of payloads that is lost costs what it held, and nothing of its neighbours.
 @Suite(.timeLimit(.minutes(1))) struct LostPagesTests {

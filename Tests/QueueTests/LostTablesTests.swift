@@ -1,9 +1,10 @@
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A table whose first page is gone costs what it held, is said, and takes no log with it.
 @Suite(.timeLimit(.minutes(1))) struct LostTablesTests {

@@ -1,9 +1,10 @@
 import Glibc
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Random sequences of everything callers can do, restarts and crashes among them, next to a model that
 /// is too simple to be wrong.

@@ -1,4 +1,5 @@
 import Glibc
+import Queue
 
 /// What was used of a processor: not more because the machine has other work, or its disk is slow.
 enum ProcessorTime {

@@ -1,11 +1,12 @@
 import CSQLite
 import Glibc
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite(.timeLimit(.minutes(1))) struct RecoveryTests {
     let directory = TemporaryDirectory()

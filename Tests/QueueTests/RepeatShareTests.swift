@@ -1,9 +1,10 @@
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Requests that are remembered, of several senders.
 @Suite(.timeLimit(.minutes(1))) struct RepeatShareTests {

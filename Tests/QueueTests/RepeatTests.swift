@@ -1,9 +1,10 @@
 import Glibc
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 extension BatchIdentity {
     /// Of request so-and-so; the digest's first 8 bytes are the same for each thousand.

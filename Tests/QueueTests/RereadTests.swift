@@ -1,9 +1,10 @@
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// What the owner knows must outlive the store, which is read anew after a failure and for another logstore.
 @Suite(.timeLimit(.minutes(1))) struct RereadTests {

@@ -1,8 +1,9 @@
 import Logs
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Packets that are refused while dead letters have no room.
 @Suite(.timeLimit(.minutes(1))) struct RoomTests {

@@ -1,10 +1,11 @@
 import Glibc
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Delivery holds packets while their queue is rebuilt, and SLS stores them all the same.
 @Suite(.timeLimit(.minutes(1))) struct SalvageAcknowledgeTests {

@@ -1,10 +1,11 @@
 import Glibc
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// What a salvage leaves that was killed.
 @Suite(.timeLimit(.minutes(1))) struct SalvageLeftoverTests {

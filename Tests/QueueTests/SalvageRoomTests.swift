@@ -1,10 +1,11 @@
 import Glibc
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A salvage that the disk has no room for.
 @Suite(.timeLimit(.minutes(2))) struct SalvageRoomTests {

@@ -1,10 +1,11 @@
 import Glibc
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Steps of a salvage, with a room that the test says.
 @Suite(.timeLimit(.minutes(1))) struct SalvageStepTests {
@@ -48,7 +49,7 @@ import Testing
     private func begin() throws -> Salvage {
         let data = DataDirectory(path: directory.path)
         let aside = try data.linkAside(.now)
-        let (connection, _) = try OpenStore.connect(data.salvage, configuration)
+        let (connection, _) = try QueueDatabase.connect(data.salvage, configuration)
         let saved = try QueueDatabase(connection, path: data.salvage)
         var salvage = try self.salvage(aside, into: saved, Remainder(of: "aside", upTo: 1 << 40))
         try salvage.begin(acknowledged: [:])
@@ -166,7 +167,7 @@ import Testing
             #expect(store.rows == 0)
             try store.database.connection.finish()
         }
-        let (connection, _) = try OpenStore.connect(path, configuration)
+        let (connection, _) = try QueueDatabase.connect(path, configuration)
         let saved = try QueueDatabase(connection, path: path)
         let aside = try #require(directory.names.first { $0.hasSuffix(".db-unsaved") })
         var salvage = try salvage(

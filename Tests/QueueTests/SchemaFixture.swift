@@ -1,9 +1,10 @@
 import Logs
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A database as the program of its time left it; see `Fixtures/README.md`.
 struct SchemaFixture: Sendable, CustomTestStringConvertible {

@@ -1,6 +1,7 @@
+import Queue
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A clock that stands still until a test moves it.
 final class SettableClock: Sendable {

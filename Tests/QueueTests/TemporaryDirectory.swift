@@ -1,4 +1,5 @@
 import Glibc
+import Queue
 
 /// A directory of the test's own, gone with the value.
 final class TemporaryDirectory: Sendable {

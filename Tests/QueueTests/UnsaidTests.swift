@@ -1,7 +1,8 @@
+import Queue
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite struct UnsaidTests {
     @Test("A sum is said at once, and what comes then once a minute")

@@ -1,9 +1,10 @@
 import Glibc
+import Queue
 import SQLite
 import System
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite(.timeLimit(.minutes(1))) struct LogRewriteTests {
     let directory = TemporaryDirectory()

@@ -60,7 +60,7 @@ package struct AdminSettings: Sendable, Equatable {
 package struct QueueSettings: Sendable, Equatable {
     package var bytesMax = 4 << 30
     package var ageMax: Duration = .seconds(7 * 86_400)
-    package var durability = QueueConfiguration.Durability.full
+    package var durability = Durability.full
     package var freeBytesMin = 256 << 20
     package var deadLetterAgeMax: Duration = .seconds(30 * 86_400)
     /// Different streams that may wait at a time.

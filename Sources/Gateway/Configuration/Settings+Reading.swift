@@ -21,7 +21,7 @@ extension QueueSettings {
         }
         if let choice = section.value("overflow", .overflow) { settings.overflow = choice }
         if let part = section.value("fresh_first", .freshPercent) { settings.freshPercent = part }
-        let durability = Kind<QueueConfiguration.Durability>.choice([
+        let durability = Kind<Durability>.choice([
             "full": .full, "normal": .normal,
         ])
         if let choice = section.value("durability", durability) {

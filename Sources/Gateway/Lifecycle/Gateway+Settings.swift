@@ -1,5 +1,6 @@
 import Delivery
 import Queue
+import SQLiteQueue
 
 // The configuration in the words of the rooms that it is for.
 

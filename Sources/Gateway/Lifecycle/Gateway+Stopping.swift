@@ -3,6 +3,7 @@ import Delivery
 import HTTP
 import Net
 import Queue
+import SQLiteQueue
 import System
 
 extension Gateway {

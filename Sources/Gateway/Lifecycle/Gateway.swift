@@ -5,6 +5,7 @@ import HTTP
 package import Net
 import Queue
 import SLS
+import SQLiteQueue
 package import System
 
 /// The rooms wired together: queue, delivery, the admin listener and the devices' listener, started

@@ -1,6 +1,7 @@
 import Glibc
 import JSON
 import Queue
+import SQLiteQueue
 
 /// `sluice backup`: copies a queue into one file, also while the gateway runs.
 package struct QueueBackup: Sendable {

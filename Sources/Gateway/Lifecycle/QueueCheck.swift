@@ -1,5 +1,6 @@
 import JSON
 import Queue
+import SQLiteQueue
 
 /// `sluice fsck`: reads a queue from beginning to end and says what is wrong with it.
 package struct QueueCheck: Sendable {

@@ -4,6 +4,7 @@ import HTTP
 import Net
 import Queue
 import SLS
+import SQLiteQueue
 import Synchronization
 import System
 

@@ -1,6 +1,7 @@
 import Delivery
 import Queue
 import SLS
+import SQLiteQueue
 import System
 
 // What operators do to destinations. To be called on the helm's thread.

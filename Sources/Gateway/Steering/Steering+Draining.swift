@@ -1,4 +1,5 @@
 import Queue
+import SQLiteQueue
 import System
 
 extension Steering {

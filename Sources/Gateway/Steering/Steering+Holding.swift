@@ -1,5 +1,6 @@
 import Delivery
 import Queue
+import SQLiteQueue
 import System
 
 // To be called on the helm's thread; "*" is every destination.

@@ -2,6 +2,7 @@ import Credentials
 import Delivery
 import Queue
 import SLS
+import SQLiteQueue
 import System
 
 // Asks SLS and STS about credentials. To be called on the thread for it, since they may let it wait.

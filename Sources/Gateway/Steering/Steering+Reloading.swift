@@ -3,6 +3,7 @@ import Delivery
 import Net
 import Queue
 import SLS
+import SQLiteQueue
 import System
 
 extension Steering {

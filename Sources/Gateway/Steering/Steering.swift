@@ -2,6 +2,7 @@ import Credentials
 import Crypto
 import Delivery
 import Queue
+import SQLiteQueue
 import System
 
 /// Reads the configuration with what was decided of destinations: the file as it is now, or as it was when that was

@@ -1,5 +1,6 @@
 import Logs
 import Queue
+import SQLiteQueue
 import System
 
 @testable import Delivery

@@ -2,6 +2,7 @@ import Crypto
 import Delivery
 import Queue
 import SLS
+import SQLiteQueue
 import Testing
 
 @testable import Gateway

@@ -1,6 +1,7 @@
+import Queue
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// What random sequences found, as they were shrunk.
 @Suite struct FoundTests {

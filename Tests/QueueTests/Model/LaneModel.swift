@@ -1,4 +1,6 @@
-@testable import Queue
+import Queue
+
+@testable import SQLiteQueue
 
 /// What SLS may see of lanes: under one key and number nothing but one packet, ever, and numbers without gaps.
 struct LaneModel {

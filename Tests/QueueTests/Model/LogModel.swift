@@ -1,7 +1,8 @@
 import Logs
+import Queue
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Every log that was ever sent, each in one place, and what the ledgers must say of that.
 struct LogModel {

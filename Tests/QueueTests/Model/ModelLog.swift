@@ -1,7 +1,8 @@
 import Logs
+import Queue
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A log as the model knows it: where it is, and nothing of how it came there.
 struct ModelLog {

@@ -1,3 +1,5 @@
+import Queue
+
 // What may be tried in place of an operation, or of settings, to make a failing sequence easier to read. Each is
 // closer to the simplest one, so that trying comes to an end.
 extension Operation {

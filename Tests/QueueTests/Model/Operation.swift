@@ -1,4 +1,6 @@
-@testable import Queue
+import Queue
+
+@testable import SQLiteQueue
 
 /// One thing that a device, delivery, an operator or the world does to the queue.
 ///
@@ -77,7 +79,7 @@ extension Operation {
 /// What Swift prints of enums and structs is the code that makes them, but for the names of modules.
 func codeOf(_ value: some Any) -> String {
     var code = String(describing: value)
-    for module in ["QueueTests.", "Queue."] {
+    for module in ["QueueTests.", "SQLiteQueue.", "Queue."] {
         while let place = code.range(of: module) { code.removeSubrange(place) }
     }
     return code

@@ -1,4 +1,6 @@
-@testable import Queue
+import Queue
+
+@testable import SQLiteQueue
 
 extension Scenario {
     init(seed: UInt64) {

@@ -1,3 +1,5 @@
+import Queue
+
 /// Settings and what happens then: all that a run depends on.
 struct Scenario: Equatable {
     var settings = Settings()

@@ -1,7 +1,8 @@
 import Logs
+import Queue
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// What a device sends in one request.
 struct Call {

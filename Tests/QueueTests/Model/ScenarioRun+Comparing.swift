@@ -1,7 +1,8 @@
+import Queue
 import SQLite
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A row as it is on the disk.
 struct ModelRow {
@@ -71,7 +72,7 @@ extension ScenarioRun {
         let imbalances = store.imbalances()
         try check(imbalances.isEmpty, "\(imbalances)")
         let weight =
-            rows.reduce(0) { $0 + $1.record.size + OpenStore.rowOverhead }
+            rows.reduce(0) { $0 + $1.record.size + RowRecord.overhead }
             + letters.reduce(0) { $0 + $1.cost }
             + store.everyStream.filter(\.isBusy).reduce(0) { $0 + $1.cost }
         try check(weight == store.bytes, "\(store.bytes) bytes are counted, and \(weight) there")

@@ -1,6 +1,7 @@
+import Queue
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 // What was asked is done: so it is told to the model.
 extension ScenarioRun {

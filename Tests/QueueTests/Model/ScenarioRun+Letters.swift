@@ -1,7 +1,8 @@
 import Logs
+import Queue
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A dead letter as it is on the disk.
 struct ModelLetter {

@@ -1,7 +1,8 @@
+import Queue
 import SQLite
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 extension ScenarioRun {
     /// A lowered bound takes effect with the next batch; the model wants it to hold now.

@@ -1,4 +1,6 @@
-@testable import Queue
+import Queue
+
+@testable import SQLiteQueue
 
 extension ScenarioRun {
     /// A packet was handed over: compares it with the logs that the model has.

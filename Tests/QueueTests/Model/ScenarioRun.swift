@@ -1,6 +1,7 @@
+import Queue
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// The queue and the model side by side: each operation is asked of the one and, once it is done, told to the other.
 final class ScenarioRun {

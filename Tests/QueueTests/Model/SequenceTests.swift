@@ -1,7 +1,8 @@
 import Glibc
+import Queue
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// Random sequences of everything that can happen to the queue, next to a model that is too simple to be wrong. One
 /// that fails is shrunk, and printed as a test.

@@ -1,4 +1,6 @@
-@testable import Queue
+import Queue
+
+@testable import SQLiteQueue
 
 /// With what a sequence begins, as numbers.
 struct Settings: Equatable {

@@ -1,3 +1,5 @@
+import Queue
+
 /// Makes a failing sequence small by delta debugging: leaves out ever smaller chunks, then single values, then puts
 /// simpler ones in their place, until nothing of that fails any more.
 struct Shrinking<Value> {

@@ -1,6 +1,7 @@
+import Queue
 import Testing
 
-@testable import Queue
+@testable import SQLiteQueue
 
 @Suite struct ShrinkingTests {
     @Test("Of many values those are left that it takes, each as simple as can be")

@@ -1,8 +1,9 @@
 import Glibc
+import Queue
 import SQLite
 import System
 
-@testable import Queue
+@testable import SQLiteQueue
 
 /// A queue whose owner's turns are taken on the test's own thread: the same operations do the same each time.
 final class SteppedQueue {

@@ -1,5 +1,6 @@
 import HTTP
 import Queue
+import SQLiteQueue
 import System
 
 /// Answers `GET /admin/queue`: what waits, of whom and for how long.

@@ -1,0 +1,75 @@
+package import System
+
+/// What an operator changed while the gateway ran: settings to keep over restarts, and the line that tells of it
+/// in the audit log. Both are stored in one transaction, or neither is.
+package struct Decision: Sendable {
+    package var settings: [String: [UInt8]]
+    /// Settings that are to be as the configuration says again.
+    package var resets: Set<String>
+    package var entry: AuditEntry
+
+    package init(
+        _ settings: [String: [UInt8]] = [:],
+        resets: Set<String> = [],
+        _ entry: AuditEntry
+    ) {
+        self.settings = settings
+        self.resets = resets
+        self.entry = entry
+    }
+
+    package static let settingsMax = 1000
+    package static let nameBytesMax = 256
+    package static let valueBytesMax = 64 << 10
+
+    /// Larger ones are no settings.
+    package var isReasonable: Bool {
+        settings.allSatisfy { name, value in
+            name.utf8.count <= Self.nameBytesMax && value.count <= Self.valueBytesMax
+        }
+    }
+}
+
+/// Who did what from where. It never holds a secret: whoever writes it puts a fingerprint in its place.
+package struct AuditEntry: Sendable, Equatable {
+    /// The name of the token that was shown.
+    package var actor: String
+    package var address: String
+    /// A verb and what it was done to: "rotate", "credential default".
+    package var action: String
+    package var subject: String
+    package var before: String
+    package var after: String
+
+    package init(
+        actor: String,
+        address: String,
+        action: String,
+        subject: String,
+        before: String = "",
+        after: String = ""
+    ) {
+        self.actor = actor
+        self.address = address
+        self.action = action
+        self.subject = subject
+        self.before = before
+        self.after = after
+    }
+
+    /// Of each text; the rest is cut off.
+    package static let textBytesMax = 4096
+}
+
+/// An entry as it was stored.
+package struct AuditRecord: Sendable, Equatable {
+    package let id: Int64
+    package let time: WallTime
+    package let entry: AuditEntry
+
+    package init(id: Int64, time: WallTime, entry: AuditEntry) {
+        self.id = id
+        self.time = time
+        self.entry = entry
+    }
+}

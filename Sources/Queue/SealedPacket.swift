@@ -1,0 +1,80 @@
+package import System
+
+/// A sealed packet on its way to delivery. Its content and pack id never change, also not across a
+/// restart.
+package struct SealedPacket: Sendable {
+    /// Unique in the store, ascending.
+    package let number: Int64
+    package let stream: StreamKey
+    /// The stream's number in the store.
+    package let streamID: Int64
+    /// `{16 upper hex}-{upper hex counter}`, as in SLS's own `__pack_id__`.
+    package let packID: String
+    package let rows: ClosedRange<Int64>
+    package let logCount: Int
+    /// Bytes of the logs before compression, without the trailer.
+    package let rawBytes: Int
+    /// When its oldest log was accepted.
+    package let oldest: WallTime
+    /// The content when it is still in memory.
+    package let recent: [StoredBlock]?
+    /// For delivery exactly once; the same in each attempt.
+    package let lane: Lane?
+    /// Handed over before with this lane, in an earlier life for example, so that it may have been sent, and
+    /// even stored, without your knowing.
+    package let isRecovered: Bool
+    /// All its logs are dead letters that were replayed. Not known after a restart.
+    package let isReplayed: Bool
+
+    package init(
+        number: Int64,
+        stream: StreamKey,
+        streamID: Int64 = 0,
+        packID: String,
+        rows: ClosedRange<Int64>,
+        logCount: Int,
+        rawBytes: Int,
+        oldest: WallTime,
+        recent: [StoredBlock]?,
+        lane: Lane? = nil,
+        isRecovered: Bool = false,
+        isReplayed: Bool = false
+    ) {
+        self.number = number
+        self.stream = stream
+        self.streamID = streamID
+        self.packID = packID
+        self.rows = rows
+        self.logCount = logCount
+        self.rawBytes = rawBytes
+        self.oldest = oldest
+        self.recent = recent
+        self.lane = lane
+        self.isRecovered = isRecovered
+        self.isReplayed = isReplayed
+    }
+}
+
+/// One row of the queue: consecutive batches of a stream as one lz4 block.
+package struct StoredBlock: Sendable {
+    package let compressed: [UInt8]
+    package let rawBytes: Int
+
+    package init(compressed: [UInt8], rawBytes: Int) {
+        self.compressed = compressed
+        self.rawBytes = rawBytes
+    }
+}
+
+/// A hash key with its own increasing sequence numbers: SLS stores what comes under one number once, however
+/// often it is sent. A lane carries one packet at a time.
+package struct Lane: Sendable, Hashable {
+    /// A point of the MD5 range, 32 lower hexadecimal digits.
+    package let key: String
+    package let sequence: Int64
+
+    package init(key: String, sequence: Int64) {
+        self.key = key
+        self.sequence = sequence
+    }
+}

@@ -1,0 +1,100 @@
+package import Queue
+import System
+
+extension DurableQueue: DeadLetters {
+    package func deadLetters(
+        matching filter: DeadLetterFilter,
+        after id: Int64,
+        limit: Int
+    ) throws(QueueError) -> DeadLetterPage {
+        var portion = DeadLetterReader.portion(limit: limit)
+        var next: Int64? = id
+        // Each step is a transaction of its own, between which the owner can have the reader closed.
+        for _ in 0..<Self.pageStepsMax {
+            guard let position = next, !portion.isFull else { break }
+            next = try door.letters.withLock { reader throws(QueueError) in
+                try reader.collect(filter, after: position, into: &portion)
+            }
+        }
+        return DeadLetterPage(letters: portion.letters.map(\.letter), next: next)
+    }
+
+    private static let pageStepsMax = 25
+
+    package func deadLetter(_ id: Int64) throws(QueueError) -> DeadLetter? {
+        try door.letters.withLock { reader throws(QueueError) in try reader.letter(id) }
+    }
+
+    package var deadLetterSums: [DeadLetterSum] { door.status.withLock { $0.deadLetters } }
+
+    package func replay(
+        _ selection: DeadLetterSelection,
+        whenDone: @escaping @Sendable (DeadLetterChange) -> Void
+    ) {
+        change(LetterJob(work: .replay, selection: selection, answer: whenDone))
+    }
+
+    package func purge(
+        _ selection: DeadLetterSelection,
+        whenDone: @escaping @Sendable (DeadLetterChange) -> Void
+    ) {
+        change(LetterJob(work: .purge, selection: selection, answer: whenDone))
+    }
+
+    private func change(_ job: LetterJob) {
+        guard case .ids(let ids) = job.selection else { return door.post(.letters(.change(job))) }
+        guard ids.count <= DeadLetterSelection.idsMax else {
+            var result = DeadLetterChange()
+            result.end = .tooManyIDs
+            return job.answer(result)
+        }
+        var distinct = job
+        distinct.selection = .ids(Set(ids).sorted())
+        door.post(.letters(.change(distinct)))
+    }
+
+    package func replace(
+        _ id: Int64,
+        with edit: DeadLetterEdit,
+        whenDone: @escaping @Sendable (DeadLetterEditOutcome) -> Void
+    ) {
+        door.post(.letters(.edit(id, edit, whenDone)))
+    }
+}
+
+// MARK: - Decisions
+
+extension DurableQueue: Decisions {
+    package func decide(
+        _ decision: Decision,
+        whenDurable: @escaping @Sendable (DecisionRefusal?) -> Void
+    ) {
+        guard decision.isReasonable else { return whenDurable(.tooLarge) }
+        door.post(.decision(.change(decision, whenDurable)))
+    }
+
+    package func recall(
+        _ answer: @escaping @Sendable (Result<[String: [UInt8]], QueueError>) -> Void
+    ) {
+        door.post(.decision(.recall(answer)))
+    }
+
+    package func audit(
+        before id: Int64?,
+        limit: Int,
+        _ answer: @escaping @Sendable (Result<[AuditRecord], QueueError>) -> Void
+    ) {
+        door.post(.decision(.audit(before: id, limit: limit, answer)))
+    }
+}
+
+// MARK: - Streams
+
+extension DurableQueue: StreamLister {
+    package func list(
+        _ wish: StreamWish,
+        _ answer: @escaping @Sendable (StreamListing?) -> Void
+    ) {
+        door.post(.list(StreamQuestion(wish: wish, answer: answer)))
+    }
+}

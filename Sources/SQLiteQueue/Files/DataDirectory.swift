@@ -1,0 +1,117 @@
+import Glibc
+import Queue
+import System
+
+/// The queue's directory and the names in it.
+struct DataDirectory {
+    let path: String
+
+    var database: String { path + "/queue.db" }
+    var lock: String { path + "/sluice.lock" }
+
+    /// Where a database of an older schema stays when it is brought to a newer one.
+    func older(_ schema: Int) -> String { path + "/queue.schema-\(schema).db" }
+
+    /// Creates it with its parents when missing; only its owner may look inside.
+    func create() throws(QueueError) {
+        var parents = path[...]
+        var missing: [String] = []
+        while !parents.isEmpty, access(String(parents), F_OK) != 0, errno == ENOENT {
+            missing.append(String(parents))
+            guard let slash = parents.lastIndex(of: "/") else { break }
+            parents = parents[..<slash]
+        }
+        for directory in missing.reversed() {
+            guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
+                throw problem("cannot be created", errno)
+            }
+            try sync(Self.parent(of: directory))
+        }
+        var about = stat()
+        guard stat(path, &about) == 0 else { throw problem("cannot be used", errno) }
+        guard about.st_mode & S_IFMT == S_IFDIR else {
+            throw QueueError(.directory, "\(path) is not a directory; set data_dir to one.")
+        }
+        guard access(path, W_OK | X_OK) == 0 else { throw problem("cannot be written", errno) }
+    }
+
+    func problem(_ what: String, _ code: CInt) -> QueueError {
+        let remedy =
+            switch code {
+            case EROFS: "mount it writable or set data_dir (--data-dir) to another place"
+            case EACCES, EPERM: "give it to the user that runs sluice or set data_dir elsewhere"
+            case ENOSPC, EDQUOT: "free some space"
+            case EIO: "look at the disk"
+            default: "set data_dir to a directory that this user can write"
+            }
+        return QueueError(
+            .directory,
+            "\(path)\(start) \(what): \(String(cString: strerror(code))); \(remedy)."
+        )
+    }
+
+    /// Where a path begins that does not say it: nobody knows by heart where a service was started.
+    private var start: String {
+        guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return "" }
+        defer { free(here) }
+        return " (in \(String(cString: here)))"
+    }
+
+    /// Creates the database's file before SQLite would, so that it and its log, which takes its
+    /// permissions, are readable by the owner only.
+    func createDatabaseFile() throws(QueueError) {
+        let descriptor = open(database, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw problem("cannot hold queue.db", errno) }
+        _ = OwnedDescriptor(taking: descriptor)
+    }
+
+    /// The names in it.
+    var names: [String] {
+        guard let listing = opendir(path) else { return [] }
+        defer { closedir(listing) }
+        var names: [String] = []
+        while let entry = readdir(listing) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) {
+                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+                }
+            )
+        }
+        return names
+    }
+
+    /// A new name is durable only when its directory is.
+    func sync() throws(QueueError) {
+        try sync(path)
+    }
+
+    static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private func sync(_ path: String) throws(QueueError) {
+        do throws(SystemError) {
+            let descriptor = OwnedDescriptor(
+                taking: try system("open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+            )
+            let number = descriptor.number
+            _ = try system("fsync") { fsync(number) }
+        } catch {
+            throw problem("cannot be synced", error.code)
+        }
+    }
+}
+
+func fileSize(_ path: String) -> Int? {
+    var about = stat()
+    return stat(path, &about) == 0 ? Int(about.st_size) : nil
+}
+
+/// The files that SQLite puts beside a database.
+enum SQLiteCompanions {
+    /// Those that are not there: whoever opens the database while nobody else can, takes them away again.
+    static func missing(of database: String) -> [String] {
+        ["-wal", "-shm"].map { database + $0 }.filter { fileSize($0) == nil }
+    }
+}

@@ -1,0 +1,76 @@
+import Glibc
+import Queue
+import System
+
+/// Keeps a second process off the directory. The kernel lets go of it with the process, however that ends.
+struct LockFile: ~Copyable {
+    private let descriptor: OwnedDescriptor
+
+    init(_ directory: DataDirectory) throws(QueueError) {
+        let path = directory.lock
+        let held = try Self.open(path, directory)
+        let opened = held.number
+        do throws(SystemError) {
+            _ = try system("flock") { flock(opened, LOCK_EX | LOCK_NB) }
+        } catch {
+            guard error.code == EWOULDBLOCK else {
+                throw QueueError(.directory, "\(path) cannot be locked: \(error).")
+            }
+            throw QueueError(
+                .inUse,
+                "\(directory.path) is in use by process \(Self.holder(opened)); stop it or set data_dir to another directory."
+            )
+        }
+        // For people; the lock is what counts.
+        let line = Array("\(getpid())\n".utf8)
+        _ = ftruncate(opened, 0)
+        _ = line.withUnsafeBytes { pwrite(opened, $0.baseAddress, $0.count, 0) }
+        descriptor = held
+    }
+
+    /// Never what another user put there in its place: root looks at queues, too, and writes into what it opens.
+    private static func open(
+        _ path: String,
+        _ directory: DataDirectory
+    ) throws(QueueError) -> OwnedDescriptor {
+        let how = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        var owner = stat()
+        let isKnown = stat(directory.path, &owner) == 0
+        let made = Glibc.open(path, how | O_CREAT | O_EXCL, 0o600)
+        let failure = errno
+        if made >= 0 {
+            let descriptor = OwnedDescriptor(taking: made)
+            // Whoever looks at a queue as root must not keep its user out afterwards.
+            if geteuid() == 0, isKnown { _ = fchown(made, owner.st_uid, owner.st_gid) }
+            return descriptor
+        }
+        let opened: CInt
+        do throws(SystemError) {
+            guard failure == EEXIST else { throw SystemError(call: "open", code: failure) }
+            opened = try system("open") { Glibc.open(path, how) }
+        } catch {
+            throw directory.problem("cannot hold sluice.lock", error.code)
+        }
+        let descriptor = OwnedDescriptor(taking: opened)
+        var about = stat()
+        // A second name is fine where it is of the same user, as in copies made of links.
+        guard fstat(opened, &about) == 0, about.st_mode & S_IFMT == S_IFREG,
+            about.st_nlink == 1 || isKnown && about.st_uid == owner.st_uid
+        else {
+            throw QueueError(
+                .directory,
+                "\(path) is not a file of its own but a link or something else; see who put it there, and remove it."
+            )
+        }
+        return descriptor
+    }
+
+    private static func holder(_ descriptor: CInt) -> String {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        let count = bytes.withUnsafeMutableBytes {
+            pread(descriptor, $0.baseAddress, $0.count, 0)
+        }
+        let digits = bytes.prefix(max(0, count)).prefix { $0 >= 0x30 && $0 <= 0x39 }
+        return digits.isEmpty ? "(unknown)" : String(decoding: digits, as: UTF8.self)
+    }
+}

@@ -1,0 +1,142 @@
+import Glibc
+package import Queue
+import SQLite
+import System
+
+/// `sluice backup`: the queue of a data directory as it is at one moment, in one file.
+///
+/// A gateway may work with it meanwhile: the copy is read through a connection that neither writes nor checkpoints,
+/// in one transaction. Until that ends the gateway's log cannot begin anew and grows by what comes in.
+package enum Backup {
+    /// Returns what was found in the copy, which has been read from beginning to end before it gets its name.
+    package static func run(
+        _ directory: String,
+        to path: String
+    ) throws(QueueError) -> InspectionReport {
+        // Each gateway writes itself into the lock.
+        let lock = DataDirectory(path: directory).lock
+        let life = changed(lock)
+        return try run(directory, to: path) { changed(lock) == life }
+    }
+
+    /// A gateway that starts moves its log into the database, and a reader keeps it from that: it then writes the whole log
+    /// once more instead. So the copy ends when it is no longer the same gateway.
+    static func run(
+        _ directory: String,
+        to path: String,
+        whileSame isSame: @escaping () -> Bool
+    ) throws(QueueError) -> InspectionReport {
+        let source = DataDirectory(path: directory)
+        guard fileSize(source.database) != nil else { throw Inspection.missing(source.database) }
+        guard access(path, F_OK) != 0 else {
+            throw QueueError(.directory, "\(path) is there already; name a file that is not.")
+        }
+        // Without a gateway none shall begin, so that what SQLite leaves beside the file can be taken away again.
+        let lock: LockFile?
+        do throws(QueueError) {
+            lock = try LockFile(source)
+        } catch  where error.kind == .inUse {
+            lock = nil
+        }
+        let companions = lock == nil ? [] : SQLiteCompanions.missing(of: source.database)
+        let copy = DatabaseCopy(to: path)
+        let isAlone = lock != nil
+        // What SQLite passes over in silence, or takes away; of a gateway that runs it is its own to know.
+        if isAlone, let problem = source.problemOfFiles() {
+            throw QueueError(problem, path: source.database)
+        }
+        do throws(QueueError) {
+            defer { for name in companions { unlink(name) } }
+            try write(copy, from: source.database, whileSame: isAlone ? nil : isSame)
+        } catch {
+            guard isAlone || isSame() else {
+                throw QueueError(
+                    .inUse,
+                    "the gateway of \(directory) was started anew while its queue was copied; try again."
+                )
+            }
+            throw error
+        }
+        _ = consume lock
+        return try proved(copy)
+    }
+
+    private static func changed(_ lock: String) -> WallTime? {
+        var about = stat()
+        guard stat(lock, &about) == 0 else { return nil }
+        let time = about.st_mtim
+        return WallTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    private static func write(
+        _ copy: DatabaseCopy,
+        from database: String,
+        whileSame isSame: (() -> Bool)?
+    ) throws(QueueError) {
+        let connection: Connection
+        let bytes: Int
+        do throws(SQLiteError) {
+            connection = try Connection(database, .readOnly)
+            if let isSame { connection.endUnless(isSame) }
+            try connection.execute("PRAGMA mmap_size = 0")
+            let schema = Int(try connection.integer("PRAGMA user_version"))
+            guard schema <= QueueSchema.migrations.count else {
+                throw .newerSchema(schema, known: QueueSchema.migrations.count)
+            }
+            guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID,
+                schema > 0
+            else { throw .damage("the file is not a Sluice queue") }
+            bytes = try DatabaseCopy.bytes(connection)
+        } catch {
+            throw QueueError(error, path: database)
+        }
+        var disk = DiskSpace(DataDirectory.parent(of: copy.path))
+        disk.look()
+        guard disk.freeBytes >= bytes else {
+            throw unwritable(copy, bytes, .full(.unsuitable("only \(disk.freeBytes) are free")))
+        }
+        do throws(SQLiteError) {
+            try copy.write(connection)
+        } catch {
+            guard error.kind != .corrupt else { throw QueueError(error, path: database) }
+            throw unwritable(copy, bytes, error)
+        }
+    }
+
+    private static func unwritable(
+        _ copy: DatabaseCopy,
+        _ bytes: Int,
+        _ error: SQLiteError
+    ) -> QueueError {
+        QueueError(
+            error.kind == .full ? .diskFull : .directory,
+            "\(copy.path) cannot be written: \(error); name a file in a directory of yours that has \(bytes) "
+                + "bytes free, and delete \(copy.draft) if an earlier backup left it."
+        )
+    }
+
+    /// A copy of something damaged is no backup.
+    private static func proved(_ copy: DatabaseCopy) throws(QueueError) -> InspectionReport {
+        let report: InspectionReport
+        do throws(QueueError) {
+            report = try Inspection.look(at: copy.draft)
+        } catch {
+            copy.discard()
+            throw error
+        }
+        if let finding = report.findings.first {
+            copy.discard()
+            throw QueueError(
+                .corrupt,
+                "no backup was made, because the queue is damaged: \(finding.text). Stop the gateway and see "
+                    + "sluice fsck DIR; copy the files of its directory to keep them as they are."
+            )
+        }
+        do throws(SQLiteError) {
+            try copy.publishAnew()
+        } catch {
+            throw QueueError(.directory, "\(copy.path) cannot get its name: \(error).")
+        }
+        return report
+    }
+}

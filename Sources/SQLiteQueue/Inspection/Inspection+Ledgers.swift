@@ -1,0 +1,61 @@
+import Queue
+import SQLite
+
+extension Inspection {
+    mutating func readLedgers() {
+        do throws(SQLiteError) {
+            let all = try connection.prepare("SELECT * FROM ledger")
+            while try all.step() { report.ledgers[all.text(0)] = Ledger(all) }
+        } catch {
+            report.found(.unreadable, "ledger cannot be read: \(error)")
+        }
+    }
+
+    mutating func readLetters() {
+        read(DeadRecord.columns, of: "dead", key: "id") { inspection, row in
+            let letter = StoredLetter(row)
+            inspection.report.deadLetters += 1
+            inspection.dead[letter.record.stream.destination, default: 0] += 1
+            guard letter.log == nil else { return }
+            inspection.report.found(
+                .deadLetters,
+                "dead letter \(letter.record.id) has changed on the disk"
+            )
+        }
+    }
+
+    /// What devices sent, to recognise it when they send it again.
+    mutating func readRepeats() {
+        read("*", of: "repeats", key: "number") { inspection, row in
+            inspection.report.repeats += 1
+            guard (try? RepeatRecord(row)) == nil else { return }
+            inspection.report.found(.repeats, "remembered request \(row.integer(0)) has changed")
+        }
+    }
+
+    /// With each other, and with what is there.
+    mutating func compareLedgers() {
+        let names = Set(report.ledgers.keys).union(queued.keys).union(dead.keys)
+        // What a salvage has not copied yet is counted, and lies in another file.
+        let remainders = (try? QueueDatabase.remainders(connection)) ?? []
+        func aside(_ logs: (Remainder) -> Int64?) -> Int64 {
+            remainders.reduce(0) { $0 + (logs($1) ?? 0) }
+        }
+        for name in names.sorted() {
+            let ledger = report.ledgers[name] ?? Ledger()
+            let queued = (queued[name] ?? 0) + aside { $0.queued[name] }
+            let dead = (dead[name] ?? 0) + aside { $0.dead[name] }
+            if !ledger.isPlausible {
+                report.found(.ledger, "the ledger of \(name) has numbers that cannot be")
+            } else if !ledger.isClosed {
+                report.found(.ledger, "the ledger of \(name) does not add up")
+            } else if ledger.queued != queued || ledger.dead != dead {
+                report.found(
+                    .ledger,
+                    "the ledger of \(name) counts \(ledger.queued) queued and \(ledger.dead) dead logs, and "
+                        + "\(queued) and \(dead) are there"
+                )
+            }
+        }
+    }
+}

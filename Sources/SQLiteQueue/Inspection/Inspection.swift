@@ -1,0 +1,143 @@
+import Glibc
+package import Queue
+import SQLite
+import System
+
+/// Reads all of a queue's database, payloads too, and compares its parts. Changes nothing: it reads through a
+/// connection that cannot write and never checkpoints, and takes away what SQLite put beside the files for that.
+package struct Inspection {
+    let connection: Connection
+    let file: DamagedFile
+    let schema: Int
+    var report: InspectionReport
+    /// By their ids, the destination and logstore of each stream.
+    var streams: [Int64: StreamKey] = [:]
+    /// Of each stream in the order of their rows.
+    var packets: [Int64: [PacketTally]] = [:]
+    /// Logs found of each destination.
+    var queued: [String: Int64] = [:]
+    var dead: [String: Int64] = [:]
+
+    /// Numbers beyond are none of ours.
+    static let numbers: ClosedRange<Int64> = 0...Int64.max
+
+    /// Looks at a data directory, which no gateway may use meanwhile, or at the file of a copy.
+    package static func run(_ path: String) throws(QueueError) -> InspectionReport {
+        var about = stat()
+        guard stat(path, &about) == 0 else { throw missing(path) }
+        let isDirectory = about.st_mode & S_IFMT == S_IFDIR
+        let isQueue = path == "queue.db" || path.hasSuffix("/queue.db")
+        guard isDirectory || isQueue else { return try look(at: path) }
+        let directory = DataDirectory(path: isDirectory ? path : DataDirectory.parent(of: path))
+        guard stat(directory.database, &about) == 0 else { throw missing(directory.database) }
+        let lock = try lock(directory)
+        var report = try look(at: directory.database)
+        // What SQLite passes over in silence.
+        if report.bytes > 1, let problem = directory.problemOfFiles() {
+            report.found(.structure, "\(problem)")
+        }
+        _ = consume lock
+        return report
+    }
+
+    private static func lock(_ directory: DataDirectory) throws(QueueError) -> LockFile {
+        do throws(QueueError) {
+            return try LockFile(directory)
+        } catch  where error.kind == .inUse {
+            throw QueueError(
+                .inUse,
+                "\(directory.path) is in use by a gateway, whose files change while they are read; stop it, or "
+                    + "look at a copy: sluice backup FILE, then sluice fsck FILE."
+            )
+        }
+    }
+
+    static func missing(_ path: String) -> QueueError {
+        QueueError(
+            .directory,
+            "\(path): \(String(cString: strerror(errno))); name the data directory of a gateway "
+                + "(data_dir), or the file of a copy."
+        )
+    }
+
+    static func look(at database: String) throws(QueueError) -> InspectionReport {
+        let companions = SQLiteCompanions.missing(of: database)
+        defer { for name in companions { unlink(name) } }
+        var report = InspectionReport(path: database)
+        report.bytes = fileSize(database) ?? 0
+        report.logBytes = fileSize(database + "-wal") ?? 0
+        // SQLite takes away the log of an empty file, also when it was asked to read only.
+        guard report.bytes > 1 || report.logBytes == 0 else {
+            report.found(.structure, "the file is empty, and its log is not")
+            return report
+        }
+        do throws(SQLiteError) {
+            var inspection = try Inspection(database, report)
+            try inspection.look()
+            return inspection.report
+        } catch {
+            guard error.kind == .corrupt else { throw QueueError(error, path: database) }
+            report.found(.structure, "\(error)")
+            return report
+        }
+    }
+
+    private init(_ database: String, _ report: InspectionReport) throws(SQLiteError) {
+        connection = try Connection(database, .readOnly)
+        file = DamagedFile(database)
+        try Pragmas.reader(connection)
+        try connection.tolerateDamage()
+        // One moment of it.
+        try connection.execute("BEGIN")
+        schema = Int(try connection.integer("PRAGMA user_version"))
+        guard schema <= QueueSchema.migrations.count else {
+            throw .newerSchema(schema, known: QueueSchema.migrations.count)
+        }
+        guard try connection.integer("PRAGMA application_id") == QueueSchema.applicationID,
+            schema > 0
+        else { throw .damage("the file is not a Sluice queue") }
+        self.report = report
+        self.report.schema = schema
+    }
+
+    private mutating func look() throws(SQLiteError) {
+        checkStructure()
+        readLedgers()
+        readStreams()
+        readPackets()
+        readRows()
+        comparePackets()
+        if schema >= 3 { readLetters() }
+        if schema >= 2 { readRepeats() }
+        compareLedgers()
+    }
+
+    /// SQLite's own check: every page, and whether each index has what its table has.
+    private mutating func checkStructure() {
+        do throws(SQLiteError) {
+            let check = try connection.prepare("PRAGMA integrity_check(100)")
+            while try check.step() {
+                let line = check.text(0)
+                if line != "ok" { report.found(.structure, line) }
+            }
+        } catch {
+            report.found(.structure, "\(error)")
+        }
+    }
+
+    /// Reads a table as far as it can be read, in the order of `key`.
+    mutating func read(
+        _ columns: String,
+        of name: String,
+        key: String,
+        _ visit: (inout Inspection, Statement) -> Void
+    ) {
+        do throws(SQLiteError) {
+            var table = try DamagedTable(connection, in: file, columns, of: name, key: key)
+            try table.read(Self.numbers) { row throws(SQLiteError) in visit(&self, row) }
+            if table.hasGaps { report.found(.unreadable, "parts of \(name) cannot be read") }
+        } catch {
+            report.found(.unreadable, "\(name) cannot be read: \(error)")
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Queue
+
+/// What other threads ask of the owner.
+enum Message: Sendable {
+    case append(Append)
+    case deliver(@Sendable ([SealedPacket]) -> Void)
+    case announce(@Sendable ([Outlet]) -> Void)
+    case retire(@Sendable ([Outlet]) -> Void)
+    case recall(@Sendable ([Outlet: Set<Int64>]) -> Void)
+    case request(Int, Outlet)
+    case acknowledge(Int64)
+    case isolate(Int64, DeathReason)
+    case discard(Int64, DeathReason)
+    case relane(Int64)
+    case setAside(Int64)
+    case postpone(Int64)
+    case letters(LetterRequest)
+    case decision(DecisionRequest)
+    case list(StreamQuestion)
+    case flush(String)
+    case apply([String: DestinationRules], QueueBounds?)
+    /// Delivery could not read this packet.
+    case unreadable(Int64)
+    /// Delivery has learned that the packet is recalled.
+    case recalled(Int64)
+    case stop
+}
+
+/// Batches of one call, which are stored all or none.
+struct Append: Sendable {
+    private(set) var batches: [Batch]
+    let identity: BatchIdentity?
+    /// The device key that it came with; nil is a device without one.
+    let sender: String?
+    /// Of the logs, of the streams they go to, and of the identity.
+    private(set) var rawBytes: Int
+    let answer: @Sendable (AppendOutcome) -> Void
+    /// Decided already: too much waits.
+    private(set) var refusal: QueueAdmission?
+
+    init(
+        batches: [Batch],
+        identity: BatchIdentity?,
+        sender: String?,
+        rawBytes: Int,
+        answer: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        self.batches = batches
+        self.identity = identity
+        self.sender = sender
+        self.rawBytes = rawBytes
+        self.answer = answer
+    }
+
+    /// Its place is kept for the answer, its logs are not.
+    mutating func refuse(_ admission: QueueAdmission) {
+        batches = []
+        rawBytes = 0
+        refusal = admission
+    }
+}

@@ -1,0 +1,196 @@
+import Logs
+import Queue
+import Synchronization
+import System
+
+/// What callers and the owner share.
+final class QueueHandle: Sendable {
+    let wake: WakeUp
+    let mailbox: Mailbox<Message>
+    let status: Locked<QueueStatus>
+    let reader: Locked<PayloadReader>
+    let letters: Locked<DeadLetterReader>
+    let tuning: QueueTuning
+    /// Packets that delivery is to give back.
+    let recalls = Recalls()
+
+    /// Where all logs of a destination go. Known before the owner has moved what waits, so that nothing is sent
+    /// under a name that holds no more.
+    private let addresses = Locked<[String: String]>([:])
+
+    /// Of the queue, and whether that of some destination differs: only then is the table looked at.
+    private let admissionCode = Atomic<UInt8>(0)
+    private static let differs: UInt8 = 0x80
+    private let admissions = Locked(Admissions(queue: .open))
+    private let crowdedOut = Locked<Set<String>>([])
+    private let waiting = Atomic<Int>(0)
+    /// Nobody takes from the mailbox any more.
+    private let isClosed = Atomic<Bool>(false)
+
+    init(_ configuration: QueueConfiguration) throws(SystemError) {
+        let wake = try WakeUp()
+        self.wake = wake
+        mailbox = Mailbox { wake.signal() }
+        status = Locked(QueueStatus())
+        let database = DataDirectory(path: configuration.directory).database
+        reader = Locked(PayloadReader(database))
+        letters = Locked(DeadLetterReader(database))
+        tuning = configuration.tuning
+    }
+
+    var admission: QueueAdmission {
+        QueueAdmission(code: admissionCode.load(ordering: .relaxed) & ~Self.differs)
+    }
+
+    func admission(for outlet: Outlet) -> QueueAdmission {
+        let code = admissionCode.load(ordering: .relaxed)
+        guard code & Self.differs != 0 else { return QueueAdmission(code: code) }
+        let admission = admissions.withLock { admissions in
+            admissions.destinations[outlet.destination]?.of(outlet.logstore, admissions.all)
+                ?? admissions.all.queue
+        }
+        if admission == .tooManyLogstores { crowded(outlet.destination) }
+        return admission
+    }
+
+    func admission(forDestination name: String) -> QueueAdmission {
+        let code = admissionCode.load(ordering: .relaxed)
+        let queue = QueueAdmission(code: code & ~Self.differs)
+        guard code & Self.differs != 0 else { return queue }
+        return admissions.withLock { $0.destinations[name]?.bytes($0.all) } ?? queue
+    }
+
+    func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet> {
+        var places: [String: LogstorePlaces] = [:]
+        let crowdedOut = admissions.withLock { admissions in
+            outlets.filter { outlet in
+                let name = outlet.destination
+                guard let known = admissions.destinations[name], let logstores = known.logstores,
+                    known.bytes(admissions.all) == .open
+                else { return false }
+                return logstores.withLock { book in
+                    !places[name, default: LogstorePlaces()].take(outlet.logstore, in: book)
+                }
+            }
+        }
+        for name in Set(crowdedOut.map(\.destination)) { crowded(name) }
+        return Set(crowdedOut)
+    }
+
+    /// A batch for one more logstore was refused.
+    func crowded(_ destination: String) {
+        crowdedOut.withLock { _ = $0.insert(destination) }
+    }
+
+    /// Destinations of which batches were refused since this was last asked.
+    func takeCrowded() -> Set<String> {
+        crowdedOut.withLock { names in
+            defer { names = [] }
+            return names
+        }
+    }
+
+    func setAddresses(_ rules: [String: DestinationRules]) {
+        addresses.withLock { $0 = rules.compactMapValues(\.logstore) }
+    }
+
+    func goesElsewhere(_ stream: StreamKey) -> Bool {
+        addresses.withLock { $0[stream.destination].map { $0 != stream.logstore } ?? false }
+    }
+
+    /// Raw bytes of batches that are not committed yet, and of the streams they name.
+    var waitingBytes: Int { waiting.load(ordering: .relaxed) }
+
+    /// Batches of so many raw bytes got their answer.
+    func settled(_ rawBytes: Int) {
+        waiting.subtract(rawBytes, ordering: .relaxed)
+    }
+
+    func setAdmissions(_ new: Admissions) {
+        admissions.withLock { $0 = new }
+        show(new.all.queue, differ: new.differ)
+    }
+
+    /// Of the destinations only these changed.
+    func changeAdmissions(
+        _ all: QueueAdmissions,
+        _ changed: [(name: String, admission: DestinationAdmission)]
+    ) {
+        let differ = admissions.withLock { admissions in
+            admissions.set(all)
+            for (name, admission) in changed { admissions.set(admission, of: name) }
+            return admissions.differ
+        }
+        show(all.queue, differ: differ)
+    }
+
+    private func show(_ queue: QueueAdmission, differ: Bool) {
+        admissionCode.store(queue.code | (differ ? Self.differs : 0), ordering: .relaxed)
+    }
+
+    func post(_ message: Message) {
+        mailbox.post(message)
+        // The owner may have left between a caller's look at the admission and its post.
+        if isClosed.load(ordering: .sequentiallyConsistent) { refuseRest() }
+    }
+
+    func append(
+        _ batches: [Batch],
+        _ identity: BatchIdentity?,
+        sender: String?,
+        _ answer: @escaping @Sendable (AppendOutcome) -> Void
+    ) {
+        // A tiny batch may name a large stream, and both wait. Of the dead each becomes a row of its own.
+        let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
+            sum + batch.logs.bytes.count + OpenStore.mostDead(batch) + batch.stream.cost
+        }
+        var append = Append(
+            batches: batches,
+            identity: identity,
+            sender: sender,
+            rawBytes: rawBytes,
+            answer: answer
+        )
+        let before = waiting.add(rawBytes, ordering: .relaxed).oldValue
+        let after = before + rawBytes
+        if after > tuning.waitingBytesMax, before > 0 {
+            settled(rawBytes)
+            append.refuse(.full)
+            return post(.append(append))
+        }
+        post(.append(append))
+        // Ends the owner's linger: there is enough for a commit.
+        if before < tuning.lingerBytes, after >= tuning.lingerBytes { wake.signal() }
+    }
+
+    /// The database can be read through other connections than the owner's.
+    func allowReading() {
+        reader.withLock { $0.allow() }
+        letters.withLock { $0.allow() }
+    }
+
+    func stopReading() {
+        reader.withLock { $0.close() }
+        letters.withLock { $0.close() }
+    }
+
+    /// From now on whoever posts is refused.
+    func close() {
+        isClosed.store(true, ordering: .sequentiallyConsistent)
+        refuseRest()
+    }
+
+    private func refuseRest() {
+        for message in mailbox.takeAll() {
+            switch message {
+            case .append(let append):
+                settled(append.rawBytes)
+                append.answer(.refused(.stopping))
+            case .letters(let request): request.refuse(.stopping)
+            case .decision(let request): request.refuse(.queue(.stopping))
+            case .list(let question): question.answer(nil)
+            default: continue
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Queue
+import SQLite
+import System
+
+extension QueueOwner {
+    /// Nothing leads from a newer schema back to an older one. So before the first change the database is copied, and
+    /// the copy stays until an operator deletes it. An earlier one of the same version is of an attempt that ended
+    /// before its change, or of a queue that went back to it and is here again: it gives way.
+    func keepOlder(_ connection: Connection, _ schema: Int) throws(SQLiteError) {
+        let copy = DatabaseCopy(to: directory.older(schema))
+        copy.discard()
+        let bytes = try DatabaseCopy.bytes(connection)
+        // With less than this left the queue would take no logs behind it.
+        let needed = bytes + min(configuration.freeBytesMin, 1 << 60)
+        disk.look()
+        guard disk.freeBytes >= needed else {
+            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: disk.freeBytes))
+        }
+        journal.info(
+            "queue has an older schema and is copied before it is changed",
+            ["schema": schema, "bytes": bytes]
+        )
+        do throws(SQLiteError) {
+            try copy.write(connection)
+            try copy.publish()
+        } catch  where error.kind == .full {
+            copy.discard()
+            disk.look()
+            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: disk.freeBytes))
+        }
+    }
+
+    func reportUpgrade(from schema: Int) {
+        guard schema > 0, schema < QueueSchema.migrations.count else { return }
+        let kept = directory.older(schema)
+        journal.info(
+            "queue was brought to a newer schema, and as it was is kept until you delete it",
+            [
+                "from": schema, "to": QueueSchema.migrations.count, "kept": kept,
+                "bytes": fileSize(kept) ?? 0,
+            ]
+        )
+    }
+
+    private static func noRoom(_ schema: Int, bytes: Int, free: Int) -> String {
+        """
+        has schema \(schema) and must be brought to \(QueueSchema.migrations.count), before which a copy of it is kept; that \
+        takes \(bytes) bytes with queue.min_free_bytes, and \(free) are free. Free them, let the version that wrote it deliver its logs (sluice \
+        drain) so that it becomes smaller, or move the data directory to a larger disk and set data_dir
+        """
+    }
+}

@@ -1,0 +1,78 @@
+import Glibc
+import Queue
+import System
+
+// A kill in the middle of a salvage leaves a new database that is not complete, or second names of files that are still
+// in use under their first names. A start settles that before anything opens the database.
+extension DataDirectory {
+    /// Undoes a salvage that was interrupted, or finishes one whose new database is complete.
+    func settleSalvage() throws(QueueError) {
+        if access(database, F_OK) == 0 {
+            // Until it is gone it is the truth: see `replaceDamaged`.
+            removeSalvage()
+            for aside in secondNames where isSuperfluous(aside) { remove(aside) }
+        } else if errno != ENOENT {
+            // Where a disk does not answer, the database may be there.
+            throw problem("cannot hold queue.db", errno)
+        } else if access(salvage, F_OK) == 0 {
+            try replaceDamaged()
+        }
+    }
+
+    /// The paths of databases that were moved aside, also where only a companion is there.
+    private var secondNames: Set<String> {
+        let ends = [".db", ".db-wal", ".db-shm", ".db-unsaved", ".log"]
+        var found: Set<String> = []
+        for name in names where name.hasPrefix("queue.corrupt-") {
+            guard let end = ends.first(where: { name.hasSuffix($0) }) else { continue }
+            found.insert("\(path)/\(name.dropLast(end.count)).db")
+        }
+        return found
+    }
+
+    /// Whether everything under this name is in the database and its log as well. A copy that took the place of neither
+    /// may have the only copy of logs.
+    private func isSuperfluous(_ aside: String) -> Bool {
+        let log = Self.damagedLog(of: aside)
+        // Beside a damaged log the other one was made of its sound frames.
+        let original = FileIdentity(log) == .absent ? aside + "-wal" : log
+        return (isSame(aside, database) || isPlaceholder(aside)) && isSame(original, self.log)
+    }
+
+    private func isSame(_ second: String, _ first: String) -> Bool {
+        switch FileIdentity(second) {
+        case .absent: true
+        case .unknown: false
+        case .file(_, _, bytes: 0): true
+        case let file: file == FileIdentity(first)
+        }
+    }
+
+    /// The page of zeroes beside a log that is alone.
+    private func isPlaceholder(_ path: String) -> Bool {
+        guard let bytes = fileSize(path), bytes <= 1 << 16 else { return false }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        let file = OwnedDescriptor(taking: descriptor)
+        return WALScan.read(file.number, bytes, at: 0)?.allSatisfy { $0 == 0 } == true
+    }
+}
+
+/// Two names with the same identity are one file.
+private enum FileIdentity: Equatable {
+    case file(device: dev_t, inode: ino_t, bytes: Int)
+    /// The name leads to no file.
+    case absent
+    /// The disk does not answer. The file may be there.
+    case unknown
+
+    init(_ path: String) {
+        var about = stat()
+        if stat(path, &about) == 0 {
+            let bytes = Int(about.st_size)
+            self = .file(device: about.st_dev, inode: about.st_ino, bytes: bytes)
+        } else {
+            self = errno == ENOENT ? .absent : .unknown
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import Queue
+import SQLite
+import System
+
+// Copies in transactions, each as large as the room allows.
+extension Salvage {
+    enum Outcome: Equatable {
+        /// Everything that can be read is copied, and so many logs are lost.
+        case done(lost: Int64)
+        /// The next piece does not fit.
+        case noRoom
+        /// A read error ended it, which may pass: see `DamagedFile.readError`.
+        case unreadable
+    }
+
+    /// Says how many bytes the next transaction may write.
+    typealias Room = () throws(SQLiteError) -> Int
+
+    /// Goes on copying for as long as there is room. Fails only when the new database cannot be used; the transactions
+    /// before that stay. `whenAllIsCopied` is called before the new database says so, unless the damaged file may still
+    /// have the only copy of logs.
+    mutating func copy(
+        _ room: Room,
+        whenAllIsCopied: () -> Void
+    ) throws(SQLiteError) -> Outcome {
+        do throws(SQLiteError) {
+            try readSaved()
+            try readWholeTables()
+            try copyPackets(room)
+            try copyRows(room)
+            try copyLetters(room)
+        } catch  where step.isOver {
+            return .noRoom
+        } catch  where file.readError != nil || error.kind == .full {
+            saved.rollBack()
+            remainder = committed
+            return file.readError == nil ? .noRoom : .unreadable
+        }
+        if !remainder.hasUnreadable { whenAllIsCopied() }
+        return .done(lost: try Self.finish(remainder, in: saved))
+    }
+
+    /// Each step reads these tables from the beginning. An earlier step that skipped something has used up the attempts
+    /// that they get; rows and dead letters are read once, and get attempts of their own.
+    private mutating func readWholeTables() throws(SQLiteError) {
+        let skipsRows = file.skipsUnreadable
+        if remainder.hasUnreadable { file.skipsUnreadable = true }
+        try readForgottenStreams()
+        try readPackets()
+        file.skipsUnreadable = skipsRows
+    }
+
+    /// What the new database has by now.
+    private mutating func readSaved() throws(SQLiteError) {
+        ids = IdentifierSupply(after: try IdentifierSupply.highest(saved.connection))
+        ledgers = try saved.ledgers()
+        acknowledged = try QueueDatabase.acknowledgedAside(saved.connection)
+        streams = [:]
+        for stream in try saved.streams() {
+            streams[stream.id] = SavedStream(
+                destination: stream.key.destination,
+                nextPack: stream.nextPack
+            )
+        }
+        for packet in try saved.packets() {
+            streams[packet.stream]?.packets.append(packet.rows)
+        }
+        for id in streams.keys {
+            streams[id]?.packets.sort { $0.lowerBound < $1.lowerBound }
+        }
+    }
+
+    // MARK: - Transactions
+
+    /// Reserves so many bytes in the current transaction. Where they do not fit, commits it and begins the next one.
+    /// Everything with a number up to `through` is in the current one.
+    mutating func makeRoom(
+        for bytes: Int,
+        _ room: Room,
+        through: Int64
+    ) throws(SQLiteError) {
+        if step.bytes + bytes > step.room {
+            try end(through: through)
+            let room = try room()
+            guard bytes <= room else {
+                step.isOver = true
+                throw .unsuitable("no room is left")
+            }
+            // A piece that is larger than a usual transaction gets one of its own.
+            step.room = max(bytes, min(room, configuration.tuning.transactionBytes))
+        }
+        step.bytes += bytes
+        try saved.write()
+    }
+
+    /// Commits the current transaction.
+    mutating func end(through: Int64) throws(SQLiteError) {
+        remainder.through = max(remainder.through, through)
+        if file.hasSkipped { remainder.hasUnreadable = true }
+        let touched = step.streams
+        step = Step()
+        try saved.write()
+        for id in touched { try sealStrays(id) }
+        for (name, ledger) in ledgers { try saved.save(ledger, of: name) }
+        try saved.save(remainder)
+        try saved.commit()
+        committed = remainder
+        try saved.connection.checkpoint(.passive)
+    }
+
+    mutating func next(_ phase: Remainder.Phase) throws(SQLiteError) {
+        remainder.phase = phase
+        remainder.through = 0
+        try end(through: 0)
+    }
+
+    /// Bytes that a payload takes. One that is not small takes whole pages, and each costs an entry in an index.
+    func cost(_ payload: Int) -> Int {
+        let page = configuration.tuning.pageBytes
+        let pages = payload < page / 4 ? 0 : (payload + page - 1) / page * page + page / 2
+        return max(pages, payload + payload / 2) + 2 * RowRecord.overhead
+    }
+
+    // MARK: - The end
+
+    /// Counts the logs that were not found as lost. Returns how many these are.
+    static func finish(
+        _ remainder: Remainder,
+        in saved: QueueDatabase
+    ) throws(SQLiteError) -> Int64 {
+        var lost: Int64 = 0
+        let ledgers = try saved.ledgers()
+        try saved.write()
+        for (name, old) in ledgers {
+            let ledger = remainder.end(name, with: old)
+            lost += ledger.discarded - old.discarded
+            try saved.save(ledger, of: name)
+        }
+        try saved.remove(remainder)
+        try saved.commit()
+        return lost
+    }
+}

@@ -1,0 +1,58 @@
+import Queue
+
+/// How many dead letters there are, by destination and code: counted where they come and go, so that nobody has
+/// to walk them all to know.
+struct DeadSums {
+    private struct Reason: Hashable {
+        let destination: String
+        let code: String
+    }
+
+    private var byReason: [Reason: DeadLetterSum] = [:]
+    /// Since this was last looked at.
+    var haveChanged = false
+
+    /// By destination, then by code.
+    var sorted: [DeadLetterSum] {
+        byReason.values.sorted { ($0.destination, $0.code) < ($1.destination, $1.code) }
+    }
+
+    mutating func add(_ sum: DeadLetterSum) {
+        let reason = Reason(destination: sum.destination, code: sum.code)
+        byReason[reason, default: DeadLetterSum(none: sum)].add(sum)
+        haveChanged = true
+    }
+
+    /// One leaves. Returns the bytes that leave with it, nil when none is known. What a letter says of itself may
+    /// have changed on the disk, so with the last one everything leaves that is counted.
+    mutating func remove(_ destination: String, _ code: String, bytes: Int) -> Int? {
+        let reason = Reason(destination: destination, code: code)
+        guard let left = byReason[reason] else { return nil }
+        haveChanged = true
+        guard left.letters > 1 else {
+            byReason[reason] = nil
+            return left.bytes
+        }
+        byReason[reason]?.letters -= 1
+        byReason[reason]?.bytes -= bytes
+        return bytes
+    }
+}
+
+extension DeadLetterSum {
+    fileprivate init(none other: DeadLetterSum) {
+        self.init(
+            destination: other.destination,
+            code: other.code,
+            letters: 0,
+            bytes: 0,
+            latest: other.latest
+        )
+    }
+
+    fileprivate mutating func add(_ other: DeadLetterSum) {
+        letters += other.letters
+        bytes += other.bytes
+        latest = max(latest, other.latest)
+    }
+}

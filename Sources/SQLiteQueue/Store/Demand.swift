@@ -1,0 +1,30 @@
+import Queue
+
+/// How many packets delivery may still be given. Bounded, since what is handed over is sealed: nobody can make
+/// the queue seal much ahead of what is sent.
+struct Demand {
+    static let most = 4096
+
+    private(set) var byOutlet: [Outlet: Int] = [:]
+    /// Of all outlets of a destination.
+    private(set) var totals: [String: Int] = [:]
+
+    mutating func raise(_ outlet: Outlet, by count: Int) {
+        let before = byOutlet[outlet] ?? 0
+        let after = min(Self.most, before + max(0, min(count, Self.most)))
+        byOutlet[outlet] = after
+        totals[outlet.destination, default: 0] += after - before
+    }
+
+    /// One packet was handed over.
+    mutating func meet(_ outlet: Outlet) {
+        guard let left = byOutlet[outlet], left > 0 else { return }
+        byOutlet[outlet] = left - 1
+        totals[outlet.destination, default: 0] -= 1
+    }
+
+    mutating func forget(_ outlet: Outlet) {
+        guard let left = byOutlet.removeValue(forKey: outlet) else { return }
+        totals[outlet.destination, default: 0] -= left
+    }
+}

@@ -1,0 +1,90 @@
+import Queue
+import SQLite
+
+extension OpenStore {
+    /// Removes a packet that its destination has stored. A packet that is not here was acknowledged before, or is yet to be
+    /// copied from a damaged database, or a salvage took it apart: then its rows lie at `place`, unless delivery holds
+    /// them in another packet.
+    func acknowledge(
+        _ number: Int64,
+        at place: PacketPlace? = nil,
+        isHeld: (Int64) -> Bool = { _ in false }
+    ) throws(SQLiteError) {
+        guard let packet = packets[number] else {
+            try acknowledgeAside(number, at: place)
+            if let place { try acknowledgeRows(at: place, isHeld) }
+            return
+        }
+        let stream = packet.stream
+        // Now one that waited for this can be judged.
+        if let number = stream.outlet.postponed.popFirst() {
+            stream.outlet.sealedBefore.append(number)
+        }
+        try database.write()
+        try database.removePacket(number)
+        leave(packet, isDelivered: true)
+        try removeRows(of: packet)
+        let logs = Int64(packet.record.logs)
+        stream.destination.change { ledger in
+            ledger.delivered += logs
+            ledger.queued -= logs
+        }
+        stream.destination.volumes.delivered += packet.record.raw
+        try prove(stream.outlet)
+        try rest(stream)
+    }
+
+    /// Notes a packet whose rows no salvage may copy any more.
+    private func acknowledgeAside(_ number: Int64, at place: PacketPlace?) throws(SQLiteError) {
+        let isAside = remainders.contains { remainder in
+            place == nil ? remainder.mayHave(packet: number) : remainder.mayHaveRows(of: number)
+        }
+        guard isAside else { return }
+        // A second acknowledgement does not know the place any more, which the first one saved.
+        if place == nil {
+            let known = try QueueDatabase.acknowledgedAside(database.connection)
+            guard known[number] == nil else { return }
+        }
+        try database.write()
+        try database.saveAcknowledgedAside(number, place ?? .unknown)
+    }
+
+    /// Removes rows that were copied one by one from a packet that the destination has stored.
+    private func acknowledgeRows(
+        at place: PacketPlace,
+        _ isHeld: (Int64) -> Bool
+    ) throws(SQLiteError) {
+        guard let stream = everyStream.first(where: { $0.id == place.stream }) else { return }
+        let sealed = packets.values.filter { packet in
+            packet.stream === stream && packet.record.rows.overlaps(place.rows)
+                && !isHeld(packet.record.number)
+        }
+        for packet in sealed {
+            count(try removeRows(of: packet) { place.rows.contains($0.id) }, deliveredFrom: stream)
+        }
+        var waiting: [RowRecord] = []
+        var next: RowRecord?
+        try database.rows(of: stream.id, after: stream.sealedThrough) { row in
+            if place.rows.contains(row.id) {
+                waiting.append(row)
+            } else if next == nil {
+                next = row
+            }
+            return row.id < place.rows.upperBound || next == nil
+        }
+        if !waiting.isEmpty {
+            if let next { stream.oldest = min(begin(next), now()) }
+            count(try removeWaiting(waiting, of: stream), deliveredFrom: stream)
+        }
+        try rest(stream)
+    }
+
+    private func count(_ gone: (logs: Int, raw: Int), deliveredFrom stream: QueuedStream) {
+        guard gone.logs > 0 else { return }
+        stream.destination.change { ledger in
+            ledger.delivered += Int64(gone.logs)
+            ledger.queued -= Int64(gone.logs)
+        }
+        stream.destination.volumes.delivered += gone.raw
+    }
+}

@@ -1,0 +1,102 @@
+import Queue
+import SQLite
+import System
+
+/// What is asked about dead letters, by the owner and through the connection that reads.
+///
+/// A walk looks at a bounded number of them, also where few are what is asked for: whoever wants more goes on from
+/// its position, in a transaction of its own.
+final class DeadQueries {
+    static let looksMax = 4000
+
+    // What a filter needs, in the order of ids; the letter itself is read when it is one of those that are wanted.
+    let all: Statement
+    let ofDestination: Statement
+    private let one: Statement
+
+    init(_ connection: Connection) throws(SQLiteError) {
+        all = try connection.prepare(
+            """
+            SELECT id, logstore, code FROM dead NOT INDEXED
+            WHERE id > ?1 AND id <= ?2 ORDER BY id
+            """
+        )
+        ofDestination = try connection.prepare(
+            """
+            SELECT id, logstore, code FROM dead INDEXED BY dead_by_destination
+            WHERE destination = ?3 AND id > ?1 AND id <= ?2 ORDER BY id
+            """
+        )
+        one = try connection.prepare("SELECT \(DeadRecord.columns) FROM dead WHERE id = ?")
+    }
+
+    /// Where a walk ended.
+    struct End {
+        /// The last one that was looked at.
+        var position: Int64
+        /// There are no others behind it.
+        var isLast: Bool
+    }
+
+    /// Visits those behind `id` and up to `last` in order, until `visit` has enough and returns false, or `most`
+    /// were looked at.
+    func letters(
+        matching filter: DeadLetterFilter,
+        after id: Int64,
+        through last: Int64 = .max,
+        atMost most: Int = looksMax,
+        _ visit: (StoredLetter) -> Bool
+    ) throws(SQLiteError) -> End {
+        let query = filter.destination == nil ? all : ofDestination
+        query.bind(1, id)
+        query.bind(2, last)
+        if let destination = filter.destination { query.bind(3, destination) }
+        defer { query.reset() }
+        var end = End(position: id, isLast: false)
+        for _ in 0..<most {
+            guard try query.step() else {
+                end.isLast = true
+                return end
+            }
+            end.position = query.integer(0)
+            guard filter.logstore.map({ $0 == query.text(1) }) ?? true,
+                filter.code.map({ $0 == query.text(2) }) ?? true
+            else { continue }
+            guard let letter = try letter(end.position) else {
+                throw .damage("dead letter \(end.position) is in an index only")
+            }
+            guard visit(letter) else { return end }
+        }
+        return end
+    }
+
+    func letter(_ id: Int64) throws(SQLiteError) -> StoredLetter? {
+        one.bind(1, id)
+        defer { one.reset() }
+        return try one.step() ? StoredLetter(one) : nil
+    }
+}
+
+extension DeadQueries {
+    /// Collects letters until there are `lettersMax`, or their logs have `bytesMax`; one at least.
+    struct Portion {
+        let lettersMax: Int
+        let bytesMax: Int
+        private(set) var letters: [StoredLetter] = []
+        private var bytes = 0
+
+        init(letters: Int, bytes: Int) {
+            lettersMax = letters
+            bytesMax = bytes
+        }
+
+        /// Returns whether there is room for one more.
+        mutating func take(_ letter: StoredLetter) -> Bool {
+            letters.append(letter)
+            bytes += letter.bytes
+            return !isFull
+        }
+
+        var isFull: Bool { letters.count >= lettersMax || bytes >= bytesMax }
+    }
+}

@@ -1,0 +1,128 @@
+import Logs
+import Queue
+import SQLite
+import System
+
+/// A dead letter as it is written down.
+struct DeadRecord {
+    let id: Int64
+    let stream: StreamKey
+    let received: WallTime
+    let died: WallTime
+    let reason: DeathReason
+    /// Of the log before compression.
+    let raw: Int
+    /// The log, compressed when that makes it smaller: then it has less than `raw` bytes.
+    let payload: [UInt8]
+
+    /// Smaller logs gain little from compression alone.
+    private static let compressedFrom = 512
+    /// SLS's messages have some hundred bytes; a proxy's page in place of one may have any number.
+    private static let messageBytesMax = 1024
+    private static let nameBytesMax = 128
+
+    init(
+        id: Int64,
+        stream: StreamKey,
+        received: WallTime,
+        died: WallTime,
+        reason: DeathReason,
+        log: [UInt8]
+    ) {
+        self.id = id
+        self.stream = stream
+        self.received = received
+        self.died = died
+        self.reason = DeathReason(
+            code: reason.code.prefix(bytes: Self.nameBytesMax),
+            message: reason.message.prefix(bytes: Self.messageBytesMax),
+            requestID: reason.requestID?.prefix(bytes: Self.nameBytesMax),
+            status: reason.status
+        )
+        raw = log.count
+        payload = Self.payload(of: log)
+    }
+
+    private static func payload(of log: [UInt8]) -> [UInt8] {
+        let compressed = log.count > compressedFrom ? LZ4.compress(log) : log
+        return compressed.count < log.count ? compressed : log
+    }
+
+    /// What it counts for in the bounds.
+    var cost: Int { Self.overhead(of: stream, reason) + payload.count }
+
+    /// What each dead letter costs besides its log.
+    static func overhead(of stream: StreamKey, _ reason: DeathReason) -> Int {
+        RowRecord.overhead + stream.trailer.bytes.count + stream.destination.utf8.count
+            + stream.logstore.utf8.count + min(reason.code.utf8.count, nameBytesMax)
+            + min(reason.message.utf8.count, messageBytesMax)
+            + min(reason.requestID?.utf8.count ?? 0, nameBytesMax)
+    }
+
+    /// What a log will cost once it is dead.
+    static func cost(of log: [UInt8], _ stream: StreamKey, _ reason: DeathReason) -> Int {
+        overhead(of: stream, reason) + payload(of: log).count
+    }
+
+    var checksum: Int64 {
+        var checksum = Checksum()
+        let numbers = [id, received.nanoseconds, died.nanoseconds, Int64(reason.status ?? 0)]
+        for number in numbers + [Int64(raw)] { checksum.add(UInt64(bitPattern: number)) }
+        let texts = [stream.destination, stream.logstore, reason.code, reason.message]
+        for text in texts + [reason.requestID ?? ""] {
+            Array(text.utf8).withUnsafeBytes { checksum.add($0) }
+        }
+        for bytes in [stream.trailer.bytes, payload] {
+            bytes.withUnsafeBytes { checksum.add($0) }
+        }
+        return Int64(bitPattern: checksum.value)
+    }
+}
+
+// MARK: - From the current row of a statement that has `columns`
+
+extension DeadRecord {
+    /// The payload comes last, so that the others never lie on its overflow pages.
+    static let columns = """
+        id, destination, logstore, trailer, received, died, status, code, message, request_id,
+        raw, cost, checksum, payload
+        """
+
+    init(_ row: Statement) {
+        id = row.integer(0)
+        stream = StreamKey(
+            destination: row.text(1),
+            logstore: row.text(2),
+            trailer: GroupTrailer(bytes: row.bytes(3))
+        )
+        received = WallTime(nanoseconds: row.integer(4))
+        died = WallTime(nanoseconds: row.integer(5))
+        let status = Int(row.integer(6))
+        let requestID = row.text(9)
+        reason = DeathReason(
+            code: row.text(7),
+            message: row.text(8),
+            requestID: requestID.isEmpty ? nil : requestID,
+            status: status == 0 ? nil : status
+        )
+        raw = Int(row.integer(10))
+        payload = row.bytes(13)
+    }
+
+    /// The log; nil when its bytes cannot be those that were stored.
+    var log: EncodedLogs? {
+        guard payload.count < raw else { return EncodedLogs(bytes: payload, count: 1) }
+        guard let bytes = try? LZ4.decompress(payload, rawBytes: raw) else { return nil }
+        return EncodedLogs(bytes: bytes, count: 1)
+    }
+}
+
+extension String {
+    /// As much of its beginning as fits, without cutting a character.
+    fileprivate func prefix(bytes: Int) -> String {
+        guard utf8.count > bytes else { return self }
+        var end = utf8.index(startIndex, offsetBy: bytes)
+        while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+        return String(self[..<end])
+    }
+}

@@ -1,0 +1,110 @@
+import Logs
+import Queue
+import SQLite
+import System
+
+/// The tables of settings that were decided and of the audit log, in verbs.
+final class DecisionTable {
+    /// Older entries of the audit log make room.
+    static let entriesMax: Int64 = 10_000
+
+    private let save: Statement
+    private let remove: Statement
+    private let count: Statement
+    private let isKept: Statement
+    private let all: Statement
+    private let addEntry: Statement
+    private let trim: Statement
+    private let newest: Statement
+
+    init(_ connection: Connection) throws(SQLiteError) {
+        save = try connection.prepare("INSERT OR REPLACE INTO decisions VALUES (?, ?)")
+        remove = try connection.prepare("DELETE FROM decisions WHERE name = ?")
+        count = try connection.prepare("SELECT count(*) FROM decisions")
+        isKept = try connection.prepare("SELECT EXISTS (SELECT 1 FROM decisions WHERE name = ?)")
+        all = try connection.prepare("SELECT * FROM decisions LIMIT \(Decision.settingsMax)")
+        addEntry = try connection.prepare(
+            "INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        trim = try connection.prepare(
+            """
+            DELETE FROM audit WHERE id IN
+                (SELECT id FROM audit ORDER BY id DESC LIMIT 100 OFFSET \(Self.entriesMax))
+            """
+        )
+        newest = try connection.prepare(
+            "SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?"
+        )
+    }
+
+    /// Whether no more settings would be kept than may be. One that is kept already can always be changed, and
+    /// what a decision takes away makes room for what it adds.
+    func hasRoom(for decision: Decision) throws(SQLiteError) -> Bool {
+        var growth = 0
+        for name in decision.settings.keys { growth += try keeps(name) ? 0 : 1 }
+        for name in decision.resets.subtracting(decision.settings.keys) {
+            growth -= try keeps(name) ? 1 : 0
+        }
+        guard growth > 0 else { return true }
+        return try count.single() + growth <= Decision.settingsMax
+    }
+
+    private func keeps(_ name: String) throws(SQLiteError) -> Bool {
+        isKept.bind(1, name)
+        return try isKept.single() > 0
+    }
+
+    func set(_ name: String, to value: [UInt8]) throws(SQLiteError) {
+        save.bind(1, name)
+        save.bind(2, value)
+        try save.run()
+    }
+
+    func reset(_ name: String) throws(SQLiteError) {
+        remove.bind(1, name)
+        try remove.run()
+    }
+
+    func settings() throws(SQLiteError) -> [String: [UInt8]] {
+        var found: [String: [UInt8]] = [:]
+        while try all.step() { found[all.text(0)] = all.bytes(1) }
+        return found
+    }
+
+    func add(_ record: AuditRecord) throws(SQLiteError) {
+        let entry = record.entry
+        let texts = [
+            entry.actor, entry.address, entry.action, entry.subject, entry.before, entry.after,
+        ]
+        addEntry.bind(1, record.id)
+        addEntry.bind(2, record.time.nanoseconds)
+        for (index, text) in texts.enumerated() {
+            addEntry.bind(CInt(3 + index), text.cut(to: AuditEntry.textBytesMax))
+        }
+        try addEntry.run()
+        try trim.run()
+    }
+
+    func entries(before id: Int64, limit: Int) throws(SQLiteError) -> [AuditRecord] {
+        newest.bind(1, id)
+        newest.bind(2, Int64(limit))
+        var found: [AuditRecord] = []
+        while try newest.step() {
+            found.append(
+                AuditRecord(
+                    id: newest.integer(0),
+                    time: WallTime(nanoseconds: newest.integer(1)),
+                    entry: AuditEntry(
+                        actor: newest.text(2),
+                        address: newest.text(3),
+                        action: newest.text(4),
+                        subject: newest.text(5),
+                        before: newest.text(6),
+                        after: newest.text(7)
+                    )
+                )
+            )
+        }
+        return found
+    }
+}

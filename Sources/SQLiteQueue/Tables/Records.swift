@@ -1,0 +1,196 @@
+import Logs
+import Queue
+import SQLite
+import System
+
+// The rows of the tables as values.
+
+struct StreamRecord {
+    let id: Int64
+    let key: StreamKey
+    let packPrefix: String
+    let nextPack: Int64
+}
+
+/// Everything about a row but its payload.
+struct RowRecord {
+    let id: Int64
+    let logs: Int
+    let raw: Int
+    let size: Int
+    let received: WallTime
+
+    /// What a row costs besides its payload: its other columns, its index entry, the ends of pages.
+    static let overhead = 160
+}
+
+struct PacketRecord {
+    let number: Int64
+    let stream: Int64
+    let rows: ClosedRange<Int64>
+    let logs: Int
+    let raw: Int
+    let oldest: WallTime
+    let pack: Int64
+    var lane: PacketLane?
+}
+
+// MARK: - From the current row of a statement that has all columns
+
+extension StreamRecord {
+    init(_ row: Statement) throws(SQLiteError) {
+        try self.init(row, nextPack: row.integer(5, in: Plausible.counts))
+    }
+
+    /// From a table that has no checksums yet.
+    init(unproved row: Statement) throws(SQLiteError) {
+        let nextPack = try row.integer(5, in: Plausible.counts)
+        try self.init(row, nextPack: nextPack, isProved: false)
+    }
+
+    private init(
+        _ row: Statement,
+        nextPack: Int64,
+        isProved: Bool = true
+    ) throws(SQLiteError) {
+        id = try row.integer(0, in: Plausible.ids)
+        key = StreamKey(
+            destination: row.text(1),
+            logstore: row.text(2),
+            trailer: GroupTrailer(bytes: row.bytes(3))
+        )
+        packPrefix = row.text(4)
+        self.nextPack = nextPack
+        // A record of which the end is missing reads as one from before the column.
+        guard !isProved || row.columns <= 6 || !row.isNull(6) && row.integer(6) == checksum else {
+            throw .damage("stream \(id) has changed on the disk")
+        }
+    }
+
+    /// What the column `checksum` holds: all but the pack counter, which moves.
+    var checksum: Int64 {
+        var checksum = Checksum()
+        checksum.add(UInt64(bitPattern: id))
+        for text in [key.destination, key.logstore, packPrefix] { checksum.add(Array(text.utf8)) }
+        checksum.add(key.trailer.bytes)
+        return Int64(bitPattern: checksum.value)
+    }
+}
+
+extension StreamRecord {
+    /// Where only the pack counter cannot be, it goes on far behind any that was.
+    init(mending row: Statement) throws(SQLiteError) {
+        try self.init(row, nextPack: (try? row.integer(5, in: Plausible.counts)) ?? 1 << 40)
+    }
+}
+
+extension RowRecord {
+    /// Takes the columns id, logs, raw, size, received.
+    init(_ row: Statement) throws(SQLiteError) {
+        id = try row.integer(0, in: Plausible.ids)
+        logs = Int(try row.integer(1, in: Plausible.rowCounts))
+        raw = Int(try row.integer(2, in: Plausible.rowCounts))
+        size = Int(try row.integer(3, in: Plausible.rowCounts))
+        received = WallTime(nanoseconds: max(0, row.integer(4)))
+    }
+}
+
+extension PacketRecord {
+    init(_ row: Statement) throws(SQLiteError) {
+        try self.init(row, lane: PacketLane(row, 8))
+    }
+
+    /// Where only the lane cannot be, the packet gets another.
+    init(mending row: Statement) throws(SQLiteError) {
+        do throws(SQLiteError) {
+            try self.init(row)
+        } catch {
+            try self.init(row, lane: .anywhere())
+        }
+    }
+
+    private init(_ row: Statement, lane: PacketLane?) throws(SQLiteError) {
+        self.lane = lane
+        number = try row.integer(0, in: Plausible.ids)
+        stream = try row.integer(1, in: Plausible.ids)
+        let first = try row.integer(2, in: Plausible.ids)
+        let last = try row.integer(3, in: Plausible.ids)
+        guard first <= last else { throw .damage("packet \(number) ends before it begins") }
+        rows = first...last
+        logs = Int(try row.integer(4, in: Plausible.counts))
+        raw = Int(try row.integer(5, in: Plausible.counts))
+        oldest = WallTime(nanoseconds: max(0, row.integer(6)))
+        pack = try row.integer(7, in: Plausible.counts)
+    }
+}
+
+extension Ledger {
+    /// As it is stored, also where that makes no sense.
+    init(_ row: Statement) {
+        self.init()
+        accepted = row.integer(1)
+        delivered = row.integer(2)
+        queued = row.integer(3)
+        dead = row.integer(4)
+        expired = row.integer(5)
+        discarded = row.integer(6)
+    }
+
+    private static var columns: [WritableKeyPath<Ledger, Int64>] {
+        [\.accepted, \.delivered, \.queued, \.dead, \.expired, \.discarded]
+    }
+
+    var isPlausible: Bool {
+        Self.columns.allSatisfy { Plausible.counts.contains(self[keyPath: $0]) }
+    }
+
+    /// Without the numbers that cannot be. One alone follows from the others; of several none does.
+    var mended: Ledger {
+        var mended = self
+        let damaged = Self.columns.filter { !Plausible.counts.contains(self[keyPath: $0]) }
+        for column in damaged { mended[keyPath: column] = 0 }
+        guard damaged.count == 1, let column = damaged.first else { return mended }
+        let rest =
+            mended.delivered + mended.queued + mended.dead + mended.expired + mended.discarded
+        let missing = column == \.accepted ? rest : mended.accepted - rest
+        mended[keyPath: column] = max(0, missing)
+        return mended
+    }
+}
+
+/// What a number in the database can be at most. Only payloads have checksums, so a damaged number is told
+/// by its size, before anything is counted with it; what lies within is too small to overflow a sum.
+enum Plausible {
+    /// Numbers, pack counters, and logs or bytes of a whole destination: half a million years of a
+    /// million a second would not reach 2^64, and 2^53 is 285 years of them.
+    static let counts: ClosedRange<Int64> = 0...(1 << 53)
+    static let ids: ClosedRange<Int64> = 1...(1 << 53)
+    /// Of one row: SQLite and LZ4 hold no larger payloads.
+    static let rowCounts: ClosedRange<Int64> = 0...(1 << 31)
+}
+
+extension Statement {
+    /// The column's number, which is one of `range` unless the disk changed it.
+    func integer(_ column: CInt, in range: ClosedRange<Int64>) throws(SQLiteError) -> Int64 {
+        let value = integer(column)
+        guard range.contains(value) else {
+            throw .damage("column \(column) cannot be \(value) in: \(sql)")
+        }
+        return value
+    }
+}
+
+extension Ledger {
+    /// Sets what is queued and dead to what was found: logs that are gone count as discarded, logs that nobody
+    /// counted as accepted.
+    mutating func close(queued: Int64, dead: Int64) {
+        self.queued = queued
+        self.dead = dead
+        let missing = accepted - (delivered + queued + dead + expired + discarded)
+        if missing > 0 {
+            discarded += missing
+        } else {
+            accepted -= missing
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Logs
+import Queue
+import SQLite
+import System
+
+/// A row with its payload, read back and found to be what was written.
+struct StoredRow {
+    static let columns = "id, stream, logs, raw, size, received, checksum, payload"
+
+    /// The rows of a packet in order.
+    static let query = """
+        SELECT \(columns) FROM rows INDEXED BY rows_by_stream
+        WHERE stream = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id
+        """
+
+    let record: RowRecord
+    let stream: Int64
+    let payload: [UInt8]
+    /// The payload and the numbers are those that were stored.
+    let isIntact: Bool
+
+    /// Takes the statement's current row, which must have `columns`.
+    init(_ row: Statement) {
+        record = RowRecord(
+            id: row.integer(0),
+            logs: Int(row.integer(2)),
+            raw: Int(row.integer(3)),
+            size: Int(row.integer(4)),
+            received: WallTime(nanoseconds: row.integer(5))
+        )
+        stream = row.integer(1)
+        payload = row.bytes(7)
+        let checksum = Checksum.of(
+            payload,
+            row: record.id,
+            stream: stream,
+            logs: record.logs,
+            raw: record.raw
+        )
+        isIntact = checksum == row.integer(6) && payload.count == record.size
+    }
+
+    var block: StoredBlock { StoredBlock(compressed: payload, rawBytes: record.raw) }
+}
+
+/// A row whose logs lie open.
+struct OpenRow {
+    let record: RowRecord
+    let logs: EncodedLogs
+
+    /// Nil when the row is not what was stored.
+    init?(_ row: StoredRow) {
+        guard row.isIntact,
+            let bytes = try? LZ4.decompress(row.payload, rawBytes: row.record.raw),
+            let count = try? LogEntries.count(bytes), count == row.record.logs
+        else { return nil }
+        record = row.record
+        logs = EncodedLogs(bytes: bytes, count: count)
+    }
+}
