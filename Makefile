@@ -16,14 +16,14 @@ test: setup
 	@SLUICE=.build/release/sluice Scripts/prove
 
 # The long forms of what tries to break Sluice's promises, three quarters of an hour on two cores.
-# `make prove PROVE=--allow-skips` where the machine cannot do all of it. See docs/reliability.md.
+# `make prove PROVE=--allow-skips` where the machine cannot do all of it. See docs/proofs/README.md.
 prove: build
 	@failed=0; SLUICE=.build/release/sluice Scripts/prove --long $(PROVE) || failed=1; \
 	swift build --build-tests && Scripts/model || failed=1; \
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-20} Scripts/fuzz || failed=1; \
 	exit $$failed
 
-# Some 20,000 random sequences of what can happen to the queue, next to a model of it. See docs/reliability.md.
+# Some 20,000 random sequences of what can happen to the queue, next to a model of it. See docs/proofs/model.md.
 model: setup
 	@swift build --build-tests
 	@Scripts/model

@@ -13,7 +13,7 @@ from proof.measures.process import memory
 from proof.trial import Trial
 
 MIB = 1 << 20
-# MiB: the documented limits (docs/configuration.md) of held answers, heads and bodies.
+# MiB: the documented limits (docs/limits.md) of held answers, heads and bodies.
 ANSWERS, HEADS, BODIES = 32, 32, 64
 # MiB of working memory for the loops, whatever the number of requests; KiB for each connection.
 WORK, EACH = 64, 2

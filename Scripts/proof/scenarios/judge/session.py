@@ -20,7 +20,7 @@ READY_WITHIN = 2
 # Seconds for a start with that time included.
 READY_AT_LAST = 60
 # Seconds for the delivery after all faults ended. The pace that a quota causes ends a minute after the last
-# refusal: docs/delivery.md.
+# refusal: docs/pacing.md.
 DELIVERED_WITHIN, DELIVERED_AFTER_QUOTA_WITHIN = 30, 75
 # More seconds for each waiting log: in packets of twenty, one at a time, with a tenth of a core.
 A_LOG = 0.005
