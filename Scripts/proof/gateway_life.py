@@ -46,17 +46,17 @@ class Life:
     def expect(self, holds: object, line: str) -> bool:
         return self.trial.expect(holds, f"{self.name}: {line}")
 
-    def settle(self, goes_on: bool = False) -> None:
+    def check_after_kill(self, keeps_running: bool = False) -> None:
         """Kills and restarts the gateway. It must deliver everything it promised, and its ledger must add up."""
         self.gateway.kill()
         self.start()
         ledger = self.gateway.drain(30)
         arrived = self.promises.arrived(self.sandbox)
-        missing = self.promises.kept - arrived.names
-        self.expect(not missing, f"{len(missing)} of {len(self.promises.kept)} answered logs are lost")
+        missing = self.promises.answered - arrived.names
+        self.expect(not missing, f"{len(missing)} of {len(self.promises.answered)} answered logs are lost")
         self.expect(ledger["closed"] and not ledger["ledger"]["queued"], f"the ledger: {ledger}")
         self.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
-        self.promises.kept.clear()
-        if not goes_on:
+        self.promises.answered.clear()
+        if not keeps_running:
             self.gateway.kill()
         self.sandbox.control("DELETE", "/logs")

@@ -24,9 +24,9 @@ class AttackMeter:
         self.trial, self.gateway, self.pid = trial, gateway, gateway.process.pid
         self.count = 0
         self.slowest, self.costliest = (0.0, ""), (0.0, "")
-        self.ordinary = self.of_ordinary(size)
+        self.ordinary = self.ordinary_cost(size)
 
-    def of_ordinary(self, size: int, times: int = 3) -> float:
+    def ordinary_cost(self, size: int, times: int = 3) -> float:
         """The processor seconds of an ordinary body: one log per line."""
         line = b'{"level":"info","message":"' + b"x" * 200 + b'","n":1}\n'
         device, before = Device(self.gateway.devices, 30, address="127.0.9.1"), cpu_seconds(self.pid)

@@ -66,13 +66,13 @@ def readers(trial: Trial, gateway: Gateway) -> None:
     """Clients from many addresses ask for the largest answers and do not read them."""
     each = 12 if trial.is_long else 2
     asked = list(large_answers())
-    clients, since = [], begin(gateway)
+    clients, since = [], reset_peak_memory(gateway)
     for number in range(each):
         for address in range(ADDRESSES):
             client = SilentClient(gateway.devices, f"127.0.10.{address + 1}")
             client.send(asked[(number + address) % len(asked)][1])
             clients.append(client)
-    waiting = settled(gateway, "sluice_http_unsent_answer_bytes", "sluice_http_refused_answers_total")
+    waiting = wait_until_stable(gateway, "sluice_http_unsent_answer_bytes", "sluice_http_refused_answers_total")
     # Loops handle such bodies at once, so nothing waits with them, and their decoded form is freed when they are
     # answered.
     grown = peak(gateway) - since
@@ -90,20 +90,21 @@ def readers(trial: Trial, gateway: Gateway) -> None:
     for client in clients:
         client.socket.close()
     wait_until(
-        lambda: figure(gateway, "sluice_http_unsent_answer_bytes") == 0, what="readers: their memory is not freed"
+        lambda: device_metric(gateway, "sluice_http_unsent_answer_bytes") == 0,
+        what="readers: their memory is not freed",
     )
 
 
 def dripping(trial: Trial, gateway: Gateway, clients: list[SilentClient]) -> None:
     """Reading one byte a second keeps no answer: the gateway ends all such clients within two minutes."""
     before, ends = timeouts(gateway), time.monotonic() + 120
-    while figure(gateway, "sluice_http_unsent_answer_bytes") and time.monotonic() < ends:
+    while device_metric(gateway, "sluice_http_unsent_answer_bytes") and time.monotonic() < ends:
         for client in clients:
             client.socket.setblocking(False)
             client.read(1)
         time.sleep(1)
     ended = timeouts(gateway) - before
-    left = figure(gateway, "sluice_http_unsent_answer_bytes")
+    left = device_metric(gateway, "sluice_http_unsent_answer_bytes")
     trial.expect(
         left == 0 and ended > 0, f"readers: {left / MIB:.1f} MiB are still held for clients that read a byte a second"
     )
@@ -118,14 +119,14 @@ def heads(trial: Trial, gateway: Gateway) -> None:
         b"POST /logs/holding HTTP/1.1\r\nHost: gateway\r\n" + long,
         b"POST /logs/holding HTTP/1.1\r\nHost: gateway\r\n" + long + b"\r\nContent-Length: 60000\r\n\r\n[",
     ]
-    clients, since = [], begin(gateway)
+    clients, since = [], reset_peak_memory(gateway)
     for number in range(each):
         for address in range(ADDRESSES):
             client = SilentClient(gateway.devices, f"127.0.11.{address + 1}")
             client.send(kinds[number % len(kinds)])
             clients.append(client)
-    held = settled(gateway, "sluice_http_held_head_bytes", "sluice_http_refused_heads_total")
-    refused = figure(gateway, "sluice_http_refused_heads_total")
+    held = wait_until_stable(gateway, "sluice_http_held_head_bytes", "sluice_http_refused_heads_total")
+    refused = device_metric(gateway, "sluice_http_refused_heads_total")
     grown = peak(gateway) - since
     trial.expect(refused > 0, f"heads: all {len(clients)} were accepted, with {held / MIB:.0f} MiB")
     trial.expect(held <= HEADS * MIB, f"heads: {held / MIB:.0f} MiB are held, {HEADS} MiB are allowed")
@@ -138,10 +139,12 @@ def heads(trial: Trial, gateway: Gateway) -> None:
     )
     for client in clients:
         client.socket.close()
-    wait_until(lambda: figure(gateway, "sluice_http_held_head_bytes") == 0, what="heads: their memory is not freed")
+    wait_until(
+        lambda: device_metric(gateway, "sluice_http_held_head_bytes") == 0, what="heads: their memory is not freed"
+    )
 
 
-def begin(gateway: Gateway) -> float:
+def reset_peak_memory(gateway: Gateway) -> float:
     """Resets the peak memory, and returns the current memory."""
     with open(f"/proc/{gateway.process.pid}/clear_refs", "w") as file:
         file.write("5")
@@ -152,7 +155,7 @@ def peak(gateway: Gateway) -> float:
     return memory(gateway.process.pid)
 
 
-def figure(gateway: Gateway, name: str) -> float:
+def device_metric(gateway: Gateway, name: str) -> float:
     return gateway.metric(f'{name}{{listener="devices"}}')
 
 
@@ -160,11 +163,11 @@ def timeouts(gateway: Gateway) -> float:
     return gateway.metric('sluice_http_timeouts_total{listener="devices",kind="write"}')
 
 
-def settled(gateway: Gateway, held: str, refused: str) -> float:
+def wait_until_stable(gateway: Gateway, held: str, refused: str) -> float:
     """The largest value of `held` until it and `refused` are stable for two seconds."""
     most, same, last, ends = 0.0, 0, None, time.monotonic() + 120
     while (same < 8 or most == 0) and time.monotonic() < ends:
-        now = figure(gateway, held), figure(gateway, refused)
+        now = device_metric(gateway, held), device_metric(gateway, refused)
         most, same, last = max(most, now[0]), same + 1 if now == last else 0, now
         time.sleep(0.25)
     return most

@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 from proof.clients.device import ConnectionLost, Device
@@ -27,7 +28,7 @@ class ConnectionHerd:
         self.members: list[tuple[multiprocessing.Process, Connection]] = []
         for first in range(0, count, EACH):
             ours, theirs = multiprocessing.Pipe()
-            # A forked process inherits our pipe ends. Unless it closes them it never sees that we are gone.
+            # A forked process inherits our pipe ends. Unless it closes them, it never sees that we are gone.
             others = [ours, *(pipe for _, pipe in self.members)]
             words = (theirs, others, port, first, min(EACH, count - first))
             process = multiprocessing.Process(target=live, args=words, daemon=True)
@@ -57,7 +58,7 @@ class ConnectionHerd:
             process.join(10)
             raise RuntimeError(f"a process of the herd ended with {process.exitcode} during '{what}'") from None
 
-    def leave(self) -> None:
+    def end(self) -> None:
         for process, pipe in self.members:
             # The process ends when its pipe is closed, unless it hangs.
             pipe.close()
@@ -80,10 +81,10 @@ def live(pipe: Connection, others: list[Connection], port: int, first: int, coun
             what = pipe.recv()
         except EOFError:
             return
-        pipe.send(globals()[what](devices, port, first, count))
+        pipe.send(COMMANDS[what](devices, port, first, count))
 
 
-def come(devices: list[Device], port: int, first: int, count: int) -> Counts:
+def open_all(devices: list[Device], port: int, first: int, count: int) -> Counts:
     """Opens all connections. A refused one has an answer, or is closed, soon."""
     failed = 0
     for number in range(first, first + count):
@@ -94,7 +95,7 @@ def come(devices: list[Device], port: int, first: int, count: int) -> Counts:
     return {"failed": failed}
 
 
-def settle(devices: list[Device], *_: object) -> Counts:
+def drop_refused(devices: list[Device], *_: object) -> Counts:
     """Closes the connections that were refused, and counts the others."""
     counts = {"503": 0, "closed": 0}
     for device in ready(devices):
@@ -108,7 +109,7 @@ def settle(devices: list[Device], *_: object) -> Counts:
     return counts | {"kept": len(devices)}
 
 
-def post(devices: list[Device], _: int, first: int, __: int) -> Counts:
+def post_sample(devices: list[Device], _: int, first: int, __: int) -> Counts:
     """Posts one log on each connection of a sample."""
     counts = {"lost": 0}
     for number, device in enumerate(devices[:: max(1, len(devices) // 200)]):
@@ -124,8 +125,8 @@ def post(devices: list[Device], _: int, first: int, __: int) -> Counts:
     return counts
 
 
-def begin_slowly(devices: list[Device], *_: object) -> Counts:
-    """Sends the beginning of a head at once. `ends` finds the connections that were refused meanwhile."""
+def begin_heads(devices: list[Device], *_: object) -> Counts:
+    """Sends the beginning of a head at once. `count_ended` finds the connections that were refused meanwhile."""
     begun = 0
     for device in devices:
         try:
@@ -136,7 +137,7 @@ def begin_slowly(devices: list[Device], *_: object) -> Counts:
     return {"begun": begun}
 
 
-def drip(devices: list[Device], *_: object) -> Counts:
+def send_byte(devices: list[Device], *_: object) -> Counts:
     """Sends one more byte of each head."""
     sent = 0
     for device in devices:
@@ -148,7 +149,7 @@ def drip(devices: list[Device], *_: object) -> Counts:
     return {"sent": sent}
 
 
-def ends(devices: list[Device], *_: object) -> Counts:
+def count_ended(devices: list[Device], *_: object) -> Counts:
     """Counts the connections that ended, by the status they received."""
     counts: Counts = {}
     for device in ready(devices):
@@ -161,7 +162,7 @@ def ends(devices: list[Device], *_: object) -> Counts:
     return counts
 
 
-def leave(devices: list[Device], *_: object) -> Counts:
+def close_all(devices: list[Device], *_: object) -> Counts:
     for device in devices:
         device.close()
     devices.clear()
@@ -174,3 +175,14 @@ def ready(devices: list[Device]) -> list[Device]:
     for number in by_number:
         poll.register(number, select.POLLIN)
     return [by_number[number] for number, _ in poll.poll(500)]
+
+
+COMMANDS: dict[str, Callable[[list[Device], int, int, int], Counts]] = {
+    "open": open_all,
+    "drop refused": drop_refused,
+    "post": post_sample,
+    "begin heads": begin_heads,
+    "send a byte": send_byte,
+    "count ended": count_ended,
+    "close": close_all,
+}

@@ -26,7 +26,7 @@ class Neighbour:
         self.sent: dict[str, float] = {}
         self.problem: str | None = None
         # The due time of the request that waits for its answer.
-        self.open: float | None = None
+        self.waiting_since: float | None = None
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.write)
         self.thread.start()
@@ -35,12 +35,12 @@ class Neighbour:
         due = time.monotonic()
         try:
             while not self.ended.wait(max(0, due - time.monotonic())):
-                self.open, shift = due, time.time() - time.monotonic()
+                self.waiting_since, shift = due, time.time() - time.monotonic()
                 moments = [due + EVERY * number for number in range(1 + int((time.monotonic() - due) / EVERY))]
                 logs = [log(f"neighbour/{len(self.sent) + number}", self.random) for number in range(len(moments))]
                 status, answer = self.device.post("/logs/neighbour", body(logs))
                 self.waits += [(moment, time.monotonic() - moment) for moment in moments]
-                self.open, due = None, moments[-1] + EVERY
+                self.waiting_since, due = None, moments[-1] + EVERY
                 if status != 200:
                     raise OSError(f"answer {status}: {answer[:200]!r}")
                 self.sent |= {each["name"]: moment + shift for each, moment in zip(logs, moments)}
@@ -50,7 +50,7 @@ class Neighbour:
     def slowest(self, begin: float = 0.0, end: float = float("inf"), share: float = 0.99) -> float | None:
         """The longest wait of this share of the logs that were due in this period. A log without an answer yet
         counts with its wait so far. None when no log was due."""
-        due, waits = self.open, list(self.waits)
+        due, waits = self.waiting_since, list(self.waits)
         if due is not None:
             waits.append((due, time.monotonic() - due))
         times = sorted(took for due, took in waits if begin <= due <= end)
@@ -83,27 +83,27 @@ def delays(neighbour: Neighbour, arrived: dict[str, str]) -> list[float]:
     return sorted(seconds(arrived[name]) - when for name, when in neighbour.sent.items() if name in arrived)
 
 
-def judge(
+def check_neighbour(
     trial: Trial,
     neighbour: Neighbour,
     arrived: dict[str, str],
-    aside: ControlGateway,
-    strain: float,
+    control: ControlGateway,
+    contention: float,
     answer_within: float = ANSWER,
 ) -> None:
     """`arrived` holds the arrival times at the sandbox by log name; `strain` is the contention for processors."""
     trial.expect(not neighbour.problem, f"a neighbour: {neighbour.problem}")
-    trial.expect(not aside.neighbour.problem, f"the undisturbed neighbour: {aside.neighbour.problem}")
+    trial.expect(not control.neighbour.problem, f"the undisturbed neighbour: {control.neighbour.problem}")
     missing = [name for name in neighbour.sent if name not in arrived]
     trial.expect(not missing, f"{len(missing)} of {len(neighbour.sent)} logs of the neighbour are missing")
-    took, alone = delays(neighbour, arrived) or [float("inf")], aside.delays() or [0]
+    took, alone = delays(neighbour, arrived) or [float("inf")], control.delays() or [0]
     delay = took[len(took) * 99 // 100]
-    answer, calm = neighbour.slowest() or float("inf"), aside.neighbour.slowest(share=1) or 0.0
-    within = strain * answer_within + calm
+    answer, calm = neighbour.slowest() or float("inf"), control.neighbour.slowest(share=1) or 0.0
+    within = contention * answer_within + calm
     trial.expect(
         answer < within, f"the neighbour's 99th percentile of answers is {answer:.2f} s, {within:.2f} s are allowed"
     )
-    within = strain * (answer_within + DELIVERY) + alone[-1]
+    within = contention * (answer_within + DELIVERY) + alone[-1]
     trial.expect(
         delay < within,
         f"the neighbour's 99th percentile of deliveries is {delay:.2f} s, {within:.2f} s are allowed",

@@ -17,8 +17,8 @@ class PromisedLogs:
     def __init__(self, random: Random, topics: int = 4) -> None:
         self.random = random
         self.topics = topics
-        self.kept: set[str] = set()  # Answered with 200: these must arrive or be accounted for.
-        self.open: set[str] = set()  # Refused or without an answer: these may arrive.
+        self.answered: set[str] = set()  # Answered with 200: these must arrive or be accounted for.
+        self.unanswered: set[str] = set()  # Refused or without an answer: these may arrive.
         self.next = 0
 
     def logs(self, count: int, size: int = 60, noise: str | None = None, **fields: str) -> list[Log]:
@@ -35,14 +35,14 @@ class PromisedLogs:
     def post(self, device: Device, logs: list[Log]) -> int | None:
         """The status, or None without an answer. Notes the logs accordingly."""
         names = {log["name"] for log in logs}
-        self.open |= names
+        self.unanswered |= names
         try:
             status, _ = device.post(*request(logs))
         except ConnectionLost:
             return None
         if status == 200:
-            self.open -= names
-            self.kept |= names
+            self.unanswered -= names
+            self.answered |= names
         return status
 
     def arrived(self, sandbox: Sandbox) -> "Arrived":
@@ -61,8 +61,8 @@ class Arrived:
                 self.names.add(log["name"])
             else:
                 self.altered.append(log)
-        self.strangers = self.names - promises.kept - promises.open
-        self.missing = promises.kept - self.names
+        self.strangers = self.names - promises.answered - promises.unanswered
+        self.missing = promises.answered - self.names
 
 
 def request(logs: list[Log]) -> tuple[str, bytes]:

@@ -120,13 +120,13 @@ class Directory:
                 change(names, changed)
         return names
 
-    def differs(self, path: pathlib.Path) -> Iterator[str]:
+    def differences(self, path: pathlib.Path) -> Iterator[str]:
         """Names below the path whose content differs from this model while there is power."""
         if set(self.now) != {entry.name for entry in path.iterdir()}:
             yield f"{path}: {sorted(self.now)}"
         for name, what in self.now.items():
             if isinstance(what, Directory):
-                yield from what.differs(path / name)
+                yield from what.differences(path / name)
             # That file is written through a memory mapping, and created again at each start.
             elif not name.endswith("-shm") and (path / name).read_bytes() != what.now():
                 yield str(path / name)
@@ -140,12 +140,12 @@ class Directory:
         directory.now = dict(directory.synced)
         return directory
 
-    def lay(self, path: pathlib.Path, random: Random, order: str) -> None:
+    def write_image(self, path: pathlib.Path, random: Random, order: str) -> None:
         """Writes what a power cut may leave of it; with the order "synced", only what must be left."""
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, what in self.after_cut(random, order).items():
             if isinstance(what, Directory):
-                what.lay(path / name, random, order)
+                what.write_image(path / name, random, order)
             else:
                 (path / name).write_bytes(what.synced if order == "synced" else what.after_cut(random))
                 (path / name).chmod(0o600)

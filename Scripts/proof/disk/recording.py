@@ -54,7 +54,7 @@ class Recording:
         self.before = frozenset(self.writer.answered) - gone
         self.events: list[Event] = []
         self.images: set[bytes] = set()
-        self.met: set[tuple[bytes, int]] = set()
+        self.seen: set[tuple[bytes, int]] = set()
         sandbox = sandbox or trial.sandbox()
         for number, run in enumerate(runs):
             file = trial.work / f"recording-{name}-{number}.calls"
@@ -78,9 +78,9 @@ class Recording:
         for log in sandbox.logs():
             self.delivered.setdefault(log["__request_id__"].encode(), set()).add(log["name"])
         sandbox.kill()
-        self.look()
+        self.index_events()
 
-    def look(self) -> None:
+    def index_events(self) -> None:
         """Finds answers, acknowledgements, syncs and name changes among the calls."""
         self.answers: list[tuple[int, set[str]]] = []
         self.acknowledged: list[tuple[int, set[str]]] = []
@@ -99,7 +99,7 @@ class Recording:
                 self.ready = self.ready or index
             elif moment == "begin":
                 begins[id(call)] = index
-            elif call.name == "recvfrom" and (found := re.search(rb"x-log-requestid: (\w+)", heard(call))):
+            elif call.name == "recvfrom" and (found := re.search(rb"x-log-requestid: (\w+)", received(call))):
                 self.acknowledged.append((index, self.delivered.get(found[1], set())))
             elif call.name in ("rename", "unlink", "link") and call.result == 0:
                 self.changes.append(index + 1)
@@ -155,7 +155,7 @@ class Recording:
                 self.machine.restart()
             else:
                 self.machine.do(moment, call)
-        wrong = list(self.machine.disk.differs(self.root))
+        wrong = list(self.machine.disk.differences(self.root))
         self.trial.expect(not wrong, f"{self.name}: the model of the disk differs from the disk: {wrong}")
         for place, order in places:
             image = self.image(random, place, order)
@@ -167,12 +167,12 @@ class Recording:
         answers, was met before."""
         path = self.trial.work / f"image-{self.name.replace(' ', '-')}-{place}-{next(numbers)}"
         for _ in range(2):
-            self.machine.disk.lay(path, random, order)
+            self.machine.disk.write_image(path, random, order)
             image = digest(path)
             meeting = image, sum(index < place for index, _ in self.answers)
-            if not is_new or meeting not in self.met:
+            if not is_new or meeting not in self.seen:
                 self.images.add(image)
-                self.met.add(meeting)
+                self.seen.add(meeting)
                 return path
             shutil.rmtree(path)
         return None
@@ -187,5 +187,5 @@ def digest(path: pathlib.Path) -> bytes:
     return whole.digest()
 
 
-def heard(call: Call) -> bytes:
+def received(call: Call) -> bytes:
     return call.bytes(1) if call.result and '"' in call.words[1] else b""

@@ -21,7 +21,7 @@ class Packet:
     key: str
     sequence: int
     sent: int  # Where the end of its first request was sent.
-    heard: int | None = None  # Where the gateway received the first acknowledgement.
+    answered: int | None = None  # Where the gateway received the first acknowledgement.
 
 
 class SLSStorage:
@@ -38,28 +38,28 @@ class SLSStorage:
             if call is None:
                 sending.clear()
             elif moment == "begin" and call.name == "sendto":
-                self.sends(index, call, sending)
+                self.note_request(index, call, sending)
             elif moment == "end" and call.name == "recvfrom" and call.result > 0 and call.words[0] in sending:
-                self.hears(index, call, sending)
+                self.note_answer(index, call, sending)
 
-    def sends(self, index: int, call: Call, sending: dict[str, bytes]) -> None:
+    def note_request(self, index: int, call: Call, sending: dict[str, bytes]) -> None:
         piece, connection = call.bytes(1), call.words[0]
         if not piece.startswith(b"POST /logstores/") and connection not in sending:
             return
         sending[connection] += piece
-        if (pack := self.pack(sending[connection])) and pack not in self.packets:
+        if (pack := self.pack_id(sending[connection])) and pack not in self.packets:
             head = HEAD.match(sending[connection])
             assert head is not None, "the sandbox stored a request without a sequence number"
             key, sequence, _ = head.groups()
             self.packets[pack] = Packet(key.decode(), int(sequence), index)
 
-    def hears(self, index: int, call: Call, sending: dict[str, bytes]) -> None:
-        answer, pack = call.bytes(1), self.pack(sending.pop(call.words[0]))
+    def note_answer(self, index: int, call: Call, sending: dict[str, bytes]) -> None:
+        answer, pack = call.bytes(1), self.pack_id(sending.pop(call.words[0]))
         # SLS refuses a used sequence number, which acknowledges the packet.
         if pack and (answer.startswith(b"HTTP/1.1 200 ") or b"InvalidSequenceId" in answer):
-            self.packets[pack].heard = self.packets[pack].heard or index
+            self.packets[pack].answered = self.packets[pack].answered or index
 
-    def pack(self, request: bytes) -> str | None:
+    def pack_id(self, request: bytes) -> str | None:
         """The pack id, once the request is complete and if it was ever stored."""
         head, _, body = request.partition(b"\r\n\r\n")
         length = re.search(rb"\r\nContent-Length: (\d+)", head)
@@ -75,18 +75,20 @@ class SLSStorage:
         phases: dict[str, list[int]] = collections.defaultdict(list)
         for packet in self.packets.values():
             phases["sealed and not sent"].append(packet.sent)
-            phases["sent and not answered"] += range(packet.sent + 1, (packet.heard or self.end) + 1)
-            if packet.heard:
-                kept = next((index for index in syncs if index > packet.heard), self.end)
-                phases["answered and not noted"] += range(packet.heard + 1, kept + 1)
+            phases["sent and not answered"] += range(packet.sent + 1, (packet.answered or self.end) + 1)
+            if packet.answered:
+                kept = next((index for index in syncs if index > packet.answered), self.end)
+                phases["answered and not noted"] += range(packet.answered + 1, kept + 1)
         return phases
 
-    def at(self, place: int, random: Random, target: pathlib.Path) -> pathlib.Path:
+    def copy_at(self, place: int, random: Random, target: pathlib.Path) -> pathlib.Path:
         """A copy of the sandbox's file for a power cut at this place: all packets that were answered, and any part
         of those that were sent."""
         shutil.copytree(self.directory, target)
         likely = random.choice((0, 0.5, 1))
-        there = {pack for pack, packet in self.packets.items() if packet.heard is not None and packet.heard < place}
+        there = {
+            pack for pack, packet in self.packets.items() if packet.answered is not None and packet.answered < place
+        }
         there |= {pack for pack, packet in self.packets.items() if packet.sent < place and random.random() < likely}
         database = sqlite3.connect(target / "sls.db")
         for number, pack in database.execute("SELECT id, pack FROM request").fetchall():

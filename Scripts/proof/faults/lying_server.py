@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 # Gives one request an invalid answer.
-Lie = Callable[["LyingConnection", bytes, "LyingServer"], None]
+InvalidAnswer = Callable[["LyingConnection", bytes, "LyingServer"], None]
 
 
 # Seconds after which an invalid answer ends, even if the gateway still reads it.
@@ -15,10 +15,10 @@ LONGEST = 20
 
 
 class LyingServer:
-    """Calls `lie` for each of the next `count` requests; passes on all later ones."""
+    """Calls `give_answer` for each of the next `count` requests; passes on all later ones."""
 
-    def __init__(self, sandbox_port: int, lie: Lie, count: int, trap: int) -> None:
-        self.sandbox_port, self.lie, self.left = sandbox_port, lie, count
+    def __init__(self, sandbox_port: int, give_answer: InvalidAnswer, count: int, trap: int) -> None:
+        self.sandbox_port, self.give_answer, self.left = sandbox_port, give_answer, count
         # The port to which redirects lead, and the time on which some answers are based.
         self.trap, self.now = trap, int(time.time())
         self.lock = threading.Lock()
@@ -30,37 +30,37 @@ class LyingServer:
     def listen(self) -> None:
         while True:
             try:
-                connection, _ = self.listener.accept()
+                accepted, _ = self.listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+            threading.Thread(target=self.serve, args=(accepted,), daemon=True).start()
 
-    def serve(self, connection: socket.socket) -> None:
-        talk = LyingConnection(connection)
+    def serve(self, accepted: socket.socket) -> None:
+        connection = LyingConnection(accepted)
         try:
-            while request := talk.request():
+            while request := connection.request():
                 with self.lock:
                     self.heard += 1
                     lies, self.left = self.left > 0, max(0, self.left - 1)
                 if not lies:
-                    connection.sendall(self.handed_on(request))
+                    accepted.sendall(self.forward(request))
                     continue
-                began, talk.taken = time.monotonic(), 0
+                began, connection.taken = time.monotonic(), 0
                 try:
-                    self.lie(talk, request, self)
+                    self.give_answer(connection, request, self)
                 except OSError:
                     pass  # The gateway may close the connection.
                 with self.lock:
                     self.longest = max(self.longest, time.monotonic() - began)
-                    self.most = max(self.most, talk.taken)
-                if talk.is_over:
+                    self.most = max(self.most, connection.taken)
+                if connection.is_over:
                     return
         except OSError:
             pass
         finally:
-            connection.close()
+            accepted.close()
 
-    def handed_on(self, request: bytes) -> bytes:
+    def forward(self, request: bytes) -> bytes:
         """The sandbox's answer, byte for byte."""
         with socket.create_connection(("127.0.0.1", self.sandbox_port), 30) as sandbox:
             sandbox.sendall(request)
@@ -81,7 +81,7 @@ class LyingConnection:
     def request(self) -> bytes:
         """The bytes of the next message with a Content-Length, or none at the end of the connection."""
         while (end := self.rest.find(b"\r\n\r\n")) < 0:
-            if not self.more():
+            if not self.receive():
                 return b""
         length = 0
         for line in self.rest[:end].split(b"\r\n"):
@@ -89,12 +89,12 @@ class LyingConnection:
             if name.lower() == b"content-length":
                 length = int(value)
         while len(self.rest) < end + 4 + length:
-            if not self.more():
+            if not self.receive():
                 return b""
         message, self.rest = self.rest[: end + 4 + length], self.rest[end + 4 + length :]
         return message
 
-    def more(self) -> bool:
+    def receive(self) -> bool:
         piece = self.connection.recv(1 << 20)
         self.rest += piece
         return bool(piece)
@@ -110,15 +110,15 @@ class LyingConnection:
         until = time.monotonic() + LONGEST
         while time.monotonic() < until and self.taken < most:
             self.say(text)
-            if pause and self.is_left(pause):
+            if pause and self.closes_within(pause):
                 return
 
     def wait(self) -> None:
         """Sends nothing until the gateway closes the connection."""
         self.is_over = True
-        self.is_left(LONGEST)
+        self.closes_within(LONGEST)
 
-    def is_left(self, seconds: float) -> bool:
+    def closes_within(self, seconds: float) -> bool:
         """Whether the gateway closes the connection, or sends something unexpected, in this time."""
         return bool(select.select([self.connection], [], [], seconds)[0])
 

@@ -20,7 +20,7 @@ class Mounted:
             self.prepare()
             self.mount(*self.words)
         except (OSError, subprocess.SubprocessError) as error:
-            raise Unavailable(told(error)) from error
+            raise Unavailable(describe(error)) from error
         return self
 
     def prepare(self) -> None:
@@ -85,5 +85,5 @@ def run(*words: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30).stdout
 
 
-def told(error: Exception) -> str:
+def describe(error: Exception) -> str:
     return f"{error}: {(getattr(error, 'stderr', '') or '').strip()}".rstrip(": ")

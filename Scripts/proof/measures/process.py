@@ -28,7 +28,7 @@ def memory(pid: int, name: str = "VmHWM") -> float:
     return 0.0
 
 
-def of_each_thread(pid: int, name: str, read: Callable[[TextIO], Value]) -> dict[str, Value]:
+def per_thread(pid: int, name: str, read: Callable[[TextIO], Value]) -> dict[str, Value]:
     """What `read` finds in this file of each thread."""
     found = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
@@ -42,12 +42,12 @@ def of_each_thread(pid: int, name: str, read: Callable[[TextIO], Value]) -> dict
 
 def busy(pid: int) -> Times:
     """Seconds that each thread has computed and has waited for a processor."""
-    return of_each_thread(pid, "schedstat", lambda file: tuple(int(word) / 1e9 for word in file.read().split()[:2]))
+    return per_thread(pid, "schedstat", lambda file: tuple(int(word) / 1e9 for word in file.read().split()[:2]))
 
 
 def context_switches(pid: int) -> dict[str, int]:
     """How often each thread gave up its processor voluntarily: each wait counts, and each call that strace stops."""
-    return of_each_thread(
+    return per_thread(
         pid, "status", lambda file: next(int(line.split()[1]) for line in file if line.startswith("voluntary"))
     )
 
@@ -56,7 +56,7 @@ def context_switches(pid: int) -> dict[str, int]:
 CROWDED = 10
 
 
-def strain(before: Times, after: Times) -> float:
+def contention(before: Times, after: Times) -> float:
     """The factor by which waiting for a processor slowed down the busiest thread between two calls of `busy`. Other
     waits do not count."""
     grown = [[now - then for now, then in zip(after[thread], before.get(thread, (0, 0)))] for thread in after]

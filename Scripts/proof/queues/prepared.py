@@ -26,9 +26,9 @@ class PreparedQueue:
         self.name, self.data = name, data.with_name(name)
         shutil.copytree(data, self.data)
         (self.data / "queue.db-shm").unlink(missing_ok=True)
-        self.history = history.of(self.data)
+        self.history = history.in_queue(self.data)
         self.delivered = delivered
-        self.queued = promises.kept - delivered
+        self.queued = promises.answered - delivered
         self.first_pages = first_pages(self.data)
         log = (self.data / LOG).read_bytes() if (self.data / LOG).exists() else b""
         # Without the ledger's page the number of logs is unknown. That page is in the WAL, or else in the database.
@@ -39,7 +39,7 @@ class PreparedQueue:
         self.account_proof = range(max(0, start), max(0, start + 24))
         self.last_commit = last_commit(log) if log else 0
 
-    def before(self, place: int) -> set[str]:
+    def names_before(self, place: int) -> set[str]:
         """Names that must survive when the WAL is intact up to a place."""
         return {name for end, names in self.history if end <= place for name in names} & self.queued
 

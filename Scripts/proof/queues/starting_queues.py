@@ -18,7 +18,7 @@ Base = tuple[pathlib.Path, Writer]
 NOWHERE = "http://localhost:1"
 
 
-def moved(gateway: Gateway, work: Callable[[], object]) -> None:
+def checkpointed(gateway: Gateway, work: Callable[[], object]) -> None:
     """Does the work, and waits for the checkpoint that moves an idle WAL into the database."""
     before = gateway.metric("sluice_queue_checkpoints_total")
     work()
@@ -50,7 +50,7 @@ def damaged(trial: Trial, base: Base) -> tuple[pathlib.Path, Writer, set[str]]:
     """The backlog with an index page lost and the payload of two logs altered. The third value names these logs."""
     data = pathlib.Path(shutil.copytree(base[0], trial.work / "damaged"))
     database = sqlite3.connect(data / "queue.db")
-    root, size = place(database, "rows_by_stream")
+    root, size = root_page(database, "rows_by_stream")
     payload = database.execute("SELECT payload FROM rows ORDER BY length(payload) DESC").fetchone()[0]
     database.close()
     wipe(data / "queue.db", root, size)
@@ -75,7 +75,7 @@ def damaged_behind_log(trial: Trial) -> Base:
     sandbox.kill()
     database = sqlite3.connect(data / "queue.db")
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    root, size = place(database, "repeats")
+    root, size = root_page(database, "repeats")
     database.close()
     gateway = trial.gateway(NOWHERE, data=data)
     # These logs use pages that became free, and that another database with the same logs uses otherwise.
@@ -87,7 +87,7 @@ def damaged_behind_log(trial: Trial) -> Base:
     return data, writer
 
 
-def place(database: sqlite3.Connection, name: str) -> tuple[int, int]:
+def root_page(database: sqlite3.Connection, name: str) -> tuple[int, int]:
     """The first page of a table or index, and the page size."""
     root = database.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0]
     return root, database.execute("PRAGMA page_size").fetchone()[0]

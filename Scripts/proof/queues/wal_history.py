@@ -13,7 +13,7 @@ class History:
     def note(self, directory: pathlib.Path, names: set[str]) -> None:
         self.answers.append((*length((directory / LOG).read_bytes()), names))
 
-    def of(self, directory: pathlib.Path) -> list[tuple[int, set[str]]]:
+    def in_queue(self, directory: pathlib.Path) -> list[tuple[int, set[str]]]:
         """For a queue at rest: names with the WAL length that holds them. Names of earlier WALs are in the database
         by now."""
         file = directory / LOG

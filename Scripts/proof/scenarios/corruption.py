@@ -75,7 +75,7 @@ class DamageCase:
         gateway = None
         try:
             gateway = self.trial.gateway(self.sandbox, settings=SETTINGS, data=self.data)
-            self.look(gateway, tally)
+            self.check(gateway, tally)
         except Exception as error:
             tally.counts["failed"] += 1
             self.wrong(f"{type(error).__name__}: {error}")
@@ -84,7 +84,7 @@ class DamageCase:
                 gateway.kill()
             shutil.rmtree(self.data, ignore_errors=True)
 
-    def look(self, gateway: Gateway, tally: Tally) -> None:
+    def check(self, gateway: Gateway, tally: Tally) -> None:
         new = PromisedLogs(self.random)
         new.next = self.promises.next + 1_000_000
         device = Device(gateway.devices)
@@ -92,7 +92,7 @@ class DamageCase:
             # While the gateway rebuilds the queue it refuses logs, and devices retry.
             wait_until(lambda: new.post(device, new.logs(3)) == 200, what="new logs are refused")
         gateway.drain(20)
-        wait_until(lambda: replayed(gateway), what="dead letters cannot be replayed")
+        wait_until(lambda: replay_dead_letters(gateway), what="dead letters cannot be replayed")
         document = gateway.drain(20)
         ledger = document["ledger"]
         arrived = new.arrived(self.sandbox)
@@ -100,10 +100,11 @@ class DamageCase:
         self.expect(document["closed"], f"the ledger is not closed: {document}")
         self.expect(not ledger["queued"], f"logs stay in the queue: {document}")
         self.expect(not arrived.altered, f"{len(arrived.altered)} logs are altered: {json.dumps(arrived.altered[:1])}")
-        self.expect(not new.kept - arrived.names, f"{len(new.kept - arrived.names)} new logs are lost")
+        self.expect(not new.answered - arrived.names, f"{len(new.answered - arrived.names)} new logs are lost")
         sent = arrived.names - self.base.queued - self.base.delivered
         self.expect(
-            sent <= new.kept | new.open, f"arrived without having been sent: {list(sent - new.kept - new.open)[:3]}"
+            sent <= new.answered | new.unanswered,
+            f"arrived without having been sent: {list(sent - new.answered - new.unanswered)[:3]}",
         )
         self.count(tally, gateway, ledger, lost, len(sent))
 
@@ -127,21 +128,21 @@ class DamageCase:
                 not only or not lost, f"{len(lost)} logs are lost though only the ledger's page is damaged: {ledger}"
             )
             if self.damage.log and not self.damage.pages:
-                self.keeps_what_was_before(tally, ledger, lost, 0)
+                self.check_logs_before_damage(tally, ledger, lost, 0)
         elif self.damage.is_cut or any(end > self.base.last_commit for _, end in self.damage.log):
             tally.counts["without the log's end"] += 1
             # Nothing on the disk tells how long the WAL was. Its content before the damage must survive.
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
-            self.keeps_what_was_before(tally, ledger, lost, counted if self.damage.pages else 0)
+            self.check_logs_before_damage(tally, ledger, lost, counted if self.damage.pages else 0)
         else:
             told = (ledger["accepted"], counted) == (accepted, len(lost))
             where = "the log" if self.damage.log else "the database"
             if not told:
                 tally.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
 
-    def keeps_what_was_before(self, tally: Tally, ledger: dict[str, int], lost: set[str], allowed: int) -> None:
+    def check_logs_before_damage(self, tally: Tally, ledger: dict[str, int], lost: set[str], allowed: int) -> None:
         """Logs that were stored before the damaged place in the WAL must survive."""
-        whole = self.base.before(min(begin for begin, _ in self.damage.log))
+        whole = self.base.names_before(min(begin for begin, _ in self.damage.log))
         tally.counts["of them before the damage"] += len(whole)
         self.expect(
             len(lost & whole) <= allowed,
@@ -157,7 +158,7 @@ class DamageCase:
         self.trial.wrong(f"{self.says}: {line}")
 
 
-def replayed(gateway: Gateway) -> bool:
+def replay_dead_letters(gateway: Gateway) -> bool:
     try:
         gateway.ask("/admin/dead-letters/replay?all=true", "POST")
     except urllib.error.HTTPError as error:

@@ -10,7 +10,7 @@ from harness.gateway import Gateway
 from proof.attacks import costly_requests
 from proof.attacks.costly_requests import Built, Genes
 from proof.clients.device import request
-from proof.measures.process import busy, of_each_thread, strain
+from proof.measures.process import busy, contention, per_thread
 from proof.trial import Trial
 
 # Processor seconds that one request may take of a loop and of a worker thread.
@@ -27,8 +27,8 @@ SETTINGS = "queue: { max_bytes: 128MiB, overflow: drop_oldest }"
 
 def loop_seconds(pid: int) -> dict[str, float]:
     """Processor seconds so far of each device thread, by thread name."""
-    names = of_each_thread(pid, "comm", lambda file: file.read().strip())
-    spent = of_each_thread(pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
+    names = per_thread(pid, "comm", lambda file: file.read().strip())
+    spent = per_thread(pid, "schedstat", lambda file: int(file.read().split()[0]) / 1e9)
     return {name: spent[thread] for thread, name in names.items() if name.startswith("http-") and thread in spent}
 
 
@@ -70,7 +70,7 @@ class CostMeter:
     """A gateway, and a measurement of what requests cost its loops."""
 
     def __init__(self, trial: Trial) -> None:
-        self.trial, self.lives = trial, 0
+        self.trial, self.starts = trial, 0
         self.running: Gateway | None = None
         self.nowhere = socket.create_server(("127.0.0.1", 0))
         self.start()
@@ -80,8 +80,8 @@ class CostMeter:
         the next."""
         if self.running:
             self.running.kill()
-        self.lives += 1
-        data, where = self.trial.work / f"data-{self.lives}", f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
+        self.starts += 1
+        data, where = self.trial.work / f"data-{self.starts}", f"http://127.0.0.1:{self.nowhere.getsockname()[1]}"
         self.running = self.trial.gateway(where, settings=SETTINGS, data=data)
 
     @property
@@ -177,36 +177,38 @@ def climb(
 
 def check(trial: Trial) -> None:
     meter = CostMeter(trial)
-    dearest: dict[str, tuple[Cost, Genes, str]] = {}
+    costliest: dict[str, tuple[Cost, Genes, str]] = {}
     for name, (dialect, genes) in costly_requests.KNOWN.items():
         spent, status = meter.cost(dialect, genes)
         trial.expect(spent.fits(), f"{name}: {spent}; {ALLOWED} are allowed ({status})")
-        dearest[dialect] = max(dearest.get(dialect, (NOTHING, {}, "")), (spent, genes, name), key=lambda each: each[0])
-    known = max(dearest.values(), key=lambda each: each[0])
+        costliest[dialect] = max(
+            costliest.get(dialect, (NOTHING, {}, "")), (spent, genes, name), key=lambda each: each[0]
+        )
+    known = max(costliest.values(), key=lambda each: each[0])
     trial.say(f"{len(costly_requests.KNOWN)} known requests: {known[0]} at most ({known[2]})")
     tried = 0
     for dialect in costly_requests.DIALECTS:
-        spent, genes, name = dearest.get(dialect, (NOTHING, costly_requests.random_genes(dialect, trial.random), ""))
+        spent, genes, name = costliest.get(dialect, (NOTHING, costly_requests.random_genes(dialect, trial.random), ""))
         (top, found), count = climb(trial, meter, dialect, (spent, genes), CLIMB[trial.is_long])
         tried += count
         trial.expect(top.fits(), f"{dialect}: {top}; {ALLOWED} are allowed, for {found}")
-        dearest[dialect] = (top, found, name if found is genes else f"{found}")
-        trial.say(f"{dialect}: {top} at most ({dearest[dialect][2]})")
+        costliest[dialect] = (top, found, name if found is genes else f"{found}")
+        trial.say(f"{dialect}: {top} at most ({costliest[dialect][2]})")
     trial.say(f"searched: {tried} requests")
-    wait(trial, meter, dearest)
+    check_health_beside(trial, meter, costliest)
 
 
-def wait(trial: Trial, meter: CostMeter, dearest: dict[str, tuple[Cost, Genes, str]]) -> None:
+def check_health_beside(trial: Trial, meter: CostMeter, costliest: dict[str, tuple[Cost, Genes, str]]) -> None:
     """Measures how long /healthz waits on each loop while the gateway handles the most expensive requests found."""
     meter.start()
-    made = [each for dialect, (_, genes, _) in dearest.items() if (each := costly_requests.request(dialect, genes))]
+    made = [each for dialect, (_, genes, _) in costliest.items() if (each := costly_requests.request(dialect, genes))]
     before, neighbour = busy(meter.pid), HealthProber(meter.gateway.devices)
     try:
         for each in made:
             meter.send(each)
     finally:
         neighbour.end()
-    crowded = strain(before, busy(meter.pid))
+    crowded = contention(before, busy(meter.pid))
     allowed = crowded * LOOP_BAR + 0.1
     trial.expect(neighbour.asked > 100, f"/healthz was asked only {neighbour.asked} times")
     trial.expect(neighbour.longest <= allowed, f"/healthz waited {neighbour.longest:.2f} s, {allowed:.2f} are allowed")

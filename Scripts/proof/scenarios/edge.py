@@ -11,9 +11,9 @@ from harness.sandbox import Sandbox
 from proof.attacks import decompression_bombs, expensive_bodies, held_connections, hostile_heads, token_guessing
 from proof.attacks.attack_meter import AttackMeter
 from proof.attacks.decompression_bombs import Body
-from proof.clients import neighbour as beside
 from proof.clients.device import Device, is_whole
-from proof.measures.process import busy, memory, strain
+from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
+from proof.measures.process import busy, contention, memory
 from proof.trial import Trial
 
 # MiB of memory in all, by length of the run: the long one has several attackers at a time.
@@ -126,8 +126,8 @@ def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
     gateway = trial.gateway(sandbox, settings="limits: { connections_per_address: 5000 }")
     pid, begun = gateway.process.pid, memory(gateway.process.pid)
-    aside = beside.ControlGateway(trial)
-    neighbour, started = beside.Neighbour(gateway.devices, trial.seed), busy(pid)
+    control = ControlGateway(trial)
+    neighbour, started = Neighbour(gateway.devices, trial.seed), busy(pid)
     arrivals = Arrivals(trial, sandbox)
     try:
         size = (9 if trial.is_long else 3) << 20
@@ -156,10 +156,10 @@ def check(trial: Trial) -> None:
             gateway.require_drained()
             since, before = time.monotonic(), busy(pid)
             part()
-            until, crowded = time.monotonic(), strain(before, busy(pid))
+            until, crowded = time.monotonic(), contention(before, busy(pid))
             if attack.count:
                 attack.say(name)
-            slow, calm = neighbour.slowest(since, until), aside.neighbour.slowest(since, until, share=1)
+            slow, calm = neighbour.slowest(since, until), control.neighbour.slowest(since, until, share=1)
             if slow is None or calm is None:
                 trial.wrong(f"{name}: the neighbour had no answer in this time")
                 continue
@@ -174,13 +174,13 @@ def check(trial: Trial) -> None:
             )
     finally:
         neighbour.end()
-        aside.end()
+        control.end()
         arrivals.end()
-    ledger, crowded = gateway.require_drained(), strain(started, busy(pid))
+    ledger, crowded = gateway.require_drained(), contention(started, busy(pid))
     arrivals.look()
     judge(trial, sandbox)
     trial.expect(ledger["closed"] and ledger["ledger"]["queued"] == 0, f"the ledger is {ledger['ledger']}")
-    beside.judge(trial, neighbour, arrivals.moments, aside, crowded, max(delay[name] for name in parts))
+    check_neighbour(trial, neighbour, arrivals.moments, control, crowded, max(delay[name] for name in parts))
     peak = memory(pid)
     trial.expect(
         peak < MEMORY[trial.is_long], f"{peak:.0f} MiB of memory at most, {MEMORY[trial.is_long]} MiB are allowed"

@@ -7,12 +7,12 @@ import time
 
 from harness.gateway import Gateway
 from harness.sandbox import Sandbox
-from proof.clients import neighbour as beside
 from proof.clients.device import Device, body, is_whole, log
+from proof.clients.neighbour import ControlGateway, Neighbour, check_neighbour
 from proof.faults import lying_answers
 from proof.faults.lying_server import LyingServer
 from proof.measures.lateness import Lateness
-from proof.measures.process import busy, cpu_seconds, memory, strain
+from proof.measures.process import busy, contention, cpu_seconds, memory
 from proof.trial import Trial
 
 # Invalid answers of each kind before a valid one.
@@ -54,13 +54,13 @@ def destination(name: str, port: int) -> str:
     )
 
 
-def play(trial: Trial, gateway: Gateway, liars: dict[str, LyingServer], number: int) -> dict[str, str]:
+def post_to_all(trial: Trial, gateway: Gateway, servers: dict[str, LyingServer], number: int) -> dict[str, str]:
     """Posts for every server, and waits until all of it is at SLS. Returns the names that were sent, with their
     server."""
     sent: dict[str, str] = {}
-    for index, (name, liar) in enumerate(liars.items()):
-        with liar.lock:
-            liar.left = TIMES
+    for index, (name, server) in enumerate(servers.items()):
+        with server.lock:
+            server.left = TIMES
         device = Device(gateway.devices, host=project(index))
         logs = [log(f"{name}/{number}/{count}", trial.random) for count in range(5)]
         status, answer = device.post("/logs/lies", body(logs))
@@ -73,44 +73,46 @@ def play(trial: Trial, gateway: Gateway, liars: dict[str, LyingServer], number: 
 
 def check(trial: Trial) -> None:
     sandbox, trap = trial.sandbox(), RedirectTrap()
-    liars = {name: LyingServer(sandbox.port, tale, TIMES, trap.port) for name, tale in lying_answers.ANSWERS.items()}
-    lines = [destination(project(index), liar.port) for index, liar in enumerate(liars.values())]
+    servers = {
+        name: LyingServer(sandbox.port, answer, TIMES, trap.port) for name, answer in lying_answers.ANSWERS.items()
+    }
+    lines = [destination(project(index), server.port) for index, server in enumerate(servers.values())]
     gateway = trial.gateway(sandbox, others="\n".join([destination("honest", sandbox.port), *lines]))
     before, cpu, began = memory(gateway.process.pid), cpu_seconds(gateway.process.pid), time.monotonic()
-    aside, lateness = beside.ControlGateway(trial), Lateness()
-    neighbour, started = beside.Neighbour(gateway.devices, trial.seed, host="honest"), busy(gateway.process.pid)
+    control, lateness = ControlGateway(trial), Lateness()
+    neighbour, started = Neighbour(gateway.devices, trial.seed, host="honest"), busy(gateway.process.pid)
     sent: dict[str, str] = {}
     try:
         for number in range(5 if trial.is_long else 1):
-            sent |= play(trial, gateway, liars, number)
+            sent |= post_to_all(trial, gateway, servers, number)
     finally:
         neighbour.end()
-        aside.end()
+        control.end()
         lateness.end()
     gateway.drain()
     took, cpu = time.monotonic() - began, cpu_seconds(gateway.process.pid) - cpu
     grown = memory(gateway.process.pid) - before
-    arrived = judge(trial, gateway, sandbox, liars, sent, SEND_TIMEOUT + LATER + lateness.most)
-    beside.judge(trial, neighbour, arrived, aside, strain(started, busy(gateway.process.pid)))
+    arrived = judge(trial, gateway, sandbox, servers, sent, SEND_TIMEOUT + LATER + lateness.most)
+    check_neighbour(trial, neighbour, arrived, control, contention(started, busy(gateway.process.pid)))
     trial.expect(not trap.visitors(), "a redirect was followed")
     trial.expect(grown < MEMORY, f"the invalid answers cost {grown:.0f} MiB of memory, {MEMORY} MiB are allowed")
     trial.expect(gateway.is_running, "the gateway ended")
-    heard = sum(liar.heard for liar in liars.values())
+    heard = sum(server.heard for server in servers.values())
     trial.say(
-        f"{len(liars)} kinds of invalid answers, {heard} requests, all delivered after {took:.1f} s; {cpu:.1f} s of processor time, "
+        f"{len(servers)} kinds of invalid answers, {heard} requests, all delivered after {took:.1f} s; {cpu:.1f} s of processor time, "
         f"{grown:.0f} MiB more memory at most"
     )
-    for liar in liars.values():
-        liar.end()
+    for server in servers.values():
+        server.end()
 
 
 def judge(
     trial: Trial,
     gateway: Gateway,
     sandbox: Sandbox,
-    liars: dict[str, LyingServer],
+    servers: dict[str, LyingServer],
     sent: dict[str, str],
-    given_up: float,
+    longest: float,
 ) -> dict[str, str]:
     """Every log is stored once and counted by the ledger, and no request lasted too long. Returns the arrival times
     by name."""
@@ -121,22 +123,22 @@ def judge(
         trial.expect(is_whole(each), f"a log was altered: {each}")
         arrived[each.get("name", "")] = each["__received__"]
     statuses = {each["name"]: each for each in json.loads(gateway.ask("/admin/status"))["destinations"]}
-    for index, (name, liar) in enumerate(liars.items()):
+    for index, (name, server) in enumerate(servers.items()):
         ledger = whole["destinations"].get(project(index), {})
-        mine = [each for each, tale in sent.items() if tale == name]
+        mine = [each for each, answer in sent.items() if answer == name]
         there = [each for each in mine if each in arrived]
         figures = {key: ledger.get(key) for key in ("delivered", "queued", "dead", "expired", "discarded")}
         if not (figures["delivered"] == len(there) == len(mine)):
             trouble = statuses[project(index)]["trouble"]
             trial.wrong(f"{name}: {len(there)} of {len(mine)} logs arrived, the ledger says {figures}; {trouble}")
         trial.expect(
-            liar.longest < given_up, f"{name}: a request lasted {liar.longest:.1f} s, {given_up:.1f} s are allowed"
+            server.longest < longest, f"{name}: a request lasted {server.longest:.1f} s, {longest:.1f} s are allowed"
         )
-        trial.expect(liar.most < TAKEN << 20, f"{name}: {liar.most >> 20} MiB of an answer were accepted")
-    slowest = max(liars, key=lambda name: liars[name].longest)
-    largest = max(liars, key=lambda name: liars[name].most)
+        trial.expect(server.most < TAKEN << 20, f"{name}: {server.most >> 20} MiB of an answer were accepted")
+    slowest = max(servers, key=lambda name: servers[name].longest)
+    largest = max(servers, key=lambda name: servers[name].most)
     trial.say(
-        f"requests lasted {liars[slowest].longest:.2f} s at most ({slowest}) of {given_up:.2f}, "
-        f"{liars[largest].most / 2**20:.1f} MiB at most ({largest})"
+        f"requests lasted {servers[slowest].longest:.2f} s at most ({slowest}) of {longest:.2f}, "
+        f"{servers[largest].most / 2**20:.1f} MiB at most ({largest})"
     )
     return arrived

@@ -123,12 +123,12 @@ def quiet(sandbox: Sandbox, life: SoakedLife) -> float:
     left = ledger["ledger"]["queued"]
     life.expect(not left, f"{left} logs still wait after {within:.0f} s without faults")
     arrived = life.promises.arrived(sandbox)
-    missing = life.promises.kept - arrived.names
+    missing = life.promises.answered - arrived.names
     life.expect(not missing, f"{len(missing)} answered logs are lost")
     life.expect(not arrived.altered, f"altered: {arrived.altered[:1]}")
     life.expect(ledger["closed"], f"the ledger: {ledger}")
-    life.promises.kept.clear()
-    life.promises.open.clear()
+    life.promises.answered.clear()
+    life.promises.unanswered.clear()
     sandbox.control("DELETE", "/logs")
     time.sleep(0.2)
     return took

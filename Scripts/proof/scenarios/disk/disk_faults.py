@@ -40,7 +40,7 @@ def check(trial: Trial) -> None:
         for fault in FAULTS:
             failing(trial, sandbox, *fault)
         failing_for_long(trial, sandbox)
-        one_sync(trial, sandbox)
+        one_failed_sync(trial, sandbox)
         failed_syncs.check(trial)
         slow(trial, sandbox)
     else:
@@ -77,32 +77,32 @@ def failing(trial: Trial, sandbox: Sandbox, calls: str, how: str, file: str) -> 
         f"{life.name}: {fault.hits()} calls hit, {answers.count(200)} of {len(answers)} batches accepted, "
         f"recovered {time.monotonic() - began:.1f} s after the fault"
     )
-    life.settle()
+    life.check_after_kill()
 
 
 def failing_for_long(trial: Trial, sandbox: Sandbox) -> None:
     """Between two attempts of the queue, which are seconds apart by then, no thread spins."""
     life = Life(trial, sandbox, "failing for long")
     with SyscallFault(life.gateway, "pwrite64", "error=EIO", life.data / LOG):
-        refuse(life, 2.5)
+        expect_refusals(life, 2.5)
         before, began = context_switches(life.gateway.process.pid), time.monotonic()
-        refuse(life, 2.5)
+        expect_refusals(life, 2.5)
         after, took = context_switches(life.gateway.process.pid), time.monotonic() - began
     often = max(after[thread] - before.get(thread, 0) for thread in after) / took
     life.expect(often <= OFTEN, f"between two attempts a thread has {often:.0f} voluntary context switches a second")
     wait_until(lambda: life.post() == 200, what=f"{life.name}: the gateway does not recover")
     trial.say(f"failing for long: at most {often:.0f} voluntary context switches a second in a thread")
-    life.settle()
+    life.check_after_kill()
 
 
-def refuse(life: Life, seconds: float) -> None:
+def expect_refusals(life: Life, seconds: float) -> None:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         life.expect(life.post() == 503, "a batch that cannot be stored is accepted")
         time.sleep(0.05)
 
 
-def one_sync(trial: Trial, sandbox: Sandbox) -> None:
+def one_failed_sync(trial: Trial, sandbox: Sandbox) -> None:
     """One sync fails: its batch is refused, and the WAL is not trusted until it was read, rewritten and
     checkpointed."""
     life = Life(trial, sandbox, "one failed sync")
@@ -137,14 +137,14 @@ def one_sync(trial: Trial, sandbox: Sandbox) -> None:
             is_late, f"after the failed sync the WAL was committed to before it was written again: {names[:40]}"
         )
     sandbox.clear_faults()
-    life.settle()
+    life.check_after_kill()
 
 
 def slow(trial: Trial, sandbox: Sandbox) -> None:
     """Each sync takes half a second: answers wait for it, and nothing else does."""
     life = Life(trial, sandbox, "slow disk")
     times = []
-    posts, alone = [measured(life.post) for _ in range(20)], median([measured(life.state) for _ in range(20)])
+    posts, alone = [seconds_of(life.post) for _ in range(20)], median([seconds_of(life.state) for _ in range(20)])
 
     def device() -> None:
         device = Device(life.gateway.devices, seconds=30)
@@ -159,7 +159,7 @@ def slow(trial: Trial, sandbox: Sandbox) -> None:
             thread.start()
         looks = []
         while any(thread.is_alive() for thread in devices):
-            looks.append(measured(life.state))
+            looks.append(seconds_of(life.state))
             time.sleep(0.02)
         for thread in devices:
             thread.join()
@@ -178,10 +178,10 @@ def slow(trial: Trial, sandbox: Sandbox) -> None:
         f"slow disk: answers after {min(times, default=0):.2f} to {max(times, default=0):.2f} s, "
         f"the status after {1000 * look:.0f} ms, alone {1000 * alone:.0f} ms, at most {max(looks):.2f} s"
     )
-    life.settle()
+    life.check_after_kill()
 
 
-def measured(do: Callable[[], object]) -> float:
+def seconds_of(do: Callable[[], object]) -> float:
     began = time.monotonic()
     do()
     return time.monotonic() - began

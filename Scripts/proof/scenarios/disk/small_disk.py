@@ -61,7 +61,7 @@ def filled_by_itself(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     trial.say(
         f"{life.name}: full after {taken} batches with {free >> 10} KiB free; all delivered after a kill, new ones accepted"
     )
-    life.settle()
+    life.check_after_kill()
 
 
 def filled_by_others(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
@@ -83,7 +83,7 @@ def filled_by_others(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing though there is room again")
     life.gateway.require_drained(30)
     trial.say(f"{life.name}: {answers.count(200)} of 200 small batches still fit; {left} logs waited for room")
-    life.settle()
+    life.check_after_kill()
 
 
 def damaged_and_full(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
@@ -117,7 +117,7 @@ def damaged_and_full(trial: Trial, sandbox: Sandbox, disk: SmallDisk) -> None:
     )
     wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing after all is delivered")
     trial.say(f"{life.name}: full after {taken} batches; all delivered, new ones accepted")
-    life.settle()
+    life.check_after_kill()
 
 
 def lose_index(data: pathlib.Path, work: pathlib.Path) -> None:
@@ -177,7 +177,7 @@ def read_only(trial: Trial, sandbox: Sandbox, disk: FragileDisk) -> None:
     life.start()
     wait_until(lambda: life.post() == 200, what=f"{life.name}: it accepts nothing after a new mount")
     trial.say(f"{life.name}: {problem}")
-    life.settle()
+    life.check_after_kill()
 
 
 def fill(file: pathlib.Path) -> None:

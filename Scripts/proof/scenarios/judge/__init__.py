@@ -19,42 +19,42 @@ def check(trial: Trial) -> None:
     counts: collections.Counter[str] = collections.Counter()
     for number, least in enumerate(kills):
         before = len(trial.complaints)
-        sitting, is_over = Session(trial, number, least), False
+        session, is_over = Session(trial, number, least), False
         try:
-            sitting.hold()
-            books = Verdict(sitting)
-            for line in books.wrong():
+            session.run_rounds()
+            verdict = Verdict(session)
+            for line in verdict.wrong():
                 trial.wrong(f"session {number}: {line}")
-            counted = count(sitting, books)
+            counted = count(session, verdict)
             counts.update(counted)
-            say(trial, sitting, counted)
+            say(trial, session, counted)
             is_over = len(trial.complaints) == before
         finally:
             trial.end()
             if not is_over:
-                trial.say(f"session {number}:\n{sitting.destinations}")
-                for index, round in enumerate(sitting.rounds):
+                trial.say(f"session {number}:\n{session.destinations}")
+                for index, round in enumerate(session.rounds):
                     trial.say(f"round {index}: {round}")
     trial.say(f"{counts['kills']} kills")
     enough(trial, counts, sum(kills))
 
 
-def count(sitting: Session, books: Verdict) -> collections.Counter[str]:
-    mischief = sitting.mischief
+def count(session: Session, verdict: Verdict) -> collections.Counter[str]:
+    disruptions = session.disruptions
     return collections.Counter(
         {
-            "kills": sitting.kills,
-            "logs answered": sitting.stored,
-            "logs that arrived": len(books.arrived),
-            "logs that arrived twice, where that was allowed": len(books.repeated),
-            "pauses": mischief.pauses,
-            "broken connections": sum(network.broken for network in mischief.networks),
-            "pushed keys": mischief.keys.pushed,
-            "changes by an operator": mischief.changes,
-            "repeated requests": sum(sender.repeats for sender in sitting.senders),
-            "refusals of packets that SLS already had": sitting.refusals,
-            EARLY: len(books.early),
-            TAKEN: len(books.early & books.taken),
+            "kills": session.kills,
+            "logs answered": session.stored,
+            "logs that arrived": len(verdict.arrived),
+            "logs that arrived twice, where that was allowed": len(verdict.repeated),
+            "pauses": disruptions.pauses,
+            "broken connections": sum(network.broken for network in disruptions.networks),
+            "pushed keys": disruptions.keys.pushed,
+            "changes by an operator": disruptions.changes,
+            "repeated requests": sum(sender.repeats for sender in session.senders),
+            "refusals of packets that SLS already had": session.refusals,
+            EARLY: len(verdict.early),
+            TAKEN: len(verdict.early & verdict.taken),
         }
     )
 
@@ -68,9 +68,9 @@ def enough(trial: Trial, counts: collections.Counter[str], kills: int) -> None:
     trial.expect(is_enough, f"too few: {counts[EARLY]} {EARLY}, {counts[TAKEN]} {TAKEN}")
 
 
-def say(trial: Trial, sitting: Session, counted: collections.Counter[str]) -> None:
-    trial.say(f"{len(sitting.lives)} lives; " + ", ".join(f"{number} {what}" for what, number in counted.items()))
+def say(trial: Trial, session: Session, counted: collections.Counter[str]) -> None:
+    trial.say(f"{len(session.runs)} processes; " + ", ".join(f"{number} {what}" for what, number in counted.items()))
     trial.say(
-        f"concurrency {sitting.settings['concurrency']}, ready within {max(sitting.ready):.2f} s, "
-        f"all delivered {sitting.rested:.1f} s after the last fault"
+        f"concurrency {session.settings['concurrency']}, ready within {max(session.ready):.2f} s, "
+        f"all delivered {session.delivered_after:.1f} s after the last fault"
     )

@@ -24,27 +24,27 @@ Dialect = Callable[["DeviceStream", list[Log], str | None], Request]
 TIME = "__time__"
 
 
-def lines(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
+def lines(stream: DeviceStream, logs: list[Log], identity: str | None) -> Request:
     fields = [f"Idempotency-Key: {identity}"] if identity else []
     body = "\n".join(json.dumps(log) for log in logs).encode()
-    return f"/logs/{way.logstore}.{way.topic}", fields, body
+    return f"/logs/{stream.logstore}.{stream.topic}", fields, body
 
 
-def packed_lines(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
-    path, fields, body = lines(way, logs, identity)
+def packed_lines(stream: DeviceStream, logs: list[Log], identity: str | None) -> Request:
+    path, fields, body = lines(stream, logs, identity)
     return path, [*fields, "Content-Encoding: gzip"], gzip.compress(body, 1)
 
 
-def tracking(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
+def tracking(stream: DeviceStream, logs: list[Log], identity: str | None) -> Request:
     """SLS web tracking. The identity is a pack id."""
     tags = {"__pack_id__": identity} if identity else {}
-    document = {"__topic__": way.topic, "__source__": "judge", "__tags__": tags, "__logs__": logs}
-    return f"/logstores/{way.logstore}/track", ["x-log-apiversion: 0.6.0"], json.dumps(document).encode()
+    document = {"__topic__": stream.topic, "__source__": "judge", "__tags__": tags, "__logs__": logs}
+    return f"/logstores/{stream.logstore}/track", ["x-log-apiversion: 0.6.0"], json.dumps(document).encode()
 
 
-def log_group(way: DeviceStream, logs: list[Log], identity: str | None) -> Request:
+def log_group(stream: DeviceStream, logs: list[Log], identity: str | None) -> Request:
     """SLS PutLogs: a LogGroup in protobuf."""
-    body = b"".join(field(1, entry(log)) for log in logs) + field(3, way.topic) + field(4, "judge")
+    body = b"".join(field(1, entry(log)) for log in logs) + field(3, stream.topic) + field(4, "judge")
     if identity:
         body += field(6, field(1, "__pack_id__") + field(2, identity))
     fields = [
@@ -52,7 +52,7 @@ def log_group(way: DeviceStream, logs: list[Log], identity: str | None) -> Reque
         f"x-log-bodyrawsize: {len(body)}",
         "Content-Type: application/x-protobuf",
     ]
-    return f"/logstores/{way.logstore}/shards/lb", fields, body
+    return f"/logstores/{stream.logstore}/shards/lb", fields, body
 
 
 def entry(log: Log) -> bytes:
@@ -63,6 +63,6 @@ def entry(log: Log) -> bytes:
 DIALECTS = [lines, packed_lines, tracking, log_group]
 
 
-def topic_of(dialect: Dialect, way: DeviceStream) -> str:
+def topic_of(dialect: Dialect, stream: DeviceStream) -> str:
     """The topic that the logs have at SLS."""
-    return f"{way.logstore}.{way.topic}" if dialect in (lines, packed_lines) else way.topic
+    return f"{stream.logstore}.{stream.topic}" if dialect in (lines, packed_lines) else stream.topic

@@ -12,8 +12,8 @@ from harness.http import ask
 from harness.sandbox import Sandbox
 from proof.scenarios.judge import plan
 from proof.scenarios.judge.faulty_network import Network
+from proof.scenarios.judge.gateway_run import GatewayRun
 from proof.scenarios.judge.keys import Keys
-from proof.scenarios.judge.lives import GatewayRun
 from proof.scenarios.judge.plan import Change, Round
 from proof.trial import Trial
 
@@ -28,7 +28,7 @@ class Disruptions:
         # Whether an operator has paused delivery.
         self.is_held = False
 
-    def arrange(self, round: Round) -> None:
+    def prepare_round(self, round: Round) -> None:
         """Sets the faults and limits of SLS for a round."""
         self.sandbox.clear_faults()
         for fault in round.faults:
@@ -37,44 +37,44 @@ class Disruptions:
         if round.limit:
             self.sandbox.control("POST", "/limits", round.limit)
 
-    def happen(self, kind: str, detail: Any, life: GatewayRun) -> None:
+    def apply(self, kind: str, detail: Any, run: GatewayRun) -> None:
         if kind == "key":
-            self.keys.happen(detail, life.gateway)
+            self.keys.apply(detail, run.gateway)
         elif kind == "pause":
             name, seconds = detail
-            self.pause(name, seconds, life)
+            self.pause(name, seconds, run)
         elif kind == "operator":
-            self.change(detail, life)
+            self.change(detail, run)
         else:
-            self.networks[int(kind.split(" ")[1])].become(detail)
+            self.networks[int(kind.split(" ")[1])].set_mode(detail)
 
-    def pause(self, name: str, seconds: float, life: GatewayRun) -> None:
+    def pause(self, name: str, seconds: float, run: GatewayRun) -> None:
         began = time.monotonic()
-        program = self.sandbox if name == "sandbox" else life.gateway
+        program = self.sandbox if name == "sandbox" else run.gateway
         self.pauses += program.is_running
         program.signal(signal.SIGSTOP)
         time.sleep(seconds)
         program.signal(signal.SIGCONT)
         if name == "gateway":
-            life.pauses.append((began, time.monotonic()))
+            run.pauses.append((began, time.monotonic()))
 
-    def change(self, change: Change, life: GatewayRun) -> None:
+    def change(self, change: Change, run: GatewayRun) -> None:
         method, path, document = change
         body = None if document is None else json.dumps(document).encode()
         try:
-            ask(life.gateway.admin, f"/admin/{path}", method, body, token=TOKEN, timeout=10)
+            ask(run.gateway.admin, f"/admin/{path}", method, body, token=TOKEN, timeout=10)
             self.changes += 1
             self.is_held = (self.is_held and change != plan.RESUME) or change == plan.PAUSE
         except OSError as error:
             self.trial.wrong(f"{method} /admin/{path} {document}: {error}")
 
-    def end(self, life: GatewayRun) -> None:
+    def end(self, run: GatewayRun) -> None:
         """Removes all faults. The gateway must notice by itself; only an operator's pause is taken back through the
         admin API."""
         self.sandbox.clear_faults()
         self.sandbox.control("DELETE", "/limits")
         for network in self.networks:
-            network.become("open")
+            network.set_mode("open")
         if self.is_held:
-            self.change(plan.RESUME, life)
-        self.keys.happen("mend", life.gateway)
+            self.change(plan.RESUME, run)
+        self.keys.apply("restore", run.gateway)

@@ -57,8 +57,8 @@ class Network:
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
 
-    def become(self, mode: str) -> None:
-        self.loop.call_soon_threadsafe(self.turn, mode)
+    def set_mode(self, mode: str) -> None:
+        self.loop.call_soon_threadsafe(self.enter_mode, mode)
 
     def kill(self) -> None:
         if self.thread.is_alive():
@@ -72,22 +72,22 @@ class Network:
             task.cancel()
         self.loop.call_later(0.05, self.loop.stop)
 
-    def turn(self, mode: str) -> None:
+    def enter_mode(self, mode: str) -> None:
         self.mode = mode
         if mode == "refuse":
             for writer in list(self.writers):
-                self.breaks(writer)
+                self.reset_connection(writer)
         self.changed.set()
         self.changed = asyncio.Event()
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.mode == "refuse":
-            self.breaks(writer)
+            self.reset_connection(writer)
             return
         try:
             farther_reader, farther_writer = await asyncio.open_connection("127.0.0.1", self.target)
         except OSError:
-            self.breaks(writer)
+            self.reset_connection(writer)
             return
         both = ConnectionPair(self, writer, farther_writer)
         self.writers |= {writer, farther_writer}
@@ -96,7 +96,7 @@ class Network:
         for one in (writer, farther_writer):
             one.close()
 
-    def breaks(self, writer: asyncio.StreamWriter) -> None:
+    def reset_connection(self, writer: asyncio.StreamWriter) -> None:
         """Resets a connection."""
         self.broken += 1
         with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ class Network:
         while self.mode in modes:
             await self.changed.wait()
 
-    def happens(self, mode: str, part: float) -> bool:
+    def strikes(self, mode: str, part: float) -> bool:
         return self.mode == mode and self.random.random() < part
 
 
@@ -125,7 +125,7 @@ class ConnectionPair:
             while piece := await reader.read(PIECE):
                 self.began = self.began or time.monotonic()
                 await self.network.wait_while("hang")
-                await self.passes(piece, self.far, "cut requests")
+                await self.forward(piece, self.far, "cut requests")
         finally:
             # The sender is gone. What it sent must still arrive.
             self.is_left = True
@@ -137,7 +137,7 @@ class ConnectionPair:
         try:
             while piece := await reader.read(PIECE):
                 await self.network.wait_while("hang", "deaf")
-                await self.passes(piece, self.near, "cut answers")
+                await self.forward(piece, self.near, "cut answers")
                 for status, request_id in answers.read(piece):
                     now = time.monotonic()
                     if not self.is_left:
@@ -146,16 +146,16 @@ class ConnectionPair:
         finally:
             self.near.close()
 
-    async def passes(self, piece: bytes, writer: asyncio.StreamWriter, cut: str) -> None:
+    async def forward(self, piece: bytes, writer: asyncio.StreamWriter, cut: str) -> None:
         network = self.network
         if network.mode == "slow":
             await asyncio.sleep(network.random.uniform(0, 0.2))
-        if network.happens(cut, 0.5) or network.happens("reset", 0.3):
+        if network.strikes(cut, 0.5) or network.strikes("reset", 0.3):
             writer.write(piece[: network.random.randrange(len(piece))])
             # Time for the first part to leave before the reset overtakes it.
             await asyncio.sleep(0.002)
             for one in (self.near, self.far):
-                network.breaks(one)
+                network.reset_connection(one)
             raise ConnectionResetError
         writer.write(piece)
         await writer.drain()

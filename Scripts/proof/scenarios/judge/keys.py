@@ -38,18 +38,18 @@ class Keys:
         # The fingerprint of the last push. The gateway confirmed that it stored this key.
         self.kept = None
 
-    def happen(self, what: str, gateway: Gateway) -> None:
-        if what == "mend":
+    def apply(self, what: str, gateway: Gateway) -> None:
+        if what == "restore":
             # A push without need would hide that the gateway has lost its key.
             if self.is_amiss:
-                self.mend(gateway)
+                self.restore(gateway)
         elif what == "wrong":
             self.is_amiss = True
             self.push(gateway, {"access_key_id": "nobody", "access_key_secret": "knows"})
         elif what == "revoke":
             self.is_amiss = True
             self.revoked += self.good
-            self.forget(self.good)
+            self.remove(self.good)
             self.good = []
         else:
             self.rotate(gateway, what)
@@ -63,10 +63,10 @@ class Keys:
         self.sandbox.control("POST", "/keys", key)
         old, self.good = self.good, [*self.good, key]
         if self.push(gateway, key, is_proved=what == "rotate"):
-            self.forget(old)
+            self.remove(old)
             self.good, self.revoked, self.is_amiss = [key], [], False
 
-    def forget(self, keys: list[Key]) -> None:
+    def remove(self, keys: list[Key]) -> None:
         for key in keys:
             self.sandbox.control("DELETE", f"/keys?access_key_id={key['access_key_id']}")
 
@@ -98,7 +98,7 @@ class Keys:
                 used.get("fingerprint") == self.kept, f"{self.kept} was pushed and stored, but in use is {used}"
             )
 
-    def mend(self, gateway: Gateway) -> None:
+    def restore(self, gateway: Gateway) -> None:
         """SLS accepts all former keys again, and the gateway gets one of them."""
         for key in self.revoked:
             self.sandbox.control("POST", "/keys", key)

@@ -71,11 +71,11 @@ class Round:
         self.events: list[Happening] = []
         if random.random() < 0.5:
             begin, length = self.moment(random), random.choice([0.1, 0.4, 2.0])
-            way = f"network {random.randrange(2)}"
-            self.events += [(begin, way, random.choice(faulty_network.MODES)), (begin + length, way, "open")]
+            path = f"network {random.randrange(2)}"
+            self.events += [(begin, path, random.choice(faulty_network.MODES)), (begin + length, path, "open")]
         if random.random() < 0.25:
             begin = self.moment(random)
-            self.events += [(begin, "key", random.choice(KEYS)), (begin + random.choice([0.1, 0.5]), "key", "mend")]
+            self.events += [(begin, "key", random.choice(KEYS)), (begin + random.choice([0.1, 0.5]), "key", "restore")]
         if random.random() < 0.25:
             begin, change = self.moment(random), random.choice(CHANGES)
             self.events.append((begin, "operator", change))
@@ -89,7 +89,7 @@ class Round:
     def has_quota(self) -> bool:
         return self.limit is not None or any(fault in QUOTAS for fault in self.faults)
 
-    def spare_quotas(self) -> None:
+    def drop_quotas(self) -> None:
         """Removes quota faults: the pace that they cause takes a minute to end."""
         self.limit, self.faults = None, [fault for fault in self.faults if fault not in QUOTAS]
 
@@ -127,7 +127,7 @@ def draw(random: Random, kills: int, is_long: bool) -> list[Round]:
         drawn.append(Round(random))
     drawn.append(Round(random, "peace"))
     if not is_long:
-        drawn[-1].spare_quotas()
+        drawn[-1].drop_quotas()
     for round in drawn:
         events = sorted(round.events + left, key=lambda event: event[0])
         length = 0 if round.end == "blind" else round.seconds

@@ -54,14 +54,14 @@ class DeviceStream:
 
 
 class Batch:
-    def __init__(self, way: DeviceStream, numbers: range) -> None:
-        self.way, self.numbers = way, numbers
+    def __init__(self, stream: DeviceStream, numbers: range) -> None:
+        self.stream, self.numbers = stream, numbers
         self.fate = UNKNOWN
         # When it was sent last, and when its 200 arrived.
         self.sent = self.heard = 0.0
 
     def names(self) -> list[str]:
-        return [f"{self.way.name}.{number}" for number in self.numbers]
+        return [f"{self.stream.name}.{number}" for number in self.numbers]
 
 
 def time_of(name: str, base: int) -> str:
@@ -73,13 +73,13 @@ class Sender(threading.Thread):
     """A device. A patient one repeats a batch without an answer under the same identity, possibly while the gateway
     still handles the first one. An impatient one gives it up."""
 
-    def __init__(self, number: int, projects: list[str], door: GatewayAddress, seed: int, base: int) -> None:
+    def __init__(self, number: int, projects: list[str], address: GatewayAddress, seed: int, base: int) -> None:
         super().__init__(daemon=True)
-        self.random, self.door, self.base = random.Random(seed), door, base
+        self.random, self.address, self.base = random.Random(seed), address, base
         self.is_patient = number % 4 != 3
         # Shorter than most pauses of the gateway.
         self.seconds = 0.15 if number % 4 == 2 else 10
-        self.ways = [DeviceStream(number, index, project, self.random) for index, project in enumerate(projects * 2)]
+        self.streams = [DeviceStream(number, index, project, self.random) for index, project in enumerate(projects * 2)]
         self.batches: list[Batch] = []
         self.refusals: list[str] = []
         self.repeats = 0
@@ -89,9 +89,9 @@ class Sender(threading.Thread):
 
     def run(self) -> None:
         try:
-            while not self.door.is_over:
+            while not self.address.is_over:
                 size = self.random.choice([1, 2, 3, 5, 8, 8, 60])
-                batch = self.random.choice(self.ways).batch(size, self.random)
+                batch = self.random.choice(self.streams).batch(size, self.random)
                 self.batches.append(batch)
                 self.send(batch)
                 time.sleep(self.random.expovariate(1 / 0.05))
@@ -99,11 +99,11 @@ class Sender(threading.Thread):
             self.refusals.append(f"a device ended: {type(error).__name__}: {error}")
 
     def send(self, batch: Batch) -> None:
-        way = batch.way
+        stream = batch.stream
         logs = [log(name, self.random) | {dialects.TIME: time_of(name, self.base)} for name in batch.names()]
         identity = f"{self.random.getrandbits(128):032X}" if self.is_patient else None
-        path, fields, body = way.dialect(way, logs, identity)
-        fields = [f"x-log-project: {way.project}", *fields]
+        path, fields, body = stream.dialect(stream, logs, identity)
+        fields = [f"x-log-project: {stream.project}", *fields]
         while device := self.reached():
             try:
                 if self.random.random() < 0.02:
@@ -131,7 +131,7 @@ class Sender(threading.Thread):
 
     def reached(self) -> Device | None:
         """The connection to the current gateway process; None at the end."""
-        while port := self.door.wait():
+        while port := self.address.wait():
             if self.device and self.port == port:
                 return self.device
             self.leave()

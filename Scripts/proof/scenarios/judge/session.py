@@ -8,7 +8,7 @@ from typing import Any
 from harness.gateway import Gateway
 from proof.scenarios.judge import plan
 from proof.scenarios.judge.disruptions import Disruptions
-from proof.scenarios.judge.lives import GatewayRun
+from proof.scenarios.judge.gateway_run import GatewayRun
 from proof.scenarios.judge.plan import Round
 from proof.scenarios.judge.senders import GatewayAddress, Sender
 from proof.trial import Trial
@@ -34,16 +34,16 @@ class Session:
         self.trial, self.random = trial, Random(trial.random.getrandbits(64))
         self.data = trial.work / f"data-{number}"
         self.sandbox = trial.sandbox()
-        self.mischief = Disruptions(trial, self.sandbox, lambda: Random(self.random.getrandbits(64)))
-        ports = [network.port for network in self.mischief.networks]
+        self.disruptions = Disruptions(trial, self.sandbox, lambda: Random(self.random.getrandbits(64)))
+        ports = [network.port for network in self.disruptions.networks]
         self.settings, self.destinations = plan.destinations(self.random, ports)
         self.rounds = plan.rounds(self.random, kills, trial.is_long)
-        self.base, self.door = int(time.time()) - 60, GatewayAddress()
+        self.base, self.address = int(time.time()) - 60, GatewayAddress()
         self.senders = [
-            Sender(index, ["least", "once"], self.door, self.random.getrandbits(64), self.base)
+            Sender(index, ["least", "once"], self.address, self.random.getrandbits(64), self.base)
             for index in range(DEVICES)
         ]
-        self.lives: list[GatewayRun] = []
+        self.runs: list[GatewayRun] = []
         self.ready: list[float] = []
         self.kills = 0
         self.ledger = {"accepted": 0, "delivered": 0}
@@ -53,16 +53,16 @@ class Session:
         """Logs that were answered with 200 so far."""
         return sum(sender.stored for sender in self.senders)
 
-    def hold(self) -> None:
+    def run_rounds(self) -> None:
         for sender in self.senders:
             sender.start()
         *rounds, last = self.rounds
         for round in rounds:
-            self.mischief.arrange(round)
-            life = self.begin(wait=round.end != "blind")
+            self.disruptions.prepare_round(round)
+            run = self.begin(wait=round.end != "blind")
             if round.end != "blind":
-                self.suffer(round, life)
-            self.end(round, life)
+                self.run_events(round, run)
+            self.end(round, run)
         self.rest(last)
 
     def begin(self, wait: bool = True) -> GatewayRun:
@@ -70,16 +70,16 @@ class Session:
         gateway = self.trial.gateway(
             self.sandbox, data=self.data, settings=SETTINGS, destinations=self.destinations, wait=False
         )
-        self.lives.append(GatewayRun(gateway))
+        self.runs.append(GatewayRun(gateway))
         if wait:
             gateway.wait_until_ready(READY_AT_LAST)
-            after, starved = gateway.ready_after, self.lives[-1].starved()
+            after, starved = gateway.ready_after, self.runs[-1].starved()
             self.ready.append(after - starved)
             told = f"a start took {after:.2f} s, in {starved:.2f} s of them no core was free"
             self.trial.expect(after - starved < READY_WITHIN, told)
             self.look(gateway.ledger(), stored)
-            self.mischief.keys.look(gateway)
-        return self.lives[-1]
+            self.disruptions.keys.look(gateway)
+        return self.runs[-1]
 
     def look(self, book: dict[str, Any], stored: int) -> None:
         """Checks the ledger: closed, no smaller than before, and with all answered logs."""
@@ -93,57 +93,57 @@ class Session:
             )
         self.ledger = ledger
 
-    def suffer(self, round: Round, life: GatewayRun) -> None:
-        self.door.set(life.gateway.devices)
+    def run_events(self, round: Round, run: GatewayRun) -> None:
+        self.address.set(run.gateway.devices)
         began = time.monotonic()
         for second, kind, detail in round.events:
             time.sleep(max(0, began + second - time.monotonic()))
-            self.mischief.happen(kind, detail, life)
+            self.disruptions.apply(kind, detail, run)
         time.sleep(max(0, began + round.seconds - time.monotonic()))
 
-    def end(self, round: Round, life: GatewayRun) -> None:
+    def end(self, round: Round, run: GatewayRun) -> None:
         if round.end in ("stop", "drained"):
-            life.ask_to_end()
+            run.ask_to_end()
         if round.end in ("blind", "drained"):
             time.sleep(round.delay)
         if round.end == "stop":
-            life.gateway.process.wait(20)
-        self.kills += self.close(life)
-        self.door.set(None)
+            run.gateway.process.wait(20)
+        self.kills += self.close(run)
+        self.address.set(None)
 
-    def close(self, life: GatewayRun) -> bool:
+    def close(self, run: GatewayRun) -> bool:
         """Ends a process and checks how it ended. Returns whether it had to be killed."""
-        was_alive = life.end()
-        for line in life.wrong(was_alive):
-            self.trial.wrong(f"life {self.lives.index(life)}: {line}")
+        was_alive = run.end()
+        for line in run.wrong(was_alive):
+            self.trial.wrong(f"process {self.runs.index(run)}: {line}")
         return was_alive
 
     def rest(self, last: Round) -> None:
         """The last round has no kill. After it all faults end, and everything must arrive."""
-        self.mischief.arrange(last)
-        life = self.begin()
-        self.suffer(last, life)
-        self.mischief.end(life)
+        self.disruptions.prepare_round(last)
+        run = self.begin()
+        self.run_events(last, run)
+        self.disruptions.end(run)
         began = time.monotonic()
         within = DELIVERED_AFTER_QUOTA_WITHIN if last.has_quota else DELIVERED_WITHIN
-        within += life.gateway.ledger()["ledger"]["queued"] * A_LOG
-        self.door.set(life.gateway.devices, is_over=True)
+        within += run.gateway.ledger()["ledger"]["queued"] * A_LOG
+        self.address.set(run.gateway.devices, is_over=True)
         for sender in self.senders:
             sender.join(max(0, began + within - time.monotonic()))
             self.trial.expect(not sender.is_alive(), "a device is still without an answer")
-        book = life.gateway.drain(max(0, began + within - time.monotonic()))
+        book = run.gateway.drain(max(0, began + within - time.monotonic()))
         self.settled = time.monotonic()
         # Packets that SLS had already, found by their sequence numbers.
         self.refusals = self.sandbox.control("GET", "/stats")["errors"].get("InvalidSequenceId", 0)
-        self.rested = self.settled - began
+        self.delivered_after = self.settled - began
         left = book["ledger"]["queued"]
         self.trial.expect(
-            not left, f"{left} logs still wait after {within:.0f} s without faults: {troubles(life.gateway)}"
+            not left, f"{left} logs still wait after {within:.0f} s without faults: {troubles(run.gateway)}"
         )
         self.look(book, self.stored)
-        life.ask_to_end()
-        life.gateway.process.wait(60)
-        self.close(life)
+        run.ask_to_end()
+        run.gateway.process.wait(60)
+        self.close(run)
         if not left:
             again = self.begin()
             self.trial.expect(again.gateway.ledger() == book, f"after a restart the ledger differs from {book}")

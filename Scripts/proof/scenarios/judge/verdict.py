@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from harness.sandbox import Log
 from proof.clients.device import is_whole
 from proof.scenarios.judge.faulty_network import PassedAnswer
-from proof.scenarios.judge.lives import GatewayRun
+from proof.scenarios.judge.gateway_run import GatewayRun
 from proof.scenarios.judge.senders import STORED, TORN, time_of
 from proof.scenarios.judge.session import Session
 
@@ -32,16 +32,16 @@ class Arrival:
 
 
 class Verdict:
-    def __init__(self, sitting: Session) -> None:
-        self.sitting = sitting
-        self.ways = {way.name: way for sender in sitting.senders for way in sender.ways}
-        self.batches = [batch for sender in sitting.senders for batch in sender.batches]
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.streams = {stream.name: stream for sender in session.senders for stream in sender.streams}
+        self.batches = [batch for sender in session.senders for batch in sender.batches]
         self.arrived: dict[str, list[Arrival]] = collections.defaultdict(list)
-        for order, log in enumerate(sitting.sandbox.logs()):
+        for order, log in enumerate(session.sandbox.logs()):
             self.arrived[log.get("name", "")].append(Arrival(log, order))
         self.repeated = [name for name, arrivals in self.arrived.items() if len(arrivals) > 1]
         self.passed: dict[str, PassedAnswer] = {}
-        for network in sitting.mischief.networks:
+        for network in session.disruptions.networks:
             self.passed |= network.passed
         self.taken = self.answers_taken()
         # In the last process with traffic everything is known in the end.
@@ -53,9 +53,7 @@ class Verdict:
     @property
     def last(self) -> GatewayRun:
         """The process in which everything was delivered."""
-        return max(
-            (life for life in self.sitting.lives if life.began <= self.sitting.settled), key=lambda life: life.began
-        )
+        return max((run for run in self.session.runs if run.began <= self.session.settled), key=lambda run: run.began)
 
     def wrong(self) -> Iterator[str]:
         for check in (self.lost, self.altered, self.twice, self.disorder, self.counts):
@@ -67,7 +65,7 @@ class Verdict:
     def lost(self) -> Iterator[str]:
         """Answered logs must be there; of a batch with an unknown fate all or none; of a batch that was cut off
         none."""
-        for sender in self.sitting.senders:
+        for sender in self.session.senders:
             yield from sender.refusals
         for batch in self.batches:
             names = batch.names()
@@ -85,7 +83,7 @@ class Verdict:
             if name not in sent:
                 yield f"{name!r} arrived without having been sent"
                 continue
-            expected = self.ways[name.rsplit(".", 1)[0]].place, time_of(name, self.sitting.base)
+            expected = self.streams[name.rsplit(".", 1)[0]].place, time_of(name, self.session.base)
             for arrival in arrivals:
                 if not arrival.is_whole:
                     yield f"{name} was altered"
@@ -95,22 +93,22 @@ class Verdict:
     def answers_taken(self) -> set[str]:
         """The ids of requests whose answers reached a gateway that lived long enough to commit them."""
         heard: dict[int, float] = collections.defaultdict(float)
-        lives = self.sitting.lives
+        runs = self.session.runs
         for batch in self.batches:
             if batch.fate != STORED:
                 continue
-            for number, life in enumerate(lives):
-                if life.began <= batch.sent and batch.heard <= life.ended:
+            for number, run in enumerate(runs):
+                if run.began <= batch.sent and batch.heard <= run.ended:
                     heard[number] = max(heard[number], batch.sent)
         # Nothing was queued any more.
-        heard[lives.index(self.last)] = self.sitting.settled + TAKEN_AFTER
+        heard[runs.index(self.last)] = self.session.settled + TAKEN_AFTER
         taken = set()
         for request, answer in self.passed.items():
-            for number, life in enumerate(lives):
-                if not life.began <= answer.began <= answer.ended <= life.ended:
+            for number, run in enumerate(runs):
+                if not run.began <= answer.began <= answer.ended <= run.ended:
                     continue
                 # An answer that came while the process was stopped is read when it goes on.
-                read = max([answer.ended, *(end for begin, end in life.pauses if begin - 0.05 <= answer.ended <= end)])
+                read = max([answer.ended, *(end for begin, end in run.pauses if begin - 0.05 <= answer.ended <= end)])
                 on_time = read - answer.began <= ON_TIME
                 if answer.status == 200 and request and on_time and read + TAKEN_AFTER <= heard[number]:
                     taken.add(request)
@@ -133,8 +131,8 @@ class Verdict:
         """The logs of a device's stream keep their order in the packs, and also by arrival where one request goes
         at a time."""
         prefixes: dict[str, int] = {}
-        for way in self.ways.values():
-            batches = [batch for batch in self.batches if batch.way is way and batch.fate == STORED]
+        for stream in self.streams.values():
+            batches = [batch for batch in self.batches if batch.stream is stream and batch.fate == STORED]
             stored = [name for batch in batches for name in batch.names()]
             firsts = [self.arrived[name][0] for name in stored if name in self.arrived]
             for arrival in firsts:
@@ -142,12 +140,12 @@ class Verdict:
             packs = [(prefixes[arrival.prefix], arrival.pack) for arrival in firsts]
             orders = [arrival.order for arrival in firsts]
             if packs != sorted(packs):
-                yield f"packs of {way.name} are out of order"
-            if self.sitting.settings["concurrency"] == 1 and orders != sorted(orders):
-                yield f"{way.name} arrived out of order"
+                yield f"packs of {stream.name} are out of order"
+            if self.session.settings["concurrency"] == 1 and orders != sorted(orders):
+                yield f"{stream.name} arrived out of order"
 
     def counts(self) -> Iterator[str]:
         """The logs that were accepted are those that arrived, each counted once."""
-        ledger, arrived = self.sitting.ledger, len(self.arrived)
+        ledger, arrived = self.session.ledger, len(self.arrived)
         if not arrived == ledger["accepted"] == ledger["delivered"]:
             yield f"{arrived} different logs arrived, the ledger says: {ledger}"

@@ -73,22 +73,22 @@ def check(trial: Trial) -> None:
 
 def first_start(case: KilledRun) -> None:
     kill_points.first_start(case)
-    well(case)
+    recover(case)
 
 
 def deliver(case: KilledRun) -> None:
     case.writer.post(case.gateway)
-    well(case)
+    recover(case)
     case.gateway.drain(5)
     case.stop()
 
 
 def fill(case: KilledRun) -> None:
     kill_points.fill(case)
-    well(case)
+    recover(case)
 
 
-def well(case: KilledRun) -> None:
+def recover(case: KilledRun) -> None:
     """Waits until the gateway accepts logs again. Meanwhile it has moved the WAL into the database and begun a new
     one."""
     wait_until(lambda: case.writer.post(case.gateway) == 200, what="the gateway does not recover")
@@ -136,22 +136,22 @@ def attempt(
     """Lets one sync fail. Returns the state of the disk according to the calls, and whether the program ended. Then
     it is started again, as a supervisor would."""
     where = f"{call} {number} fails" if name is None else f"{call} {number} of {name or 'the directory'} fails"
-    case, lives = FailingRun(trial, scene, sandbox, f"{scene.name}: {where}"), []
+    case, endings = FailingRun(trial, scene, sandbox, f"{scene.name}: {where}"), []
     disk = SyncedState(case)
     for point in ((call, number, None if name is None else case.data / name), NEVER):
-        lives.append(case.live(syscalls.failing(case.trace, *point)))
+        endings.append(case.live(syscalls.failing(case.trace, *point)))
         last = case.gateway.journal.read_text()[-500:]
         disk.follow(syscalls.parse(syscalls.finished(case.trace, case.gateway.process)))
-        if not lives[-1]:
+        if not endings[-1]:
             break
         case.expect(
             str(case.data) in last and "look at the disk" in last, f"it ended without a reason in its journal: {last}"
         )
-    case.expect(len(lives) == 1 or not lives[1], "it ended again, without a fault")
+    case.expect(len(endings) == 1 or not endings[1], "it ended again, without a fault")
     # SQLite ignores the failure of a directory's sync. After a name came or went, another sync must follow.
     case.expect(not disk.lost[""], "names changed, and the directory was not synced again")
     case.check()
-    return disk, lives[0]
+    return disk, endings[0]
 
 
 class SyncedState:
@@ -187,7 +187,7 @@ class SyncedState:
             # Nothing writes such a place again.
             self.written[name].add((-1, len(self.written[name])))
         elif call.name == "ftruncate":
-            self.goes(name)
+            self.dropped(name)
             self.keep(name, lambda place: place[0] < int(call.words[1]))
         elif call.name in ("rename", "link"):
             self.expect(not self.lost[name] or name in (LOG, DATABASE), f"{name} was renamed though its sync failed")
@@ -198,7 +198,7 @@ class SyncedState:
             self.names |= {other or name}
         if call.name in ("unlink", "rename"):
             self.names.discard(name)
-            self.goes(name)
+            self.dropped(name)
             written, lost = self.written.pop(name, set()), self.lost.pop(name, set())
             if other is not None:
                 self.written[other], self.lost[other] = written, lost
@@ -223,7 +223,7 @@ class SyncedState:
             # The same bytes again, in the same place.
             pass
         elif name == LOG and begin == 0:
-            self.goes(LOG)
+            self.dropped(LOG)
             # From here on the old WAL does not count.
             self.lost[LOG].clear()
         elif name == LOG:
@@ -232,7 +232,7 @@ class SyncedState:
             )
         self.written[name].add((begin, count))
 
-    def goes(self, name: str) -> None:
+    def dropped(self, name: str) -> None:
         """When the WAL goes its content must be in the database."""
         missing = self.lost[DATABASE] | self.written[DATABASE]
         self.expect(

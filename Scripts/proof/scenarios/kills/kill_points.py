@@ -36,7 +36,7 @@ def scenario(trial: Trial) -> Iterator[KillScene]:
     yield KillScene("deliver and stop", backlog, deliver)
     yield KillScene("exactly once", fresh, deliver, destination=", exactly_once: true")
     yield KillScene("checkpoint", fresh, fill, delivers=False, files=("queue.db",))
-    yield KillScene("log that begins anew", fresh, begin_anew, delivers=False)
+    yield KillScene("log that begins anew", fresh, new_wal, delivers=False)
     yield KillScene(
         "rotation", rotated(trial), rotate, settings=KEEPS_KEYS, prepare=give_keys, after=signs_with_the_second
     )
@@ -78,9 +78,9 @@ def fill(case: KilledRun) -> None:
     case.writer.post(case.gateway)
 
 
-def begin_anew(case: KilledRun) -> None:
+def new_wal(case: KilledRun) -> None:
     # An idle WAL is moved into the database. The next write begins a new WAL.
-    starting_queues.moved(case.gateway, lambda: case.writer.post(case.gateway))
+    starting_queues.checkpointed(case.gateway, lambda: case.writer.post(case.gateway))
     for _ in range(2):
         case.writer.post(case.gateway)
 

@@ -22,7 +22,7 @@ GROUPS = pathlib.Path("/sys/fs/cgroup/memory")
 
 def check(trial: Trial, sandbox: Sandbox) -> None:
     confined(trial, sandbox)
-    strangled(trial, sandbox)
+    too_little_memory(trial, sandbox)
 
 
 class MemoryGroup:
@@ -67,16 +67,16 @@ def confined(trial: Trial, sandbox: Sandbox) -> None:
         life = Life(trial, sandbox, "confined memory", preexec=group.enter)
         for _ in range(4 if trial.is_long else 1):
             sandbox.fault(status=503)
-            answers = storm(life, 10 if trial.is_long else 2)
+            answers = burst(life, 10 if trial.is_long else 2)
             sandbox.clear_faults()
             life.expect(200 in answers and set(answers) <= {200, 503, None}, f"answers are {answers}")
             if not life.expect(life.gateway.is_running, f"it was killed for its memory, after {answers}"):
                 break
             life.gateway.require_drained(60)
-            peak = of_kernel(life.gateway, "VmHWM")
+            peak = status_bytes(life.gateway, "VmHWM")
             trial.say(f"confined memory: {answers}, at most {peak >> 20} MiB resident of {DOCUMENTED >> 20}")
-            life.settle(goes_on=True)
-        life.settle()
+            life.check_after_kill(keeps_running=True)
+        life.check_after_kill()
     finally:
         sandbox.clear_faults()
         for program in trial.programs[mark:]:
@@ -85,10 +85,10 @@ def confined(trial: Trial, sandbox: Sandbox) -> None:
         trial.expect(stays is None, f"confined memory: {group.directory} cannot be removed: {stays}")
 
 
-def strangled(trial: Trial, sandbox: Sandbox) -> None:
+def too_little_memory(trial: Trial, sandbox: Sandbox) -> None:
     """An address space that is too small for the load: the gateway may end, but loses nothing it promised."""
     life = Life(trial, sandbox, "strangled", preexec=lambda: None)
-    most = of_kernel(life.gateway, "VmSize") + (16 << 20)
+    most = status_bytes(life.gateway, "VmSize") + (16 << 20)
     life.gateway.kill()
     life.options = {"preexec": lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))}
     try:
@@ -96,30 +96,30 @@ def strangled(trial: Trial, sandbox: Sandbox) -> None:
     except DidNotStart as error:
         life.expect(False, f"it does not start with 16 MiB more than it has at rest: {str(error)[-300:]}")
         return
-    answers = storm(life, 2)
+    answers = burst(life, 2)
     if set(answers) == {200}:
         # That memory was enough this time. A fresh process has no spare memory, and may not have room for one body.
         life.gateway.kill()
         life.options = {}
         life.start()
-        most = of_kernel(life.gateway, "VmData") + (4 << 20)
+        most = status_bytes(life.gateway, "VmData") + (4 << 20)
         resource.prlimit(life.gateway.process.pid, resource.RLIMIT_DATA, (most, most))
-        answers = storm(life, 2)
+        answers = burst(life, 2)
     ended = not life.gateway.is_running
     life.expect(set(answers) <= {200, 503, None}, f"without memory batches are answered with {answers}")
     life.expect(ended or set(answers) != {200}, f"it had enough memory for all of {answers}, which proves nothing")
     trial.say(f"strangled: {answers}, {'it ended' if ended else 'it lived'}")
     life.options = {}
-    life.settle()
+    life.check_after_kill()
 
 
-def of_kernel(gateway: Gateway, name: str) -> int:
+def status_bytes(gateway: Gateway, name: str) -> int:
     """Bytes, from the gateway's /proc status."""
     with open(f"/proc/{gateway.process.pid}/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith(name + ":")) << 10
 
 
-def storm(life: Life, seconds: float) -> dict[int | None, int]:
+def burst(life: Life, seconds: float) -> dict[int | None, int]:
     """Large batches over many connections at once. Returns the statuses with their counts; None is no answer."""
     noise = f"{life.promises.random.getrandbits(400_000):x}"
     ends, lock = time.monotonic() + seconds, threading.Lock()

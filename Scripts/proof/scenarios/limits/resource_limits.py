@@ -33,7 +33,7 @@ def check(trial: Trial) -> None:
     memory_limits.check(trial, sandbox)
 
 
-def figures(gateway: Gateway) -> tuple[int, int]:
+def descriptors_and_memory(gateway: Gateway) -> tuple[int, int]:
     """Descriptors and resident KiB, from the kernel."""
     directory = f"/proc/{gateway.process.pid}"
     with open(f"{directory}/status") as status:
@@ -48,7 +48,7 @@ def few_descriptors(trial: Trial, sandbox: Sandbox) -> None:
         life = Life(trial, sandbox, name, preexec=descriptors(most))
         # The other descriptors are for files, the queue, SLS and operators.
         crowded(trial, life, name, 2 * most, at_most=most - max(48, most // 4))
-        life.settle()
+        life.check_after_kill()
 
 
 def descriptors(most: int) -> Callable[[], object]:
@@ -70,18 +70,18 @@ def crowd(trial: Trial, sandbox: Sandbox) -> None:
         )
         at_most, life = hard - 1024, Life(trial, sandbox, "crowd", settings, preexec=descriptors(hard))
     crowded(trial, life, "crowd", at_most + more, at_most)
-    life.settle()
+    life.check_after_kill()
 
 
 def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> None:
     life.expect(life.post() == 200, "before the crowd it accepts nothing")
     life.gateway.require_drained()
-    before, resident = figures(life.gateway)
+    before, resident = descriptors_and_memory(life.gateway)
     herd = ConnectionHerd(life.gateway.devices, count)
     try:
-        came = herd.ask("come")
-        life.expect(not came["failed"], f"{came['failed']} of {count} connections failed")
-        turned, kept = settled(herd)
+        opened = herd.ask("open")
+        life.expect(not opened["failed"], f"{opened['failed']} of {count} connections failed")
+        turned, kept = drop_refused(herd)
         # The first device has one of the connections. An operator's tool may have had another.
         life.expect(at_most - 2 <= kept <= at_most, f"it keeps {kept} of {count} connections, {at_most} are allowed")
         life.expect(set(turned) <= {"503", "closed"}, f"refused connections ended with {turned}")
@@ -90,21 +90,21 @@ def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> No
         life.expect(life.post() == 200, "the first device is not served")
         served = still_serves(life)
         life.expect(served, "beside the crowd operators are not answered or logs not delivered")
-        most, grown = figures(life.gateway)
+        most, grown = descriptors_and_memory(life.gateway)
         grown -= resident
         life.expect(
             grown <= ONCE + EACH * kept, f"{kept} connections cost {grown} KiB, {ONCE} and {EACH} for each are allowed"
         )
-        herd.ask("leave")
+        herd.ask("close")
     finally:
-        herd.leave()
+        herd.end()
     wait_until(
         lambda: life.gateway.metric('sluice_http_connections{listener="devices"}') <= 1,
         what=f"{name}: connections are not closed",
     )
     wait_until(
-        lambda: figures(life.gateway)[0] <= before + SLACK,
-        what=f"{name}: descriptors are not closed: {before}, {figures(life.gateway)}",
+        lambda: descriptors_and_memory(life.gateway)[0] <= before + SLACK,
+        what=f"{name}: descriptors are not closed: {before}, {descriptors_and_memory(life.gateway)}",
     )
     device = Device(life.gateway.devices)
     life.expect(life.promises.post(device, life.promises.logs(2)) == 200, "after the crowd it accepts nothing")
@@ -128,11 +128,11 @@ def still_serves(life: Life) -> bool:
     return False
 
 
-def settled(herd: ConnectionHerd) -> tuple[dict[str, int], int]:
+def drop_refused(herd: ConnectionHerd) -> tuple[dict[str, int], int]:
     """Repeats until no connection is refused any more. Returns how the others ended, and how many are left."""
     turned: dict[str, int] = {}
     while True:
-        now = herd.ask("settle")
+        now = herd.ask("drop refused")
         kept = now.pop("kept")
         for key, value in now.items():
             turned[key] = turned.get(key, 0) + value
@@ -140,7 +140,7 @@ def settled(herd: ConnectionHerd) -> tuple[dict[str, int], int]:
             return turned, kept
 
 
-def quick(life: Life, times: list[float], count: int) -> None:
+def ordinary_device(life: Life, times: list[float], count: int) -> None:
     """Measures the waits of an ordinary device."""
     for _ in range(count):
         start = time.monotonic()
@@ -149,7 +149,7 @@ def quick(life: Life, times: list[float], count: int) -> None:
     times.sort()
 
 
-def part(times: list[float], share: float) -> float:
+def quantile(times: list[float], share: float) -> float:
     return times[int(len(times) * share)]
 
 
@@ -160,40 +160,40 @@ def slow_crowd(trial: Trial, sandbox: Sandbox) -> None:
     life = Life(trial, sandbox, "slow crowd", settings)
     alone: list[float] = []
     times: list[float] = []
-    quick(life, alone, 40)
+    ordinary_device(life, alone, 40)
     life.gateway.require_drained()
-    before, _ = figures(life.gateway)
+    before, _ = descriptors_and_memory(life.gateway)
     herd = ConnectionHerd(life.gateway.devices, count)
     try:
-        herd.ask("come")
-        _, kept = settled(herd)
+        herd.ask("open")
+        _, kept = drop_refused(herd)
         life.expect(kept == count, f"only {kept} of {count} were accepted")
         began = time.monotonic()
-        herd.ask("begin_slowly")
+        herd.ask("begin heads")
         told: dict[str, int] = {}
         while sum(told.values()) < kept and time.monotonic() < began + limit + 20:
-            herd.ask("drip")
-            quick(life, times, 20)
-            for key, value in herd.ask("ends").items():
+            herd.ask("send a byte")
+            ordinary_device(life, times, 20)
+            for key, value in herd.ask("count ended").items():
                 told[key] = told.get(key, 0) + value
         took = time.monotonic() - began
     finally:
-        herd.leave()
+        herd.end()
     life.expect(set(told) <= {"503", "closed"} and sum(told.values()) == kept, f"slow clients ended with {told}")
     # A byte that arrives after the end of a connection discards its answer.
     life.expect(told.get("503", 0) >= 0.9 * kept, f"slow clients ended with {told}")
     for share in (0.5, 0.9):
-        now, before_it = part(times, share), part(alone, share)
+        now, before_it = quantile(times, share), quantile(alone, share)
         life.expect(
             now < QUICK + SLOWER * before_it,
             f"{share:.0%} of ordinary batches take up to {now:.3f} s, without slow clients {before_it:.3f} s",
         )
     wait_until(
-        lambda: figures(life.gateway)[0] <= before + SLACK,
-        what=f"slow crowd: descriptors are not closed: {figures(life.gateway)}",
+        lambda: descriptors_and_memory(life.gateway)[0] <= before + SLACK,
+        what=f"slow crowd: descriptors are not closed: {descriptors_and_memory(life.gateway)}",
     )
     trial.say(
         f"slow crowd: {kept} slow heads ended with {told} within {took:.0f} s; {len(times)} ordinary batches beside them, "
-        f"median {1000 * part(times, 0.5):.1f} ms, alone {1000 * part(alone, 0.5):.1f} ms, worst {1000 * times[-1]:.0f} ms"
+        f"median {1000 * quantile(times, 0.5):.1f} ms, alone {1000 * quantile(alone, 0.5):.1f} ms, worst {1000 * times[-1]:.0f} ms"
     )
-    life.settle()
+    life.check_after_kill()

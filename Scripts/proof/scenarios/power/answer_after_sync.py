@@ -28,7 +28,7 @@ class SyncedQueue:
         self.syncs: int | None = None
         directory.mkdir(exist_ok=True)
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         if self.syncs == self.machine.syncs:
             return
         self.syncs, self.logs, self.changes = self.machine.syncs, b"", 0
@@ -48,7 +48,7 @@ class SyncedQueue:
 
     def has(self, logs: Iterable[Log]) -> bool:
         """Whether all logs are in it. Each is found by its noise, which is unique."""
-        self.look()
+        self.refresh()
         return all(log["noise"].encode() in self.logs for log in logs)
 
 
@@ -62,7 +62,7 @@ def unsynced(trial: Trial, durability: str, posts: int, name: str = "") -> tuple
     gateway = trial.gateway(starting_queues.NOWHERE, data=data, settings=settings, before=syscalls.recording(file))
     writer = Writer(random.Random(trial.seed))
     with concurrent.futures.ThreadPoolExecutor(1) as operator:
-        steering = operator.submit(steer, gateway, posts)
+        steering = operator.submit(operate, gateway, posts)
         post_together(gateway, writer, posts)
         steering.result()
     trial.expect(gateway.is_running, f"order, {durability}: the gateway ended by itself with {gateway.process.poll()}")
@@ -79,7 +79,7 @@ def unsynced(trial: Trial, durability: str, posts: int, name: str = "") -> tuple
             early += not disk.has(leaving[index])
         elif is_change((moment, call)):
             changed += 1
-            disk.look()
+            disk.refresh()
             early += disk.changes < changed
         machine.do(moment, call)
         if call.name == "fdatasync":
@@ -90,7 +90,7 @@ def unsynced(trial: Trial, durability: str, posts: int, name: str = "") -> tuple
     return len(answers) + changed, early, len(strangers)
 
 
-def steer(gateway: Gateway, changes: int) -> None:
+def operate(gateway: Gateway, changes: int) -> None:
     for number in range(changes):
         gateway.ask(f"/admin/destinations/app/{'resume' if number % 2 else 'pause'}", "POST")
 

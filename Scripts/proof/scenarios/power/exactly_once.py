@@ -27,12 +27,12 @@ CutResults = tuple[int, list[tuple[str, int]], int]
 LOGSTORE = "app"
 
 
-def busy(random: Random, gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
+def write_load(random: Random, gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     """Ends while SLS has stored packets whose answers the gateway has not received."""
     # The waiting logs are on the disk even without syncs, because a checkpoint ran. Their packets are not: they are
     # sealed later.
     gateway.ask("/admin/destinations/app/pause", "POST")
-    starting_queues.moved(gateway, lambda: post_together(gateway, writer, 1, LOGSTORE))
+    starting_queues.checkpointed(gateway, lambda: post_together(gateway, writer, 1, LOGSTORE))
     gateway.ask("/admin/destinations/app/resume", "POST")
     gateway.drain(20)
     # A packet is sealed after 50 ms, so that several are in flight at a time, one for each lane.
@@ -53,7 +53,7 @@ def reopen(trial: Trial, recording: Recording, storage: SLSStorage, place: int, 
     where = f"{recording.name}, cut at call {place} of {len(recording.events)}, {phase}"
     choices = random.Random(f"{trial.seed} {recording.name} {place}")
     copy = trial.work / f"{image.name}-sls"
-    sandbox = trial.sandbox(storage=str(storage.at(place, choices, copy)))
+    sandbox = trial.sandbox(storage=str(storage.copy_at(place, choices, copy)))
     gateway = trial.gateway(
         sandbox, data=image / "data", settings=recording.settings, destination=recording.destination, token=None
     )
@@ -82,7 +82,7 @@ def cut(
     """Records a run, and cuts the power at this number of places."""
     work, lanes = trial.work / f"sls-{durability}-{number}", trial.random.randint(1, 3)
     work.mkdir()
-    run = functools.partial(busy, random.Random(trial.random.random()))
+    run = functools.partial(write_load, random.Random(trial.random.random()))
     sandbox = trial.sandbox(storage=str(work / "sls.db"))
     name, destination = f"once-{durability}-{number}", f", exactly_once: true, lanes: {lanes}"
     recording = Recording(trial, name, None, [run], durability, destination, sandbox)

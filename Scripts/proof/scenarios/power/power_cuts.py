@@ -51,7 +51,7 @@ def quiet(gateway: Gateway, writer: Writer, sandbox: Sandbox) -> None:
     posts(gateway, writer, 10)
     sandbox.fault(status=503)
     posts(gateway, writer, 10)
-    starting_queues.moved(gateway, lambda: writer.post(gateway, 40, "large", 4_000))
+    starting_queues.checkpointed(gateway, lambda: writer.post(gateway, 40, "large", 4_000))
     posts(gateway, writer, 6)
 
 

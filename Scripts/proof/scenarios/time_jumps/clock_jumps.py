@@ -50,25 +50,25 @@ def hours(scene: ClockScene) -> None:
             restarts, believed = restarts + 1, []
         scene.post(f"jump {number} by {seconds}")
         is_followed = scene.trial.is_long and scene.trial.random.random() < 0.5
-        busiest = max(busiest, scene.rest(f"jump by {seconds} s", LOOK if is_followed else 0.3))
+        busiest = max(busiest, scene.check_idle(f"jump by {seconds} s", LOOK if is_followed else 0.3))
         # Until the queue reads the clock it uses the time it knew.
         believed = [seconds] if is_followed else [*believed, seconds]
         again = scene.device.post("/logs/jumps", first, "Idempotency-Key: once")
-        scene.wrong_unless(again == answer, f"after a jump by {seconds} s a repeated request got {again}")
+        scene.expect(again == answer, f"after a jump by {seconds} s a repeated request got {again}")
     scene.clock.shift(5 * HOUR)
     scene.sandbox.clear_faults()
-    busiest = max(busiest, scene.rest("SLS is back, and the clock is wrong", 1.5))
+    busiest = max(busiest, scene.check_idle("SLS is back, and the clock is wrong", 1.5))
     # Logs without a time of their own wait until the clock is right. Those with one do not.
     scene.post("with its time", logstore="right", __time__=int(time.time()))
     began = time.monotonic()
     query = "/logs?logstore=right&min=5&wait_s=60"
     arrived = len(ask(scene.sandbox.port, query, timeout=CORRECTED + 10).splitlines())
     scene.trial.say(f"hours: delivery with a clock that is 5 h ahead took {time.monotonic() - began:.1f} s")
-    scene.wrong_unless(arrived == 5, f"with a clock that is 5 h ahead {arrived} of 5 logs arrive: {scene.trouble()}")
+    scene.expect(arrived == 5, f"with a clock that is 5 h ahead {arrived} of 5 logs arrive: {scene.trouble()}")
     refused = scene.refused_for_time()
-    scene.wrong_unless(refused <= 12, f"{refused} signatures had a wrong time before SLS's time was known")
+    scene.expect(refused <= 12, f"{refused} signatures had a wrong time before SLS's time was known")
     scene.clock.shift(0)
-    _, took = scene.settled(dead=1)
+    _, took = scene.check_delivered(dead=1)
     scene.trial.say(
         f"hours: {len(jumps)} jumps, {restarts} restarts, {len(scene.sent)} logs, delivered {took:.1f} s after the correction; "
         f"{busiest:.0%} of a processor at most, {refused} signatures refused"
@@ -88,9 +88,9 @@ def born_in_1970(scene: ClockScene) -> None:
         scene.clock.set(5 + 10 * number)
         known = scene.refused_for_time()
         scene.post(f"1970, {number}")
-        busiest = max(busiest, scene.rest("1970", 1.2 + scene.trial.random.random()))
+        busiest = max(busiest, scene.check_idle("1970", 1.2 + scene.trial.random.random()))
         before = scene.refused_for_time() - known
-        scene.wrong_unless(before <= 12, f"{before} requests in two seconds with a time that SLS refuses")
+        scene.expect(before <= 12, f"{before} requests in two seconds with a time that SLS refuses")
         # Whoever corrects the clock may trigger an attempt at once: then SLS answers before all of the gateway has
         # noticed the step.
         scene.gateway.ask("/admin/destinations/app/pause", "POST")
@@ -100,11 +100,11 @@ def born_in_1970(scene: ClockScene) -> None:
         scene.post(f"corrected, {number}")
         scene.gateway.require_drained(CORRECTED)
         after = scene.refused_for_time() - known - before
-        scene.wrong_unless(after <= 12, f"{after} signatures were refused after the correction")
-    arrived, _ = scene.settled()
+        scene.expect(after <= 12, f"{after} signatures were refused after the correction")
+    arrived, _ = scene.check_delivered()
     for name, each in arrived.items():
         off = abs(int(each["__time__"]) - began)
-        scene.wrong_unless(off < 60, f"{name} arrived with a time that is {off:.0f} s off")
+        scene.expect(off < 60, f"{name} arrived with a time that is {off:.0f} s off")
     scene.trial.say(
         f"1970: {len(scene.sent)} logs, {busiest:.0%} of a processor before the correction, "
         f"{before} signatures refused before and {after} after it"
@@ -124,13 +124,13 @@ def crossing(scene: ClockScene, boundary: int, step: int) -> None:
     scene.post("waiting")
     scene.restart()
     scene.sandbox.clear_faults()
-    arrived, _took = scene.settled()
+    arrived, _took = scene.check_delivered()
     for name, shown in scene.sent.items():
         off = abs(int(arrived[name]["__time__"]) - shown) if name in arrived else 0
-        scene.wrong_unless(off <= 2, f"{name} has a time that is {off:.0f} s off")
+        scene.expect(off <= 2, f"{name} has a time that is {off:.0f} s off")
     before = sum(shown < boundary for shown in scene.sent.values())
-    scene.wrong_unless(0 < before < len(scene.sent), "the boundary was not crossed")
-    scene.wrong_unless(scene.refused_for_time() == 0, "SLS refused signatures for their time")
+    scene.expect(0 < before < len(scene.sent), "the boundary was not crossed")
+    scene.expect(scene.refused_for_time() == 0, "SLS refused signatures for their time")
     scene.trial.say(
         f"{scene.name}: {before} logs before the boundary, {len(scene.sent) - before} after it, all delivered after a restart"
     )
@@ -146,9 +146,9 @@ def sls_is_off(scene: ClockScene) -> None:
         scene.sandbox.clear_faults()
         scene.post(f"right again after {hours}")
         scene.gateway.require_drained(FOLLOWED)
-    _, _took = scene.settled()
+    _, _took = scene.check_delivered()
     refused = scene.refused_for_time()
-    scene.wrong_unless(refused <= 12, f"{refused} signatures had a wrong time")
+    scene.expect(refused <= 12, f"{refused} signatures had a wrong time")
     scene.trial.say(f"SLS's clock: 4 jumps, {len(scene.sent)} logs, {refused} signatures refused")
 
 
@@ -165,20 +165,20 @@ def right_logs(scene: ClockScene) -> None:
         if label != "1970":
             scene.gateway.require_drained(CORRECTED)
             known = scene.status()["delivery"]["host_clock_wrong_by_seconds"]
-            scene.wrong_unless(
+            scene.expect(
                 known and abs(known + seconds) < 5,
                 f"{label}: the clock is wrong by {seconds} s, the status says {known}",
             )
         scene.post(f"{label}, right", __time__=int(time.time()))
         scene.clock.shift(0)
         before, discarded = discarded, scene.gateway.require_drained(CORRECTED)["ledger"]["discarded"]
-        scene.wrong_unless(
+        scene.expect(
             discarded == before, f"{label}: {discarded - before} of 10 logs with the right time were dropped as late"
         )
-    arrived, _ = scene.settled()
+    arrived, _ = scene.check_delivered()
     for name, each in arrived.items():
         off = abs(int(each["__time__"]) - scene.right[name])
-        scene.wrong_unless(off == 0, f"{name} arrived with a time that is {off} s off")
+        scene.expect(off == 0, f"{name} arrived with a time that is {off} s off")
     scene.trial.say(
         f"right logs: {len(arrived)} of {len(scene.sent)} are there, {discarded} were dropped for the host's clock"
     )
@@ -194,10 +194,10 @@ def credential_ends(scene: ClockScene) -> None:
     scene.gateway.require_drained()
     scene.clock.shift(5 * HOUR)
     scene.post("ahead")
-    busy = scene.rest("a credential that seems to have ended", 1.5)
+    busy = scene.check_idle("a credential that seems to have ended", 1.5)
     scene.clock.shift(0)
     scene.post("corrected")
-    _, took = scene.settled()
+    _, took = scene.check_delivered()
     scene.trial.say(
         f"credential: {len(scene.sent)} logs, delivered {took:.1f} s after the correction, {busy:.0%} of a processor"
     )

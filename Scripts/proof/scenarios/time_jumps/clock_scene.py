@@ -64,7 +64,7 @@ class ClockScene:
 
     def restart(self) -> None:
         self.device.close()
-        self.wrong_unless(self.gateway.stop() == 0, "the gateway did not stop in order")
+        self.expect(self.gateway.stop() == 0, "the gateway did not stop in order")
         fake_clock.forget(self.gateway.process.pid)
         self.start()
 
@@ -72,18 +72,18 @@ class ClockScene:
         """Posts logs, without a time of their own unless it is among the fields."""
         logs = [log(f"{self.name}/{label}/{number}", self.trial.random) | fields for number in range(count)]
         status, answer = self.device.post(f"/logs/{logstore}", body(logs))
-        if self.wrong_unless(status == 200, f"{label}: answer {status} {answer[:200]!r}"):
+        if self.expect(status == 200, f"{label}: answer {status} {answer[:200]!r}"):
             self.sent |= {each["name"]: self.clock.now for each in logs}
             self.right |= {each["name"]: each["__time__"] for each in logs if "__time__" in each}
         return answer
 
-    def rest(self, label: str, seconds: float) -> float:
+    def check_idle(self, label: str, seconds: float) -> float:
         """Checks that no loop spins while the gateway has nothing to do."""
         used, wants = self.busiest(seconds)
         if used > BUSY or wants > WANTS:
             used, wants = self.busiest(LONG_LOOK)
         calm = used <= BUSY and wants <= WANTS
-        self.wrong_unless(
+        self.expect(
             calm, f"{label}: a thread has {used:.0%} of a processor, and wants {wants:.0%}, while the gateway is idle"
         )
         return used
@@ -96,26 +96,24 @@ class ClockScene:
         grown = [[now - then for now, then in zip(after[thread], before.get(thread, (0, 0)))] for thread in after]
         return max(ran for ran, _ in grown) / took, max(ran + waited for ran, waited in grown) / took
 
-    def settled(self, dead: int = 0, within: float = CORRECTED) -> tuple[dict[str, Log], float]:
+    def check_delivered(self, dead: int = 0, within: float = CORRECTED) -> tuple[dict[str, Log], float]:
         """All logs must be at SLS once, and none lost in another way. Returns the arrived logs by name."""
         began = time.monotonic()
         whole = self.gateway.drain(within)
         took = time.monotonic() - began
         ledger = whole["ledger"]
-        self.wrong_unless(
-            ledger["queued"] == 0, f"after {took:.0f} s there are still logs in the queue: {self.trouble()}"
-        )
+        self.expect(ledger["queued"] == 0, f"after {took:.0f} s there are still logs in the queue: {self.trouble()}")
         lost = {"expired": 0, "discarded": 0, "dead": dead}
         found = {name: ledger[name] for name in lost}
-        self.wrong_unless(whole["closed"] and found == lost, f"the ledger is {ledger}, expected {lost}")
+        self.expect(whole["closed"] and found == lost, f"the ledger is {ledger}, expected {lost}")
         arrived = {}
         for each in self.sandbox.logs():
-            if not self.wrong_unless(is_whole(each), f"a log was altered: {each}"):
+            if not self.expect(is_whole(each), f"a log was altered: {each}"):
                 continue
-            self.wrong_unless(each["name"] not in arrived, f"{each['name']} arrived twice")
+            self.expect(each["name"] not in arrived, f"{each['name']} arrived twice")
             arrived[each["name"]] = each
         missing = [name for name in self.sent if name not in arrived]
-        self.wrong_unless(len(missing) == dead, f"{len(missing)} logs are missing, expected {dead}: {missing[:5]}")
+        self.expect(len(missing) == dead, f"{len(missing)} logs are missing, expected {dead}: {missing[:5]}")
         return arrived, took
 
     def status(self) -> dict[str, Any]:
@@ -127,7 +125,7 @@ class ClockScene:
     def refused_for_time(self) -> int:
         return self.sandbox.control("GET", "/stats")["errors"].get("RequestTimeExpired", 0)
 
-    def wrong_unless(self, holds: object, line: str) -> bool:
+    def expect(self, holds: object, line: str) -> bool:
         return self.trial.expect(holds, f"{self.name}: {line}")
 
     def end(self) -> None:
