@@ -98,6 +98,7 @@ lint:
 
 format:
 	@swift format --in-place --recursive Sources Tests Benchmarks Package.swift
+	@Scripts/lint-python --fix
 
 clean:
 	@rm -rf .build
