@@ -1,4 +1,4 @@
-# Sluice. `make run` and `make test` need nothing done before them.
+# Sluice. `make run` and `make test` install everything they need.
 .PHONY: run build test prove check-admin-api check-clients check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
@@ -9,66 +9,66 @@ run: build
 build: setup
 	@$(RELEASE) --product sluice
 
-# What tries to break the promises is for the program as it is shipped.
+# The proofs run on the release build, as it is shipped.
 test: setup
 	@Scripts/test
 	@$(RELEASE) --product sluice
 	@SLUICE=.build/release/sluice Scripts/prove
 
-# The long forms of what tries to break Sluice's promises, three quarters of an hour on two cores.
-# `make prove PROVE=--allow-skips` where the machine cannot do all of it. See docs/proofs/README.md.
+# The long forms of the proofs, three quarters of an hour on two cores. `make prove PROVE=--allow-skips` where the machine
+# cannot run all of them. See docs/proofs/README.md.
 prove: build
 	@failed=0; SLUICE=.build/release/sluice Scripts/prove --long $(PROVE) || failed=1; \
 	swift build --build-tests && Scripts/model || failed=1; \
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-20} Scripts/fuzz || failed=1; \
 	exit $$failed
 
-# Some 20,000 random sequences of what can happen to the queue, next to a model of it. See docs/proofs/model.md.
+# 20,000 random sequences of queue operations, compared with a model. See docs/proofs/model.md.
 model: setup
 	@swift build --build-tests
 	@Scripts/model
 
-# All tests under ThreadSanitizer, and under AddressSanitizer with its search for leaks.
+# All tests under ThreadSanitizer, or under AddressSanitizer with leak detection.
 races: setup
 	@Scripts/sanitize thread
 
 leaks: setup
 	@Scripts/sanitize address
 
-# Whether the admin listener answers as its OpenAPI document says, asked by schemathesis.
+# schemathesis compares the admin listener with its OpenAPI document.
 check-admin-api: setup
 	@swift build --product sluice
 	@Scripts/check-admin-api
 
-# Real clients write to the gateway, and each log must arrive once, as it was sent.
+# Real clients write to the gateway. Each log must arrive once and unaltered.
 check-clients: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-clients
 
-# Requests about whose end a proxy and the gateway could disagree, through nginx and haproxy; and thousands of slow clients.
+# Requests whose framing a proxy and the gateway could read differently, through nginx and haproxy; and slow clients.
 check-edge: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-edge
 
-# What testssl.sh says of the TLS that devices meet.
+# testssl.sh on the TLS listener for devices.
 check-tls: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-tls
 
-# What Docker/ has for compose, Kubernetes and systemd, against schemas and the program.
+# The files in Docker/ against the schemas of compose and Kubernetes, systemd and the program.
 check-manifests: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-manifests
 
-# libFuzzer with AddressSanitizer on all that reads what strangers write; FUZZ_SECONDS each.
+# libFuzzer with AddressSanitizer on all parsers of untrusted input, FUZZ_SECONDS each.
 fuzz: setup
 	@Scripts/fuzz
 
-# The image, from this release, tried as it will run; needs docker, or podman with buildah as root.
+# Builds the image from this release and tries it; needs docker, or podman with buildah as root.
 test-image: build
 	@Scripts/setup-tests
 	@PREBUILT=.build/release/sluice Docker/test-image
@@ -78,13 +78,13 @@ bench: setup
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/run
 
-# 2 GiB of logs wait for SLS, the gateway is killed and starts again: how soon, in how much memory, how fast.
+# Kills and restarts a gateway with a backlog of 2 GiB: time to start, memory and delivery rate.
 bench-outage: setup
 	@$(RELEASE) --product sluice
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/outage
 
-# What a log costs beside 200 idle destinations and 10,000 idle logstores.
+# The cost of a log beside 200 idle destinations and 10,000 idle logstores.
 bench-idle: setup
 	@$(RELEASE) --product sluice
 	@$(RELEASE) --product sluice-bench

@@ -31,7 +31,7 @@ class SilentClient:
         self.socket.connect(("127.0.0.1", port))
 
     def send(self, content: bytes) -> bool:
-        """Whether the server accepted all of it."""
+        """True if the server accepted all of it."""
         try:
             self.socket.sendall(content)
             return True

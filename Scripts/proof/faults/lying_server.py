@@ -119,7 +119,7 @@ class LyingConnection:
         self.closes_within(LONGEST)
 
     def closes_within(self, seconds: float) -> bool:
-        """Whether the gateway closes the connection, or sends something unexpected, in this time."""
+        """True if the gateway closes the connection, or sends something unexpected, in this time."""
         return bool(select.select([self.connection], [], [], seconds)[0])
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class Disruptions:
         self.networks = [trial.remember(Network(sandbox.port, source())) for _ in range(2)]
         self.keys = Keys(trial, sandbox, source())
         self.pauses, self.changes = 0, 0
-        # Whether an operator has paused delivery.
+        # True while an operator has paused delivery.
         self.is_held = False
 
     def prepare_round(self, round: Round) -> None:

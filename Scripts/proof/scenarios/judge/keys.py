@@ -71,7 +71,7 @@ class Keys:
             self.sandbox.control("DELETE", f"/keys?access_key_id={key['access_key_id']}")
 
     def push(self, gateway: Gateway, key: Key, is_proved: bool = False) -> bool:
-        """Whether the gateway accepted and stored the key. It may refuse a key that it has to verify first."""
+        """True if the gateway accepted and stored the key. It may refuse a key that it has to verify first."""
         document = dict(key)
         if "security_token" in key:
             document["expiration"] = "2099-01-01T00:00:00Z"

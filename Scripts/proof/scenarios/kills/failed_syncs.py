@@ -116,7 +116,7 @@ class FailingRun(KilledRun):
     """A scene in which a sync fails. The gateway goes on or ends."""
 
     def live(self, before: Sequence[str]) -> bool:
-        """Whether it ended by itself."""
+        """True if it ended by itself."""
         self.is_counted = True
         self.begin(before)
         try:

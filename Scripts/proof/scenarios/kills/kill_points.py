@@ -137,7 +137,7 @@ def check(trial: Trial) -> None:
         sandboxes.put(trial.sandbox())
 
     def attempt(scene: KillScene, point: Point) -> bool:
-        """Whether the kill happened. The calls differ a little in each run, so it may need several tries."""
+        """True if the kill happened. The calls differ a little in each run, so it may need several tries."""
         name, call, number = point
         sandbox, where = sandboxes.get(), f"{scene.name}, killed at {call} {number} of {name or 'the directory'}"
         try:

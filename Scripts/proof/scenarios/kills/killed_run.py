@@ -82,7 +82,7 @@ class KilledRun:
         self.scene.steps(self)
 
     def run(self, before: Sequence[str]) -> bool:
-        """Whether the program was killed during the steps. It may not end otherwise, unless it is asked to."""
+        """True if the program was killed during the steps. It may not end otherwise, unless it is asked to."""
         self.begin(before)
         try:
             self.act()

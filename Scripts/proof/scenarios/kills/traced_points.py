@@ -64,7 +64,7 @@ def names_in(data: pathlib.Path, call: Call) -> list[str]:
 
 
 def changes(call: Call, names: list[str], there: set[str]) -> bool:
-    """Whether the call changes anything on the disk. Opening an existing file does not."""
+    """True if the call changes anything on the disk. Opening an existing file does not."""
     if call.name == "openat":
         is_new = "O_CREAT" in call.words[2] and names[0] not in there
         there.add(names[0])

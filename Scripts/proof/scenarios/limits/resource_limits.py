@@ -115,7 +115,7 @@ def crowded(trial: Trial, life: Life, name: str, count: int, at_most: int) -> No
 
 
 def still_serves(life: Life) -> bool:
-    """Whether the admin listener answers, and reports within seconds that everything is delivered."""
+    """True if the admin listener answers, and reports within seconds that everything is delivered."""
     ends = time.monotonic() + 5
     while time.monotonic() < ends:
         try:

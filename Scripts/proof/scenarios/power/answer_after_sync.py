@@ -47,7 +47,7 @@ class SyncedQueue:
             database.close()
 
     def has(self, logs: Iterable[Log]) -> bool:
-        """Whether all logs are in it. Each is found by its noise, which is unique."""
+        """True if all logs are in it. Each is found by its noise, which is unique."""
         self.refresh()
         return all(log["noise"].encode() in self.logs for log in logs)
 
