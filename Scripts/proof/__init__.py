@@ -1,0 +1,1 @@
+"""Proofs: what tries to make Sluice break its promises."""

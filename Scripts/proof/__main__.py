@@ -138,7 +138,8 @@ options = arguments()
 modules = {part: importlib.import_module(f"proof.scenarios.{PARTS[part]}") for part in options.parts or PARTS}
 if options.list:
     for part, module in modules.items():
-        print(f"{part:10} {(module.__doc__ or '').splitlines()[0]}")
+        first_paragraph = (module.__doc__ or "").partition("\n\n")[0]
+        print(f"{part:10} {' '.join(first_paragraph.split())}")
     sys.exit(0)
 # A signal that is ignored stays ignored: nohup relies on it.
 for number in TERMINATING:

@@ -1,0 +1,1 @@
+"""Hostile requests and clients, and what they cost."""

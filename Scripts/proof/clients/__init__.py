@@ -1,0 +1,1 @@
+"""Devices that send logs and record the answers."""

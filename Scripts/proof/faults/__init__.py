@@ -1,0 +1,1 @@
+"""Faults of SLS, of files, of the clock, of file systems and of system calls."""

@@ -1,0 +1,1 @@
+"""Measurements of processes and of the machine."""

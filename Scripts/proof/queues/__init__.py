@@ -1,0 +1,1 @@
+"""Queues with known content, and the format of their files."""

@@ -9,6 +9,7 @@ import typing
 from harness.gateway import Gateway
 from proof.attacks import costly_requests
 from proof.attacks.costly_requests import Built, Genes
+from proof.attacks.known_costly_requests import KNOWN
 from proof.clients.device import request
 from proof.measures.process import busy, contention, per_thread
 from proof.trial import Trial
@@ -178,14 +179,14 @@ def climb(
 def check(trial: Trial) -> None:
     meter = CostMeter(trial)
     costliest: dict[str, tuple[Cost, Genes, str]] = {}
-    for name, (dialect, genes) in costly_requests.KNOWN.items():
+    for name, (dialect, genes) in KNOWN.items():
         spent, status = meter.cost(dialect, genes)
         trial.expect(spent.fits(), f"{name}: {spent}; {ALLOWED} are allowed ({status})")
         costliest[dialect] = max(
             costliest.get(dialect, (NOTHING, {}, "")), (spent, genes, name), key=lambda each: each[0]
         )
     known = max(costliest.values(), key=lambda each: each[0])
-    trial.say(f"{len(costly_requests.KNOWN)} known requests: {known[0]} at most ({known[2]})")
+    trial.say(f"{len(KNOWN)} known requests: {known[0]} at most ({known[2]})")
     tried = 0
     for dialect in costly_requests.DIALECTS:
         spent, genes, name = costliest.get(dialect, (NOTHING, costly_requests.random_genes(dialect, trial.random), ""))

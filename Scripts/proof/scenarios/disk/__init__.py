@@ -1,0 +1,1 @@
+"""Failing, slow and full disks."""

@@ -1,0 +1,1 @@
+"""Kills in place of system calls, and failed syncs."""

@@ -1,0 +1,1 @@
+"""Limited descriptors, connections and memory."""

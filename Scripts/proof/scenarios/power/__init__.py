@@ -1,0 +1,1 @@
+"""Power cuts on recorded disks."""

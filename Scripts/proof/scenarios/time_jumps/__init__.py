@@ -1,0 +1,1 @@
+"""Jumps of the wall clock."""

@@ -1,0 +1,33 @@
+"""Compressors that Python lacks, from the C libraries that Sluice uses."""
+
+import ctypes
+import ctypes.util
+
+
+def library(name: str) -> ctypes.CDLL:
+    return ctypes.CDLL(ctypes.util.find_library(name))
+
+
+def zstd(content: bytes) -> bytes:
+    it = library("zstd")
+    it.ZSTD_compressBound.restype = it.ZSTD_compress.restype = ctypes.c_size_t
+    it.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
+    it.ZSTD_compress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
+    room = ctypes.create_string_buffer(it.ZSTD_compressBound(len(content)))
+    return room.raw[: it.ZSTD_compress(room, len(room), content, len(content), 1)]
+
+
+def lz4(content: bytes) -> bytes:
+    it = library("lz4")
+    room = ctypes.create_string_buffer(it.LZ4_compressBound(len(content)))
+    return room.raw[: it.LZ4_compress_default(content, room, len(content), len(room))]
+
+
+def snappy(content: bytes) -> bytes:
+    it = library("snappy")
+    it.snappy_max_compressed_length.restype = ctypes.c_size_t
+    it.snappy_max_compressed_length.argtypes = [ctypes.c_size_t]
+    size = ctypes.c_size_t(it.snappy_max_compressed_length(len(content)))
+    room = ctypes.create_string_buffer(size.value)
+    it.snappy_compress(content, ctypes.c_size_t(len(content)), room, ctypes.byref(size))
+    return room.raw[: size.value]
