@@ -56,7 +56,7 @@ import Testing
     }
 
     private func salvage(_ owner: QueueOwner) {
-        for _ in 0..<2 where owner.counts.salvages == 0 {
+        for _ in 0..<2 where owner.keeper.salvager.counts.salvages == 0 {
             owner.failed(.damage("a test"))
             let pause = Awaited<Void>()
             while owner.store == nil {
@@ -64,7 +64,7 @@ import Testing
                 owner.reopen()
             }
         }
-        #expect(owner.counts.salvages == 1)
+        #expect(owner.keeper.salvager.counts.salvages == 1)
     }
 
     private func acknowledge(_ packets: [SealedPacket], _ owner: QueueOwner) {
@@ -86,7 +86,7 @@ import Testing
         acknowledge([packet], owner)
         let found = try ledger(owner)
         #expect(found.delivered == 90 && found.queued == 20 && found.isClosed)
-        #expect(owner.store?.rows == 2 && owner.takenApart.isEmpty)
+        #expect(owner.store?.rows == 2 && owner.delivery.packets.areAllWhole)
         // A second word of it changes nothing.
         acknowledge([packet], owner)
         #expect(try ledger(owner) == found)
@@ -135,7 +135,7 @@ import Testing
         salvage(owner)
         owner.door.post(.isolate(packet.number, DeathReason(code: "A", message: "m")))
         turn(owner)
-        #expect(owner.takenApart.isEmpty)
+        #expect(owner.delivery.packets.areAllWhole)
         acknowledge([packet], owner)
         #expect(try ledger(owner).delivered == 0 && ledger(owner).queued == 90)
     }
@@ -147,14 +147,14 @@ import Testing
             guard stat("\(directory.path)/\(name)", &about) == 0 else { return sum }
             return sum + Int(about.st_blocks) * 512
         }
-        owner.disk = DiskSpace(directory.path, bytesMax: taken + 1_500_000)
+        owner.keeper.room.limit(to: taken + 1_500_000)
         salvage(owner)
         return try #require(owner.store?.remainders.first)
     }
 
     private func copyRest(_ owner: QueueOwner) {
-        owner.disk = DiskSpace(directory.path, bytesMax: nil)
-        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.keeper.room.limit(to: nil)
+        owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
         #expect(owner.store?.remainders.isEmpty == true)
     }
@@ -164,9 +164,9 @@ import Testing
         let owner = try open()
         let packets = fill(owner, rows: 200, packets: 20)
         let remainder = try salvagePart(owner)
-        #expect(remainder.phase == .packets && owner.handed.count == 20)
+        #expect(remainder.phase == .packets && owner.delivery.packets.numbers.count == 20)
         copyRest(owner)
-        #expect(owner.handed.count == 20)
+        #expect(owner.delivery.packets.numbers.count == 20)
         owner.door.post(.request(20, .named("app-log")))
         turn(owner)
         #expect(arrived.count == 0)
@@ -192,7 +192,7 @@ import Testing
         copyRest(owner)
         acknowledge(Array(packets.dropFirst(count)), owner)
         #expect(try ledger(owner).delivered == 2000 && ledger(owner).queued == 0)
-        #expect(owner.store?.rows == 0 && owner.counts.lostLogs == 0)
+        #expect(owner.store?.rows == 0 && owner.keeper.salvager.counts.lostLogs == 0)
     }
 
     @Test("What a salvage has not copied yet is not forgotten when the next database is lost too")
@@ -206,12 +206,16 @@ import Testing
         for end in ["-wal", "-shm"] { unlink(directory.path + "/queue.db" + end) }
         writeFile(directory.path + "/queue.db", randomBytes(64 << 10))
         let owner = try open()
-        #expect(owner.counts.salvages == 1 && owner.store?.remainders == [remainder])
+        #expect(
+            owner.keeper.salvager.counts.salvages == 1 && owner.store?.remainders == [remainder]
+        )
         #expect(remainder.logs > 0)
         #expect(try ledger(owner).queued == remainder.logs && ledger(owner).isClosed)
-        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
-        #expect(owner.store?.remainders.isEmpty == true && owner.counts.lostLogs == 0)
+        #expect(
+            owner.store?.remainders.isEmpty == true && owner.keeper.salvager.counts.lostLogs == 0
+        )
         #expect(try ledger(owner).queued == remainder.logs && ledger(owner).isClosed)
         #expect(owner.store?.packets.isEmpty == false)
     }

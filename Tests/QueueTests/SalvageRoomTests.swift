@@ -266,22 +266,22 @@ import Testing
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), journal)
         let before = try #require(owner.store).remainders
         #expect(before.count == 1 && before[0].logs > 0)
-        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
         #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains("cannot be opened"))
-        let next = try #require(owner.asideAttempts[before[0].file]).next
+        let next = try #require(owner.keeper.salvager.nextAttempt(of: before[0].file))
         #expect(next > .now + .seconds(50))
         #expect(owner.store?.remainders == before)
         for _ in 0..<3 {
-            owner.nextHousekeeping = Moment(nanoseconds: 0)
+            owner.schedule.hurryHousekeeping()
             owner.keepHouse(isQuiet: true)
         }
         #expect(lines.count == 0)
 
         rmdir(copy)
         rename(copy + ".away", copy)
-        owner.asideAttempts = [:]
-        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.keeper.salvager.forgetAttempts()
+        owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
         #expect(owner.store?.remainders.isEmpty == true)
         #expect(owner.store?.destination("app").ledger.queued == 3000)
@@ -307,8 +307,8 @@ import Testing
         let store = try #require(owner.store)
         #expect(store.rows == 0 && store.remainders.count == 1)
         let before = store.remainders[0].savedLogs
-        owner.disk = DiskSpace(directory.path, bytesMax: 0)
-        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.keeper.room.limit(to: 0)
+        owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
         #expect(try #require(owner.store).remainders.first.map(\.savedLogs) ?? 3010 > before)
     }
@@ -327,7 +327,7 @@ import Testing
         rename(copy, copy + ".away")
         mkdir(copy, 0o700)
         for _ in 0..<3 {
-            owner.nextHousekeeping = Moment(nanoseconds: 0)
+            owner.schedule.hurryHousekeeping()
             owner.keepHouse(isQuiet: true)
         }
         #expect(owner.store?.remainders == [before[0]])

@@ -3,27 +3,32 @@ import Queue
 /// What other threads ask of the owner.
 enum Message: Sendable {
     case append(Append)
+    case delivery(DeliveryMessage)
+    case letters(LetterRequest)
+    case decision(DecisionRequest)
+    case list(StreamQuestion)
+    case apply([String: DestinationRules], QueueBounds?)
+    case stop
+}
+
+/// What delivery asks: see `PacketSource`.
+enum DeliveryMessage: Sendable {
     case deliver(@Sendable ([SealedPacket]) -> Void)
     case announce(@Sendable ([Outlet]) -> Void)
     case retire(@Sendable ([Outlet]) -> Void)
     case recall(@Sendable ([Outlet: Set<Int64>]) -> Void)
     case request(Int, Outlet)
+    case flush(String)
     case acknowledge(Int64)
     case isolate(Int64, DeathReason)
     case discard(Int64, DeathReason)
     case relane(Int64)
     case setAside(Int64)
     case postpone(Int64)
-    case letters(LetterRequest)
-    case decision(DecisionRequest)
-    case list(StreamQuestion)
-    case flush(String)
-    case apply([String: DestinationRules], QueueBounds?)
     /// Delivery could not read this packet.
     case unreadable(Int64)
     /// Delivery has learned that the packet is recalled.
     case recalled(Int64)
-    case stop
 }
 
 /// Batches of one call, which are stored all or none.

@@ -134,6 +134,8 @@ final class QueueHandle: Sendable {
         if isClosed.load(ordering: .sequentiallyConsistent) { refuseRest() }
     }
 
+    func post(_ message: DeliveryMessage) { post(.delivery(message)) }
+
     func append(
         _ batches: [Batch],
         _ identity: BatchIdentity?,

@@ -1,29 +1,7 @@
 import Queue
 import System
 
-/// What happened since the start.
-struct QueueCounts {
-    var commits = 0
-    var commitTime = Duration.zero
-    var commitTimeMax = Duration.zero
-    var checkpoints = 0
-    var failures = 0
-    var salvages = 0
-    var salvagedLogs = 0
-    var lostLogs = 0
-    var damagedCopiesRemoved = 0
-    var repairedLogs = 0
-    var ledgerImbalances = 0
-    /// Logs that an overflow dropped, by destination.
-    var dropped: [String: Int] = [:]
-    /// By destination.
-    var volumes: [String: Volumes] = [:]
-    var streamRefusals = StreamRefusals()
-    var repeated = 0
-    var forgottenEarly = 0
-    var relanes = 0
-}
-
+// What other threads see of the queue: its admission and its status.
 extension QueueOwner {
     /// Shows the state after a commit to everybody: of destinations what changed, or all of it where something changed
     /// that concerns all.
@@ -31,11 +9,10 @@ extension QueueOwner {
         let admissions = admissions
         guard let store else {
             door.setAdmissions(Admissions(queue: admissions.queue))
-            announce(admissions.queue)
-            return door.status.withLock { showCounts(&$0, admissions.queue) }
+            return door.status.withLock { show(admissions.queue, in: &$0) }
         }
-        let isAll = everything || store.dirty.isUnpublished || admissions != published
-        published = admissions
+        let isNew = board.change(admissions)
+        let isAll = everything || store.dirty.isUnpublished || isNew
         let changed = isAll ? Array(store.destinations.values) : store.dirty.changed
         for destination in changed { destination.publishLogstores() }
         if store.dirty.isUnpublished {
@@ -43,15 +20,20 @@ extension QueueOwner {
         } else {
             door.changeAdmissions(admissions, changed.map { ($0.name, store.admission(of: $0)) })
         }
-        announce(admissions.queue)
+        announcer.announce(
+            admissions.queue,
+            bytes: store.bytes,
+            freeBytes: keeper.room.freeBytes,
+            configuration
+        )
         let shown = changed.map { destination in
             let admission = store.admission(of: destination).bytes(admissions)
-            announce(destination.name, admission, destination)
+            announcer.announce(admission, of: destination)
             return (destination.name, show(destination, admission))
         }
         door.status.withLock { status in
-            showCounts(&status, admissions.queue)
-            show(store, &status)
+            show(admissions.queue, in: &status)
+            show(store, in: &status)
             if isAll {
                 status.destinations = Dictionary(uniqueKeysWithValues: shown)
             } else {
@@ -61,34 +43,60 @@ extension QueueOwner {
         store.dirty.published()
     }
 
-    private func showCounts(_ status: inout QueueStatus, _ admission: QueueAdmission) {
+    // MARK: - Admission
+
+    /// What is said to all batches for the sake of the queue as a whole.
+    private var admissions: QueueAdmissions {
+        let queue = admission
+        let whereRoomIsMade = queue == .full ? store?.admissionWhereRoomIsMade : nil
+        return QueueAdmissions(queue: queue, whereRoomIsMade: whereRoomIsMade ?? queue)
+    }
+
+    private var admission: QueueAdmission {
+        if isStopping { return .stopping }
+        guard let store else {
+            return keeper.failures.problem?.kind == .diskFull ? .diskFull : .failing
+        }
+        if keeper.room.isUsedUp(configuration.tuning) { return .diskFull }
+        return store.admission
+    }
+
+    /// What is said to each destination, also to those of which nothing has come yet.
+    private func everyAdmission(in store: OpenStore) -> [String: DestinationAdmission] {
+        var all = store.destinations.mapValues { store.admission(of: $0) }
+        for (name, rules) in configuration.destinations where all[name] == nil {
+            all[name] = DestinationAdmission(
+                makesRoom: rules.overflow == .dropOldest,
+                logstores: PublishedLogstores(LogstoreBook(most: rules.logstoresMax))
+            )
+        }
+        return all
+    }
+
+    // MARK: - Status
+
+    private func show(_ admission: QueueAdmission, in status: inout QueueStatus) {
         status.admission = admission
-        status.problem = store == nil ? problem : nil
+        status.problem = store == nil ? keeper.failures.problem : nil
         status.bytesMax = configuration.bytesMax
-        status.freeBytes = disk.freeBytes
-        status.commits = counts.commits
-        status.commitTime = counts.commitTime
-        status.commitTimeMax = counts.commitTimeMax
-        status.checkpoints = counts.checkpoints
-        status.failures = counts.failures
-        status.salvages = counts.salvages
-        status.salvagedLogs = counts.salvagedLogs
-        status.lostLogs = counts.lostLogs
-        status.damagedCopies = damagedCopies
-        status.unsavedCopyBytes = unsavedCopies.bytes
-        status.damagedCopiesRemoved = counts.damagedCopiesRemoved
-        status.repairedLogs = counts.repairedLogs
-        status.relanes = counts.relanes
-        status.streamRefusals = counts.streamRefusals
-        status.repeats.repeated = counts.repeated
-        status.repeats.forgottenEarly = counts.forgottenEarly
-        status.ledgerImbalances = counts.ledgerImbalances
-        status.isolations = departures.isolationsDone
-        status.isolationsWaiting = departures.isolationCount
+        status.freeBytes = keeper.room.freeBytes
+        status.failures = keeper.failures.count
+        status.repairedLogs = keeper.repairedLogs
+        let salvager = keeper.salvager
+        status.salvages = salvager.counts.salvages
+        status.salvagedLogs = salvager.counts.savedLogs
+        status.lostLogs = salvager.counts.lostLogs + board.lostLogs
+        status.damagedCopies = salvager.copies.count
+        status.unsavedCopyBytes = salvager.copies.unsavedBytes
+        status.damagedCopiesRemoved = salvager.copies.deletedCount
+        status.relanes = delivery.relaneCount
+        status.isolations = delivery.isolations.doneCount
+        status.isolationsWaiting = delivery.isolations.count
+        board.show(in: &status)
     }
 
     /// While the store is closed its last state stands.
-    private func show(_ store: OpenStore, _ status: inout QueueStatus) {
+    private func show(_ store: OpenStore, in status: inout QueueStatus) {
         status.bytes = store.bytes
         status.asideLogs = Int(store.remainders.reduce(0) { $0 + $1.logs })
         status.rows = store.rows
@@ -104,13 +112,6 @@ extension QueueOwner {
         }
     }
 
-    /// What is new of it is true by now, so it is counted where it outlives the store.
-    private func volumes(of destination: QueuedDestination) -> Volumes {
-        counts.volumes[destination.name, default: Volumes()] += destination.volumes
-        destination.volumes = Volumes()
-        return counts.volumes[destination.name] ?? Volumes()
-    }
-
     private func show(
         _ destination: QueuedDestination,
         _ admission: QueueAdmission
@@ -118,18 +119,16 @@ extension QueueOwner {
         let name = destination.name
         var shown = QueueStatus.Destination()
         shown.ledger = destination.ledger
-        shown.volumes = volumes(of: destination)
-        shown.oldest = destination.ledger.queued > 0 ? survey[name]?.oldest : nil
-        shown.outlets = survey[name]?.outlets ?? [:]
-        shown.demand = demand.totals[name] ?? 0
+        board.show(destination, in: &shown)
+        shown.demand = delivery.outlets.demand.totals[name] ?? 0
         shown.packets = destination.packetCount
         shown.deadBytes = destination.deadBytes
-        shown.refusedLogs = departures.discardsOf[name]?.logs ?? 0
-        shown.lastRefusal = departures.discardsOf[name]?.last
-        shown.imbalance = imbalances.first { $0.destination == name }?.logs ?? 0
+        let refused = delivery.discards.sum(of: name)
+        shown.refusedLogs = refused?.logs ?? 0
+        shown.lastRefusal = refused?.last
+        shown.imbalance = announcer.imbalances.first { $0.destination == name }?.logs ?? 0
         shown.bytes = destination.bytes
         shown.bytesMax = destination.rules.bytesMax
-        shown.dropped = counts.dropped[name] ?? 0
         shown.admission = admission
         shown.logstores = destination.logstores.busy.count
         shown.lanes = destination.rules.lanes

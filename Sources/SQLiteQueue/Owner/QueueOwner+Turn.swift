@@ -2,66 +2,57 @@ import Queue
 import SQLite
 import System
 
+// One transaction for what waits, and the answers to it.
 extension QueueOwner {
-    /// One transaction for what waits, and the answers to it.
     func turn() {
         guard let store else { return refuseAll(door.admission) }
-        isBehind = false
+        keeper.turnBegins()
         var taken: [(append: Append, outcome: AppendOutcome)] = []
         do throws(SQLiteError) {
-            try acknowledgeAll(in: store)
-            for number in unreadable { try takeBack(number, in: store) }
-            for number in recalled { try handOverAgain(number, in: store) }
-            try takeDepartures(in: store)
-            try changeLetters(in: store)
-            try decide(in: store)
-            try relane(in: store)
+            try delivery.applyReturns(to: store, configuration, keeper.room)
+            try letters.takeStep(in: store, room: keeper.room.bytes)
+            try decisions.decide(in: store)
+            try delivery.changeLanes(in: store)
             try take(&taken, into: store)
             try store.makeRoom(rowsAdded: store.writeStaged())
-            for name in flushes { store.flush(name) }
-            let sealed = receiver == nil ? [] : try store.packets(for: demand)
+            let sealed = try delivery.seal(in: store)
             try commit(store)
-            settleRelanes()
-            settle(sealed, in: store)
+            delivery.settle(sealed, in: store)
+            settleLosses()
             countDropped(in: store)
-            countRepeats(taken, in: store)
-            announceChanges(in: store)
+            board.countRepeats(taken.count { $0.outcome.isRepeated }, in: store)
+            delivery.announceChanges(in: store)
             publish()
-            answerLetters()
-            answerDecisions()
+            letters.answer()
+            decisions.answer()
             for (append, outcome) in taken { answer(append, outcome) }
-            if !sealed.isEmpty { receiver?(sealed) }
+            delivery.handOver(sealed)
         } catch {
             failed(error)
             // At once: the next turn may find the store open again, and would not know of them.
-            refuseLetters(door.admission)
-            refuseDecisions(door.admission)
+            letters.refuse(door.admission)
+            decisions.refuse(door.admission)
             // Nothing of this transaction is stored for certain, so nothing of it is acknowledged.
             for (append, _) in taken { answer(append, .refused(door.admission)) }
         }
     }
-
-    private func acknowledgeAll(in store: OpenStore) throws(SQLiteError) {
-        for number in acknowledged {
-            try store.acknowledge(number, at: place(of: number)) { handed[$0] != nil }
-        }
-    }
-
-    /// Where the rows of a packet lie that delivery holds, or held before a salvage took it apart.
-    func place(of number: Int64) -> PacketPlace? { handed[number]?.place ?? takenApart[number] }
 
     /// Stages appends in order, a bounded number of bytes.
     private func take(
         _ taken: inout [(append: Append, outcome: AppendOutcome)],
         into store: OpenStore
     ) throws(SQLiteError) {
+        let most = configuration.tuning.transactionBytes
+        let room = keeper.room
         var rawBytes = 0
         // What was isolated in this transaction is taken from the room already.
-        if !appends.isEmpty, departures.isolated.isEmpty { try measureRoom(store) }
-        while rawBytes < configuration.tuning.transactionBytes, let append = appends.popFirst() {
+        if !appends.isEmpty, !delivery.isolations.hasUsedRoom {
+            try room.measure(store, configuration)
+        }
+        while rawBytes < most, let append = appends.popFirst() {
             // Listed before it is looked at, so that it gets an answer also when that fails.
             taken.append((append, .stored))
-            let fits = rawBytes + append.rawBytes <= roomBytes
+            let fits = rawBytes + append.rawBytes <= room.bytes
             let outcome = try stage(append, fits: fits, in: store)
             taken[taken.count - 1].outcome = outcome
             if outcome == .stored { rawBytes += append.rawBytes }
@@ -73,12 +64,13 @@ extension QueueOwner {
         fits: Bool,
         in store: OpenStore
     ) throws(SQLiteError) -> AppendOutcome {
-        // Whoever repeats a request is done, also when there is no room.
-        if let repetition = try repetition(of: append, in: store) { return repetition }
+        // A repeated request is done, also when there is no room.
+        if let identity = append.identity, let first = try store.first(of: identity) {
+            return .repeated(receipt: first.receipt, logs: first.logs)
+        }
         if let refusal = append.refusal ?? (fits ? nil : .diskFull) { return .refused(refusal) }
         if let refusal = try store.stage(append.batches, by: .sender(append.sender)) {
-            if refusal == .tooManyLogstores { noteCrowded(append) }
-            noteShortage(refusal, append)
+            note(refusal, of: append)
             return .refused(refusal)
         }
         if let identity = append.identity {
@@ -89,59 +81,130 @@ extension QueueOwner {
         return .stored
     }
 
-    func mend(_ number: Int64, in store: OpenStore) throws(SQLiteError) {
-        let lost = try store.mend(number)
-        if lost > 0 { losses.damaged.append((number, lost)) }
+    /// Counts a refusal for too many logstores or streams.
+    private func note(_ refusal: QueueAdmission, of append: Append) {
+        if refusal == .tooManyLogstores {
+            for batch in append.batches { door.crowded(batch.stream.destination) }
+        }
+        guard board.count(streamRefusal: refusal) else { return }
+        announcer.announceShortage(refusal, append, streamsMax: configuration.streamsMax)
     }
 
     private func commit(_ store: OpenStore) throws(SQLiteError) {
         guard store.database.isWriting else { return }
         let start = Moment.now
         try store.commit()
-        lastCommit = .now
-        counts.commits += 1
-        counts.commitTime += lastCommit - start
-        counts.commitTimeMax = max(counts.commitTimeMax, lastCommit - start)
-        recovered()
+        let end = Moment.now
+        schedule.committed(end)
+        board.committed(in: end - start)
+        keeper.recovered()
     }
 
-    /// The transaction is durable: what was asked for is done.
-    private func settle(_ sealed: [SealedPacket], in store: OpenStore) {
-        takenBack(acknowledged)
-        takenBack(unreadable)
-        takenBack(recalled)
-        acknowledged.removeAll(keepingCapacity: true)
-        unreadable.removeAll(keepingCapacity: true)
-        recalled.removeAll(keepingCapacity: true)
-        flushes.removeAll(keepingCapacity: true)
-        settleDepartures()
-        settleLosses()
-        for packet in sealed {
-            handed[packet.number] = HandedPacket(packet)
-            demand.meet(packet.stream.outlet)
-            // A packet that was sealed before changes nothing else of its destination.
-            store.destinations[packet.stream.destination]?.note()
-        }
+    private func settleLosses() {
+        board.lostLogs += delivery.losses.settle(&announcer, journal)
     }
 
-    /// Delivery holds them no more.
-    func takenBack(_ numbers: some Sequence<Int64>) {
-        for number in numbers {
-            handed[number] = nil
-            takenApart[number] = nil
-        }
-        door.recalls.remove(numbers)
+    /// After a commit: logs that made room for others are gone for good.
+    private func countDropped(in store: OpenStore) {
+        board.count(dropped: store.dropped)
+        announcer.note(dropped: store.dropped)
+        store.dropped.removeAll(keepingCapacity: true)
     }
 
-    func answer(_ append: Append, _ outcome: AppendOutcome) {
+    private func answer(_ append: Append, _ outcome: AppendOutcome) {
         door.settled(append.rawBytes)
         append.answer(outcome)
     }
 
     private func refuseAll(_ reason: QueueAdmission) {
         while let append = appends.popFirst() { answer(append, .refused(append.refusal ?? reason)) }
-        refuseLetters(reason)
-        refuseDecisions(reason)
-        departures.hasMore = false
+        letters.refuse(reason)
+        decisions.refuse(reason)
+        delivery.pause()
+    }
+}
+
+// MARK: - Housekeeping
+
+extension QueueOwner {
+    /// What nobody waits for: it runs after the answers.
+    func keepHouse(isQuiet: Bool) {
+        reopen()
+        guard let store else { return }
+        do throws(SQLiteError) {
+            let tuning = configuration.tuning
+            if schedule.startHousekeeping(every: tuning.housekeeping) {
+                try lookAround(store)
+                if try saveMore(store) { return }
+            } else if store.rows == 0, !store.remainders.isEmpty, try saveMore(store) {
+                return
+            } else if store.isExpiring {
+                try expireSome(in: store)
+                publish()
+            } else if isQuiet, store.hasSpareSpace {
+                try keeper.room.measure(store, configuration)
+                try store.giveBack(atMost: keeper.room.movableBytes)
+                try store.commit()
+                publish()
+            }
+            // While space is scarce the log is kept short: then its space can be written again.
+            let most = tuning.checkpointBytes
+            if store.logBytes >= (keeper.room.isScarce ? most / 8 : most) {
+                try checkpoint(store)
+                publish()
+            }
+        } catch {
+            failed(error)
+        }
+    }
+
+    /// Once in a while: free space, age, spare pages, the status that walks all streams.
+    private func lookAround(_ store: OpenStore) throws(SQLiteError) {
+        let wasIdle = board.takeIdle()
+        let room = keeper.room
+        try store.makeLogCertain()
+        try room.measure(store, configuration)
+        // Logs that devices keep need the room more than the search for the cause of a damage does.
+        if store.isLogCertain, room.isUsedUp(configuration.tuning) {
+            keeper.salvager.copies.trim(to: 0, atMost: 1, beside: store)
+        }
+        let step = clock.follow()
+        if step != .zero { try keeper.follow(step, in: store) }
+        try store.forgetRepeats()
+        try store.giveBack(atMost: room.movableBytes)
+        if !store.isExpiring {
+            store.lookForExpired()
+            store.hasExpiredLetters = true
+        }
+        try expireSome(in: store)
+        delivery.announceChanges(in: store)
+        for name in door.takeCrowded() {
+            if let destination = store.destinations[name] { announcer.announceCrowded(destination) }
+        }
+        store.forgetOldest()
+        board.countRepeats(0, in: store)
+        announcer.announceExpired()
+        delivery.announceDiscards()
+        board.ledgerImbalances += announcer.announce(store.imbalances())
+        // With the log empty the next start has nothing to replay, and a shorter file becomes so.
+        if wasIdle, store.logBytes > 0 { try checkpoint(store) }
+        board.survey = store.survey(delivery.outlets.demand)
+        publish(everything: true)
+    }
+
+    private func expireSome(in store: OpenStore) throws(SQLiteError) {
+        try delivery.expireSome(in: store)
+        settleLosses()
+    }
+
+    private func checkpoint(_ store: OpenStore) throws(SQLiteError) {
+        try store.database.connection.checkpoint(.passive)
+        board.checkpoints += 1
+    }
+}
+
+extension AppendOutcome {
+    fileprivate var isRepeated: Bool {
+        if case .repeated = self { true } else { false }
     }
 }

@@ -2,100 +2,24 @@ import Queue
 import SQLite
 import System
 
-/// The thread that owns the connection that writes: takes everything that waits, runs one transaction,
-/// and answers everyone in it once it is durable.
+/// The thread that owns the connection that writes: takes everything that waits, runs one transaction, and answers
+/// everyone in it once it is durable.
 ///
-/// What must survive a failed write lives here; what the disk knows lives in `OpenStore`.
+/// What must survive a failed write lives here and in the owner's parts; what the disk knows lives in `OpenStore`.
 final class QueueOwner {
-    var configuration: QueueConfiguration
-    let directory: DataDirectory
     let door: QueueHandle
+    let keeper: StoreKeeper
+    let delivery: DeliveryWork
+    var appends = Fifo<Append>()
+    var letters: LetterWork
+    var decisions = DecisionWork()
+    private var questions = StreamQuestions()
+    var announcer: QueueAnnouncer
+    var board = StatusBoard()
+    var schedule = OwnerSchedule()
+    private(set) var isStopping = false
     let journal: Journal
     let clock: QueueClock
-    private let lock: LockFile
-
-    var store: OpenStore?
-    var disk: DiskSpace
-    /// See `measureRoom`.
-    var roomBytes = Int.max
-    /// How much of the database may move at a time to make it shorter.
-    var movableBytes = Int.max
-    var retry: RetryPause
-    var problem: QueueError?
-    /// What was found wrong with the database: the next attempt to open it begins with a salvage.
-    var damage: SQLiteError?
-    /// Since the last failure it was opened, and what failed then was not tried again.
-    var isBehind = false
-    /// The last failure was one to read.
-    var wasUnreadable = false
-    var nextSalvage = Moment(nanoseconds: 0)
-    /// When a store that disagrees with what is known may be read again instead of being rebuilt.
-    var nextReading = Moment(nanoseconds: 0)
-    /// Its indexes were rebuilt, and it was not opened since.
-    var areIndexesMended = false
-    /// The last attempt found no room for a new database.
-    var salvageLacksRoom = false
-    /// Attempts to copy more from damaged databases, by file.
-    var asideAttempts: [String: AsideAttempts] = [:]
-    /// When the journal may say again that logs of a damaged database wait.
-    var nextRemainderWarning = Moment(nanoseconds: 0)
-    /// Damaged databases that are kept aside.
-    var damagedCopies = 0
-    /// Those that are never deleted.
-    var unsavedCopies = UnsavedCopies()
-    var counts = QueueCounts()
-
-    // Asked for and not done yet.
-    var appends = Fifo<Append>()
-    var acknowledged: [Int64] = []
-    var unreadable: Set<Int64> = []
-    var recalled: Set<Int64> = []
-    var relanes: Set<Int64> = []
-    var flushes: [String] = []
-    var demand = Demand()
-    var receiver: (@Sendable ([SealedPacket]) -> Void)?
-    /// Outlets that delivery was told of, and whom it has for that.
-    var outlets: Set<Outlet> = []
-    var outletReceiver: (@Sendable ([Outlet]) -> Void)?
-    var retiredReceiver: (@Sendable ([Outlet]) -> Void)?
-    /// Packets of which delivery was not told yet that they are recalled.
-    var recallsUnsaid: [Outlet: Set<Int64>] = [:]
-    var recallReceiver: (@Sendable ([Outlet: Set<Int64>]) -> Void)?
-    var departures = Departures()
-    var letters = LetterWork()
-    var decisions = DecisionWork()
-    var streamQuestions = Fifo<StreamQuestion>()
-    /// As last found, so that each is said once.
-    var imbalances: [Imbalance] = []
-    var isStopping = false
-
-    /// What was said last to all.
-    var published = QueueAdmissions(queue: .open, whereRoomIsMade: .open)
-    /// What the journal said last of the admission, and when it may warn again.
-    var announced = QueueAdmission.open
-    var nextWarning = Moment(nanoseconds: 0)
-    /// The same of each destination, and of logs that an overflow dropped.
-    var announcedFull: Set<String> = []
-    var nextCrowded: [String: Moment] = [:]
-    var nextShortage: [String: Moment] = [:]
-    var nextWarningOf: [String: Moment] = [:]
-    var droppedUnsaid = Unsaid<Overflowed>()
-    var expiredUnsaid = Unsaid<String>()
-    var expiredLettersUnsaid = Unsaid<String>()
-    /// Of the transaction at hand.
-    var losses = TransactionLosses()
-    /// Packets that delivery holds.
-    var handed: [Int64: HandedPacket] = [:]
-    /// Packets that delivery got and that a salvage took apart or lost, until delivery gives them back.
-    var takenApart: [Int64: PacketPlace] = [:]
-    /// As of the store that was open last.
-    var ages: AgeBasis?
-    var lastCommit = Moment(nanoseconds: 0)
-    /// As last looked up, for the status.
-    var survey: [String: Survey] = [:]
-    /// Commits at the last housekeeping.
-    var commitsBefore = 0
-    var nextHousekeeping = Moment(nanoseconds: 0)
 
     /// Opens and recovers the queue, or says why it cannot be.
     init(
@@ -104,77 +28,182 @@ final class QueueOwner {
         _ clock: QueueClock,
         _ journal: Journal
     ) throws(QueueError) {
-        self.configuration = configuration
         self.door = door
         self.clock = clock
         self.journal = journal
-        directory = DataDirectory(path: configuration.directory)
-        disk = DiskSpace(configuration.directory, bytesMax: configuration.tuning.diskBytes)
-        retry = RetryPause(configuration.tuning)
-        try directory.create()
-        lock = try LockFile(directory)
+        keeper = try StoreKeeper(CurrentConfiguration(configuration), clock, journal)
+        delivery = DeliveryWork(door.recalls, journal)
+        letters = LetterWork(journal)
+        announcer = QueueAnnouncer(journal)
         try open()
         publish()
     }
+
+    var store: OpenStore? { keeper.store }
+    var configuration: QueueConfiguration { keeper.current.value }
 
     func run() {
         while true {
             let hasNews = takeMessages()
             turn()
             if isStopping, appends.isEmpty { break }
-            listStreams()
+            questions.answerOne(from: store)
             keepHouse(isQuiet: !hasNews)
             if !hasMore { wait() }
         }
         shutDown()
     }
 
-    /// There is something to do without anybody asking.
+    // MARK: - Waiting
+
+    /// There is work to do that no message asks for.
     var hasMore: Bool {
-        if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || !streamQuestions.isEmpty
-            || departures.hasMore || isBehind
+        if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || !questions.isEmpty
+            || delivery.isolations.hasMore || keeper.isBehind
         {
             return true
         }
         return store.map { $0.needsRoom || $0.isExpiring } ?? false
     }
 
-    /// How long there is nothing to do, unless somebody asks.
+    /// Until the next work that no message asks for.
     var pause: Duration {
         // Housekeeping needs the store: while that is closed it only becomes overdue.
-        guard let store else { return retry.next - .now }
-        var pause = nextHousekeeping - .now
-        if receiver != nil, let due = store.nextDue {
+        guard let store else { return keeper.failures.pause }
+        var pause = schedule.untilHousekeeping
+        if delivery.isAsking, let due = store.nextDue {
             pause = min(pause, due - clock.now())
         }
         return store.hasSpareSpace ? min(pause, Self.givingBackPause) : pause
     }
 
+    /// Between two steps of giving space back.
+    private static let givingBackPause = Duration.milliseconds(20)
+
     private func wait() {
         door.wake.wait(timeout: pause)
         // Under load the next commit lets a little gather: rows become larger and syncs fewer. A batch
         // that comes alone is committed at once.
-        let linger = configuration.tuning.linger - (.now - lastCommit)
-        if linger > .zero, door.waitingBytes < configuration.tuning.lingerBytes, !isStopping {
+        let tuning = configuration.tuning
+        let linger = tuning.linger - schedule.sinceCommit
+        if linger > .zero, door.waitingBytes < tuning.lingerBytes, !isStopping {
             door.wake.wait(timeout: linger)
         }
     }
 
-    /// Between two steps of giving space back.
-    private static let givingBackPause = Duration.milliseconds(20)
+    // MARK: - Messages
+
+    /// Takes what other threads ask for. Whether there was anything.
+    func takeMessages() -> Bool {
+        let messages = door.mailbox.takeAll()
+        for message in messages {
+            switch message {
+            case .append(let append): appends.append(append)
+            case .delivery(let message): delivery.take(message, store)
+            case .apply(let rules, let bounds): apply(rules, bounds)
+            case .letters(let request): letters.add(request)
+            case .decision(let request): decisions.add(request)
+            case .list(let question): questions.add(question)
+            case .stop: isStopping = true
+            }
+        }
+        return !messages.isEmpty
+    }
+
+    /// Other rules and bounds hold from now on, also for a store that is opened later.
+    private func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?) {
+        var new = configuration
+        new.destinations = rules
+        if let bounds { new.apply(bounds) }
+        let moved = store?.moved(by: new) ?? []
+        keeper.current.replace(with: new)
+        guard !moved.isEmpty else {
+            store?.apply(new)
+            return
+        }
+        // Streams get other places only when they are read from the disk. It is rare, and takes as long as a start.
+        door.stopReading()
+        keeper.closeToReread()
+        do throws(QueueError) {
+            try open()
+            publish()
+        } catch {
+            keeper.close(because: error)
+            closed()
+        }
+    }
+
+    // MARK: - The store
+
+    private func open() throws(QueueError) {
+        try keeper.open(delivery.packets, acknowledged: delivery.returns.acknowledged)
+        opened()
+    }
+
+    /// Tries to open the store again after a failure, when that is due.
+    func reopen() {
+        guard keeper.reopen(delivery.packets, acknowledged: delivery.returns.acknowledged) else {
+            return
+        }
+        opened()
+        publish()
+    }
+
+    private func opened() {
+        guard let store else { return }
+        delivery.opened(store)
+        door.allowReading()
+    }
+
+    /// A write failed: the store is thrown away until it can be read from the disk again.
+    func failed(_ error: SQLiteError) {
+        keeper.failed(error)
+        closed()
+    }
+
+    private func closed() {
+        delivery.losses = TransactionLosses()
+        door.stopReading()
+        publish()
+    }
+
+    /// Goes on copying what a salvage has left in a damaged database. Returns whether the store was opened again.
+    func saveMore(_ store: OpenStore) throws(SQLiteError) -> Bool {
+        guard try keeper.saveMore(store, delivery.packets) else { return false }
+        if let store = keeper.store { delivery.opened(store) }
+        publish()
+        return true
+    }
 
     private func shutDown() {
         door.stopReading()
-        refuseLetters(.stopping)
-        refuseDecisions(.stopping)
-        refuseStreams()
-        do throws(SQLiteError) {
-            try store?.database.connection.finish()
-        } catch {
-            journal.warning("queue closed without a checkpoint", ["reason": error])
-        }
-        store = nil
+        letters.refuse(.stopping)
+        decisions.refuse(.stopping)
+        questions.refuse()
+        keeper.finish()
         door.close()
         publish()
     }
+}
+
+/// When the owner committed last, and when it keeps house again.
+struct OwnerSchedule {
+    private var lastCommit = Moment(nanoseconds: 0)
+    private var nextHousekeeping = Moment(nanoseconds: 0)
+
+    var sinceCommit: Duration { .now - lastCommit }
+    var untilHousekeeping: Duration { nextHousekeeping - .now }
+
+    mutating func committed(_ time: Moment) { lastCommit = time }
+
+    /// Whether housekeeping is due. If so, the next one is so much later.
+    mutating func startHousekeeping(every period: Duration) -> Bool {
+        let time = Moment.now
+        guard nextHousekeeping <= time else { return false }
+        nextHousekeeping = time + period
+        return true
+    }
+
+    /// Tests do not wait for it.
+    mutating func hurryHousekeeping() { nextHousekeeping = Moment(nanoseconds: 0) }
 }

@@ -1,24 +1,32 @@
 import System
 
-/// Logs that go without being delivered in the transaction at hand: told and counted when it is durable.
+/// Logs that leave without being delivered in the transaction at hand: told and counted when it is durable.
 struct TransactionLosses {
-    var expired: [String: Int] = [:]
-    var expiredLetters: [String: Int] = [:]
+    private(set) var expired: [String: Int] = [:]
+    private(set) var expiredLetters: [String: Int] = [:]
     /// Of these packets rows changed on the disk.
-    var damaged: [(packet: Int64, logs: Int)] = []
-}
+    private(set) var damaged: [(packet: Int64, logs: Int)] = []
 
-extension QueueOwner {
-    func settleLosses() {
-        expiredUnsaid.add(losses.expired)
-        expiredLettersUnsaid.add(losses.expiredLetters)
-        for (packet, logs) in losses.damaged {
-            counts.lostLogs += logs
+    mutating func note(expired logs: [String: Int]) { expired.merge(logs) { $0 + $1 } }
+
+    mutating func note(expiredLetters letters: [String: Int]) {
+        expiredLetters.merge(letters) { $0 + $1 }
+    }
+
+    mutating func note(damaged logs: Int, in packet: Int64) {
+        if logs > 0 { damaged.append((packet, logs)) }
+    }
+
+    /// The transaction is durable: hands the sums to the announcer. Returns how many logs damage has cost.
+    mutating func settle(_ announcer: inout QueueAnnouncer, _ journal: Journal) -> Int {
+        announcer.note(expired: expired, letters: expiredLetters)
+        for (packet, logs) in damaged {
             journal.error(
                 "logs changed on the disk and are discarded",
                 ["packet": packet, "logs": logs]
             )
         }
-        losses = TransactionLosses()
+        defer { self = TransactionLosses() }
+        return damaged.reduce(0) { $0 + $1.logs }
     }
 }

@@ -82,7 +82,7 @@ final class SteppedQueue {
         }
         for destination in try opened().destinations.values {
             for outlet in destination.outlets.values where !outlet.isNoted {
-                guard owner.demand.byOutlet[outlet.name] ?? 0 > 0 else { continue }
+                guard owner.delivery.outlets.demand.byOutlet[outlet.name] ?? 0 > 0 else { continue }
                 let isDrained =
                     outlet.pieces.isEmpty && outlet.sealedBefore.isEmpty
                     && outlet.postponed.isEmpty
@@ -98,7 +98,7 @@ final class SteppedQueue {
     /// Housekeeping, now and until it is done.
     func keepHouse() throws(ModelFailure) {
         mend()
-        owner.nextHousekeeping = Moment(nanoseconds: 0)
+        owner.schedule.hurryHousekeeping()
         for _ in 0..<2000 {
             owner.keepHouse(isQuiet: false)
             if try !opened().isExpiring { return }

@@ -2,7 +2,13 @@ import Queue
 import SQLite
 import System
 
-extension QueueOwner {
+/// Keeps a copy of a database of an older schema before it is changed.
+struct SchemaUpgrade {
+    let directory: DataDirectory
+    let room: DiskRoom
+    let journal: Journal
+    let freeBytesMin: Int
+
     /// Nothing leads from a newer schema back to an older one. So before the first change the database is copied, and
     /// the copy stays until an operator deletes it. An earlier one of the same version is of an attempt that ended
     /// before its change, or of a queue that went back to it and is here again: it gives way.
@@ -11,10 +17,9 @@ extension QueueOwner {
         copy.discard()
         let bytes = try DatabaseCopy.bytes(connection)
         // With less than this left the queue would take no logs behind it.
-        let needed = bytes + min(configuration.freeBytesMin, 1 << 60)
-        disk.look()
-        guard disk.freeBytes >= needed else {
-            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: disk.freeBytes))
+        let needed = bytes + min(freeBytesMin, 1 << 60)
+        guard room.look() >= needed else {
+            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: room.freeBytes))
         }
         journal.info(
             "queue has an older schema and is copied before it is changed",
@@ -25,12 +30,11 @@ extension QueueOwner {
             try copy.publish()
         } catch  where error.kind == .full {
             copy.discard()
-            disk.look()
-            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: disk.freeBytes))
+            throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: room.look()))
         }
     }
 
-    func reportUpgrade(from schema: Int) {
+    func report(from schema: Int) {
         guard schema > 0, schema < QueueSchema.migrations.count else { return }
         let kept = directory.older(schema)
         journal.info(

@@ -1,0 +1,67 @@
+import Queue
+import System
+
+/// The damaged databases that are kept aside.
+final class DamagedCopies {
+    private let directory: DataDirectory
+    private let room: DiskRoom
+    private let journal: Journal
+    private(set) var count = 0
+    /// Bytes of those that are never deleted, since they may have the only copy of logs.
+    private(set) var unsavedBytes = 0
+    /// Those that the journal named last.
+    private var told: [String] = []
+    private(set) var deletedCount = 0
+
+    init(_ directory: DataDirectory, _ room: DiskRoom, _ journal: Journal) {
+        self.directory = directory
+        self.room = room
+        self.journal = journal
+    }
+
+    /// Deletes damaged databases of which the queue has all that can be read, the oldest first. Returns whether it did.
+    @discardableResult
+    func trim(to most: Int, atMost limit: Int = .max, beside store: OpenStore?) -> Bool {
+        let deleted = directory.removeDamagedCopies(
+            keeping: most,
+            atMost: limit,
+            inUse: (store?.remainders ?? []).map(\.file)
+        )
+        for aside in deleted {
+            deletedCount += 1
+            journal.warning(
+                "a damaged database that was kept aside is deleted; the queue has what can be read of it",
+                ["deleted": aside, "free_bytes": room.freeBytes]
+            )
+        }
+        recount(beside: store)
+        return !deleted.isEmpty
+    }
+
+    /// The journal names each copy that stays for ever and that the queue copies nothing from. An operator has to delete
+    /// it: only a human can decide that the logs in it are not needed.
+    func recount(beside store: OpenStore?) {
+        count = directory.damagedCopies.count
+        let unsaved = directory.unsavedCopies
+        unsavedBytes = unsaved.reduce(0) { $0 + directory.bytes(of: $1) }
+        guard let store else { return }
+        let inUse = Set(store.remainders.map(\.file))
+        let left = unsaved.filter { !inUse.contains(directory.name(of: $0)) }
+        defer { told = left }
+        guard !left.isEmpty, left != told else { return }
+        journal.warning(
+            "damaged databases are kept that may have the only copy of logs; the gateway never deletes them",
+            [
+                "files": left.map(directory.name).joined(separator: " "), "bytes": unsavedBytes,
+                "free_bytes": room.freeBytes,
+                "remedy": "look at the disk and copy them elsewhere; "
+                    + "then delete each with the file …-unsaved beside it",
+            ]
+        )
+    }
+}
+
+extension DataDirectory {
+    /// The name of a file in the directory, without its path.
+    func name(of file: String) -> String { String(file.dropFirst(path.count + 1)) }
+}

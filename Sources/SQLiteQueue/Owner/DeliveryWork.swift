@@ -1,0 +1,151 @@
+import Queue
+import SQLite
+import System
+
+/// All that the owner does for delivery: the packets that delivery asks for, holds and gives back.
+final class DeliveryWork {
+    let packets: PacketsInDelivery
+    private var receiver: (@Sendable ([SealedPacket]) -> Void)?
+    private(set) var outlets = OutletAnnouncer()
+    private(set) var returns = PacketReturns()
+    private(set) var isolations: Isolations
+    private(set) var discards: Discards
+    /// Destinations that are to be sealed without waiting for size or age.
+    private var flushes: [String] = []
+    /// Logs that leave in the transaction at hand without being delivered.
+    var losses = TransactionLosses()
+    /// Packets that got another lane since the start.
+    private(set) var relaneCount = 0
+
+    init(_ recalls: Recalls, _ journal: Journal) {
+        packets = PacketsInDelivery(recalls)
+        isolations = Isolations(journal)
+        discards = Discards(journal)
+    }
+
+    /// Delivery is there and asks for packets.
+    var isAsking: Bool { receiver != nil }
+
+    // MARK: - Messages
+
+    func take(_ message: DeliveryMessage, _ store: OpenStore?) {
+        switch message {
+        case .deliver(let receiver): self.receiver = receiver
+        case .announce(let receiver): outlets.announce(to: receiver)
+        case .retire(let receiver): outlets.retire(to: receiver)
+        case .recall(let receiver): packets.tellRecalls(to: receiver)
+        case .request(let count, let outlet): outlets.request(count, for: outlet, in: store)
+        case .flush(let name): flushes.append(name)
+        case .acknowledge(let number): returns.acknowledge(number)
+        case .setAside(let number): store?.setAside(number)
+        case .unreadable(let number):
+            if packets.isGivenBack(number) { returns.addUnreadable(number) }
+        case .recalled(let number):
+            if packets.isGivenBack(number) { returns.addRecalled(number) }
+        case .relane(let number):
+            if packets.isGivenBack(number) { returns.relane(number) }
+        case .isolate(let number, let reason):
+            if packets.isGivenBack(number) { isolations.add(number, because: reason) }
+        case .discard(let number, let reason):
+            if packets.isGivenBack(number) { discards.add(number, because: reason) }
+        case .postpone(let number):
+            guard packets.isGivenBack(number) else { return }
+            // Nothing of it is on the disk: a store that is opened again finds a packet that nobody holds.
+            packets.takeBack([number])
+            store?.postpone(number)
+        }
+    }
+
+    // MARK: - A transaction
+
+    /// Applies what delivery gave back, but for lanes.
+    func applyReturns(
+        to store: OpenStore,
+        _ configuration: QueueConfiguration,
+        _ room: DiskRoom
+    ) throws(SQLiteError) {
+        try returns.apply(to: store, packets, &losses)
+        try discards.drop(in: store)
+        let here = Isolations.Surroundings(
+            store: store,
+            configuration: configuration,
+            room: room,
+            packets: packets
+        )
+        try isolations.takeApart(in: here, &losses)
+    }
+
+    func changeLanes(in store: OpenStore) throws(SQLiteError) {
+        try returns.changeLanes(in: store)
+    }
+
+    /// Seals what delivery asks for.
+    func seal(in store: OpenStore) throws(SQLiteError) -> [SealedPacket] {
+        for name in flushes { store.flush(name) }
+        return receiver == nil ? [] : try store.packets(for: outlets.demand)
+    }
+
+    /// The transaction is durable: what was asked for is done.
+    func settle(_ sealed: [SealedPacket], in store: OpenStore) {
+        relaneCount += returns.settle(packets)
+        flushes.removeAll(keepingCapacity: true)
+        packets.takeBack(isolations.settle())
+        packets.takeBack(discards.settle())
+        for packet in sealed {
+            packets.handOver(packet)
+            outlets.met(packet.stream.outlet)
+            // A packet that was sealed before changes nothing else of its destination.
+            store.destinations[packet.stream.destination]?.note()
+        }
+    }
+
+    /// Last of all: whoever gets them finds everything else told.
+    func handOver(_ sealed: [SealedPacket]) {
+        if !sealed.isEmpty { receiver?(sealed) }
+    }
+
+    func announceChanges(in store: OpenStore) { outlets.announceChanges(in: store) }
+    func announceDiscards() { discards.announce() }
+
+    /// No transaction can do anything now.
+    func pause() { isolations.pause() }
+
+    /// A store was opened.
+    func opened(_ store: OpenStore) {
+        isolations.tryAgain()
+        outlets.compare(with: store)
+    }
+
+    // MARK: - Expiry
+
+    private static let expiryTime = Duration.milliseconds(8)
+
+    /// Drops what is too old, in a transaction of its own that takes a bounded time: after an outage of days that may be
+    /// most of the queue, and appends go on in between.
+    func expireSome(in store: OpenStore) throws(SQLiteError) {
+        let deadline = Moment.now + Self.expiryTime
+        var isolated: Set<Int64> = []
+        while let number = store.expiringPackets.last, Moment.now < deadline {
+            store.expiringPackets.removeLast()
+            if let waitsForRoom = isolations.waitsForRoom(number) {
+                // Delivery has given it up already, so it would not ask for its content.
+                let outlet = store.packets[number]?.stream.outlet
+                guard try losses.expire(number, in: store) else { continue }
+                if waitsForRoom { outlet?.roomWaiters -= 1 }
+                isolated.insert(number)
+            } else if packets.isHeld(number) {
+                packets.recall(number)
+            } else {
+                _ = try losses.expire(number, in: store)
+            }
+        }
+        losses.note(expired: try store.expire(until: deadline))
+        while store.hasExpiredLetters, Moment.now < deadline {
+            losses.note(expiredLetters: try store.expireLetters())
+        }
+        packets.tellRecalls()
+        try store.commit()
+        isolations.forget(isolated)
+        packets.takeBack(isolated)
+    }
+}

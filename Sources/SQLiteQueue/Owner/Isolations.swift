@@ -1,0 +1,216 @@
+import Queue
+import SQLite
+import System
+
+/// Packets that their destination refused for their content, until they are taken apart.
+///
+/// What is taken apart grows: it waits while there is no room. Few packets of an outlet wait here, so that a backlog of
+/// bad logs costs no memory and no time; the others stay with the store, and are refused once more when some of these
+/// are done.
+struct Isolations {
+    private struct Isolation {
+        let number: Int64
+        let reason: DeathReason
+        /// Room that it waits for; nil until it was tried.
+        var needs: Int?
+    }
+
+    private let journal: Journal
+    private var untried: [Isolation] = []
+    /// By destination, those that wait for room, the ones that need least first. Few of each outlet: see
+    /// `QueuedOutlet.roomWaitersMax`.
+    private var waiting: [String: [Isolation]] = [:]
+    /// Packets that the transaction at hand takes apart.
+    private var taken: Set<Int64> = []
+    /// A transaction took apart as many as it may, and others could be.
+    private(set) var hasMore = false
+    /// Taken apart since the start.
+    private(set) var doneCount = 0
+    private var roomPause = JournalPause()
+
+    /// Packets of one transaction, and bytes: taking a packet apart reads, cuts and compresses it, and each dead letter
+    /// is a row.
+    private static let packetsMax = 64
+    private static let bytesMax = 4 << 20
+
+    init(_ journal: Journal) {
+        self.journal = journal
+    }
+
+    mutating func add(_ number: Int64, because reason: DeathReason) {
+        untried.append(Isolation(number: number, reason: reason))
+    }
+
+    /// Packets that delivery gave back to be isolated.
+    var count: Int { waiting.values.reduce(untried.count) { $0 + $1.count } }
+
+    /// The transaction at hand has measured the disk's room, and used some of it.
+    var hasUsedRoom: Bool { !taken.isEmpty }
+
+    /// What surrounds the isolations of one transaction.
+    struct Surroundings {
+        let store: OpenStore
+        let configuration: QueueConfiguration
+        let room: DiskRoom
+        let packets: PacketsInDelivery
+    }
+
+    /// Takes apart a bounded number of packets in the transaction at hand.
+    mutating func takeApart(
+        in here: Surroundings,
+        _ losses: inout TransactionLosses
+    ) throws(SQLiteError) {
+        taken.removeAll()
+        hasMore = false
+        guard !untried.isEmpty || !waiting.isEmpty else { return }
+        try here.room.measure(here.store, here.configuration)
+        var bytes = 0
+        for line in waiting.values {
+            // Those behind it need more.
+            for isolation in line {
+                guard let needs = isolation.needs, has(needs, for: isolation, in: here) else {
+                    break
+                }
+                guard mayTakeApart(bytes) else { return }
+                try takeApart(isolation, in: here, &losses, &bytes)
+            }
+        }
+        for isolation in untried {
+            guard mayTakeApart(bytes) else { return }
+            try takeApart(isolation, in: here, &losses, &bytes)
+        }
+    }
+
+    /// The transaction is durable. Returns the packets that delivery holds no more.
+    mutating func settle() -> Set<Int64> {
+        let done = taken
+        if !done.isEmpty {
+            forget(done)
+            doneCount += done.count
+            taken.removeAll()
+        }
+        return done
+    }
+
+    /// No transaction can do anything.
+    mutating func pause() { hasMore = false }
+
+    /// The packet is gone otherwise.
+    mutating func forget(_ numbers: Set<Int64>) {
+        untried.removeAll { numbers.contains($0.number) }
+        for (name, line) in waiting where line.contains(where: { numbers.contains($0.number) }) {
+            let rest = line.filter { !numbers.contains($0.number) }
+            waiting[name] = rest.isEmpty ? nil : rest
+        }
+    }
+
+    /// The store is another, and what waits may belong elsewhere.
+    mutating func tryAgain() {
+        for line in waiting.values {
+            untried += line.map { Isolation(number: $0.number, reason: $0.reason) }
+        }
+        waiting = [:]
+    }
+
+    /// Whether the packet is to be isolated, and whether it waits for room. Nil when it is not to be.
+    func waitsForRoom(_ number: Int64) -> Bool? {
+        if untried.contains(where: { $0.number == number }) { return false }
+        for line in waiting.values where line.contains(where: { $0.number == number }) {
+            return true
+        }
+        return nil
+    }
+
+    // MARK: - One packet
+
+    private mutating func mayTakeApart(_ bytes: Int) -> Bool {
+        hasMore = taken.count >= Self.packetsMax || bytes >= Self.bytesMax
+        return !hasMore
+    }
+
+    /// Taking apart writes before it frees, so it waits while the disk is nearly full: tried all the same, it would fail
+    /// with everything else of its transaction.
+    private static func space(for packet: QueuedPacket, _ tuning: QueueTuning) -> Int {
+        2 * packet.record.raw + tuning.rowBytes
+    }
+
+    private func has(
+        _ needs: Int,
+        for isolation: Isolation,
+        in here: Surroundings
+    ) -> Bool {
+        guard let packet = here.store.packets[isolation.number] else { return true }
+        let free = here.room.bytes - Self.space(for: packet, here.configuration.tuning)
+        return free >= 0
+            && min(free, here.store.roomForDeaths(of: packet.stream.destination)) >= needs
+    }
+
+    private mutating func takeApart(
+        _ isolation: Isolation,
+        in here: Surroundings,
+        _ losses: inout TransactionLosses,
+        _ bytes: inout Int
+    ) throws(SQLiteError) {
+        let number = isolation.number
+        let store = here.store
+        guard let packet = store.packets[number] else {
+            taken.insert(number)
+            return
+        }
+        let outlet = packet.stream.outlet
+        let free = here.room.bytes - Self.space(for: packet, here.configuration.tuning)
+        guard free >= 0 else { return wait(isolation, for: 0, packet, in: here) }
+        let room = min(free, store.roomForDeaths(of: packet.stream.destination))
+        let before = store.bytes
+        bytes += packet.record.raw
+        switch try store.isolate(number, because: isolation.reason, room: room) {
+        case .done: break
+        case .damaged: losses.note(damaged: try store.mend(number), in: number)
+        case .waits(let needs): return wait(isolation, for: needs, packet, in: here)
+        }
+        if isolation.needs != nil { outlet.roomWaiters -= 1 }
+        let grown = max(0, store.bytes - before)
+        bytes += grown
+        here.room.use(grown, of: free)
+        taken.insert(number)
+    }
+
+    private mutating func wait(
+        _ isolation: Isolation,
+        for needs: Int,
+        _ packet: QueuedPacket,
+        in here: Surroundings
+    ) {
+        let outlet = packet.stream.outlet
+        here.store.setAside(isolation.number)
+        warn(outlet.destination, in: here)
+        forget([isolation.number])
+        if isolation.needs == nil {
+            guard outlet.roomWaiters < QueuedOutlet.roomWaitersMax else {
+                // Nothing of this is on the disk: a store that is opened again finds a packet that nobody holds.
+                here.packets.takeBack([isolation.number])
+                outlet.heldBack.append(isolation.number)
+                return
+            }
+            outlet.roomWaiters += 1
+        }
+        var waiter = isolation
+        waiter.needs = needs
+        var line = waiting[outlet.name.destination] ?? []
+        line.insert(waiter, at: line.firstIndex { $0.needs ?? 0 > needs } ?? line.endIndex)
+        waiting[outlet.name.destination] = line
+    }
+
+    private mutating func warn(_ destination: QueuedDestination, in here: Surroundings) {
+        guard roomPause.isOver() else { return }
+        journal.warning(
+            "refused packets wait: there is no room for dead letters",
+            [
+                "packets": count, "destination": destination.name,
+                "bytes": destination.bytes, "limit": destination.rules.bytesMax,
+                "queue_bytes": here.store.bytes, "queue_limit": here.configuration.bytesMax,
+                "remedy": "purge dead letters, free disk space or raise max_bytes",
+            ]
+        )
+    }
+}

@@ -1,0 +1,170 @@
+import Queue
+import SQLite
+import System
+
+/// A change of dead letters that somebody asked for.
+enum LetterRequest: Sendable {
+    case change(LetterJob)
+    case edit(Int64, DeadLetterEdit, @Sendable (DeadLetterEditOutcome) -> Void)
+
+    /// Nothing more will be done for it.
+    func refuse(_ reason: QueueAdmission) {
+        switch self {
+        case .change(var job):
+            job.result.end = .refused(reason)
+            job.answer(job.result)
+        case .edit(_, _, let answer): answer(.refused(reason))
+        }
+    }
+
+    /// As many wait as may.
+    func turnAway() {
+        switch self {
+        case .change(var job):
+            job.result.end = .busy
+            job.answer(job.result)
+        case .edit(_, _, let answer): answer(.busy)
+        }
+    }
+}
+
+/// A replay or a purge, done in steps.
+struct LetterJob: Sendable {
+    enum Work: Sendable {
+        case replay, purge
+    }
+
+    let work: Work
+    /// Ids are distinct.
+    var selection: DeadLetterSelection
+    let answer: @Sendable (DeadLetterChange) -> Void
+    /// Behind which letter, or which of the ids, the next step begins.
+    var position: Int64 = 0
+    /// Letters that died since it began do not belong to it; what is replayed may die again at once.
+    var last: Int64?
+    var result = DeadLetterChange()
+
+    /// Counts a step that is durable.
+    mutating func add(_ step: LetterStep, position: Int64) {
+        self.position = position
+        result.changed += step.changed
+        result.unreadable += step.unreadable
+        result.effects.merge(step.effects) { $0 + $1 }
+        if let refusal = step.refusal { result.end = .refused(refusal) }
+    }
+}
+
+/// Changes of dead letters that wait, and what the transaction at hand does for the first.
+struct LetterWork {
+    /// Each may name thousands of ids.
+    private static let requestsMax = 64
+    private static let lettersOfStep = 1000
+    private static let bytesOfStep = 4 << 20
+
+    private let journal: Journal
+    private var waiting = Fifo<LetterRequest>()
+    /// Begun, and more than one step.
+    private var current: LetterJob?
+    /// What holds once the transaction is durable.
+    private var settled: Settled?
+
+    private enum Settled {
+        case job(LetterJob, isDone: Bool)
+        case edit(DeadLetterEditOutcome, @Sendable (DeadLetterEditOutcome) -> Void)
+    }
+
+    init(_ journal: Journal) {
+        self.journal = journal
+    }
+
+    var isEmpty: Bool { waiting.isEmpty && current == nil }
+
+    mutating func add(_ request: LetterRequest) {
+        guard waiting.count < Self.requestsMax else { return request.turnAway() }
+        waiting.append(request)
+    }
+
+    /// Takes one step of the change at hand, or of the next one. A replay adds no more than `room`.
+    mutating func takeStep(in store: OpenStore, room: Int) throws(SQLiteError) {
+        settled = nil
+        if current == nil, let request = waiting.popFirst() {
+            switch request {
+            case .change(var job):
+                job.last = store.ids.last
+                current = job
+            case .edit(let id, let edit, let answer):
+                // Should this transaction fail, it is refused: it may be asked for again.
+                settled = .edit(.refused(.failing), answer)
+                settled = .edit(try store.replace(id, with: edit), answer)
+            }
+        }
+        guard var job = current else { return }
+        let (portion, position, isLast) = try portion(of: job, in: store)
+        let fits = portion.reduce(0) { $0 + $1.cost } <= room
+        var step = LetterStep()
+        if !fits, job.work == .replay {
+            step.refusal = .diskFull
+        } else {
+            step =
+                switch job.work {
+                case .replay: try store.replay(portion)
+                case .purge: try store.purge(portion)
+                }
+        }
+        job.add(step, position: position)
+        settled = .job(job, isDone: isLast || step.refusal != nil)
+    }
+
+    /// The letters of the next step, where the one behind it begins, and whether there is none.
+    private func portion(
+        of job: LetterJob,
+        in store: OpenStore
+    ) throws(SQLiteError) -> ([StoredLetter], Int64, isLast: Bool) {
+        var portion = DeadQueries.Portion(letters: Self.lettersOfStep, bytes: Self.bytesOfStep)
+        let queries = store.database.dead.queries
+        switch job.selection {
+        case .ids(let ids):
+            var position = Int(job.position)
+            let end = min(position + Self.lettersOfStep, ids.count)
+            while position < end, !portion.isFull {
+                if let letter = try queries.letter(ids[position]) { _ = portion.take(letter) }
+                position += 1
+            }
+            return (portion.letters, Int64(position), position == ids.count)
+        case .matching(let filter):
+            let end = try queries.letters(
+                matching: filter,
+                after: job.position,
+                through: job.last ?? 0
+            ) { portion.take($0) }
+            return (portion.letters, end.position, end.isLast)
+        }
+    }
+
+    /// After a commit: answers the request once all of it is done.
+    mutating func answer() {
+        guard let settled else { return }
+        self.settled = nil
+        switch settled {
+        case .edit(let outcome, let answer): answer(outcome)
+        case .job(let job, isDone: false): current = job
+        case .job(let job, isDone: true):
+            current = nil
+            if job.result.changed > 0 {
+                let event =
+                    job.work == .replay ? "dead letters replayed" : "dead letters purged"
+                journal.info(event, ["letters": job.result.changed])
+            }
+            job.answer(job.result)
+        }
+    }
+
+    /// Nothing can be changed now.
+    mutating func refuse(_ reason: QueueAdmission) {
+        if case .edit(_, let answer)? = settled { answer(.refused(reason)) }
+        settled = nil
+        if let job = current { LetterRequest.change(job).refuse(reason) }
+        current = nil
+        while let request = waiting.popFirst() { request.refuse(reason) }
+    }
+}

@@ -1,0 +1,178 @@
+import Queue
+import System
+
+/// Tells the journal about refused batches, expired logs and wrong ledgers.
+///
+/// Most lines are written once a minute at most: what causes them happens with each batch or packet.
+struct QueueAnnouncer {
+    private let journal: Journal
+    /// The admission that the journal knows of.
+    private var admission = QueueAdmission.open
+    private var admissionPause = JournalPause()
+    /// Destinations that the journal knows to be full.
+    private var full: Set<String> = []
+    private var fullPauses = JournalPauses<String>()
+    private var crowdedPauses = JournalPauses<String>()
+    private var shortagePauses = JournalPauses<String>()
+    private var dropped = Unsaid<Overflowed>()
+    private var expired = Unsaid<String>()
+    private var expiredLetters = Unsaid<String>()
+    /// Found by the last check, so that each is told once.
+    private(set) var imbalances: [Imbalance] = []
+
+    init(_ journal: Journal) {
+        self.journal = journal
+    }
+
+    // MARK: - Admission
+
+    /// Tells when batches begin to be refused and when they are taken again. A queue at its bound goes back and forth
+    /// with each packet that leaves, so the first is told once a minute at most, and the second only after it.
+    mutating func announce(
+        _ new: QueueAdmission,
+        bytes: Int,
+        freeBytes: Int,
+        _ configuration: QueueConfiguration
+    ) {
+        guard new != admission else { return }
+        switch new {
+        case .open:
+            admission = .open
+            journal.info("queue takes batches again", ["bytes": bytes])
+        case .full where admissionPause.isOver():
+            admission = .full
+            journal.warning(
+                "queue is full and refuses batches",
+                [
+                    "bytes": bytes, "limit": configuration.bytesMax,
+                    "remedy": "see why logs do not leave, or raise queue.max_bytes",
+                ]
+            )
+        case .diskFull where admissionPause.isOver():
+            admission = .diskFull
+            journal.warning(
+                "queue refuses batches: the disk is nearly full",
+                [
+                    "free_bytes": freeBytes, "limit": configuration.freeBytesMin,
+                    "remedy": "free some space, or lower queue.min_free_bytes",
+                ]
+            )
+        case .full, .diskFull, .destinationFull, .tooManyLogstores, .failing, .stopping,
+            .tooManyStreams, .tooManyStreamsOfDestination, .tooManyStreamsOfSender:
+            break
+        }
+    }
+
+    /// The same for a destination.
+    mutating func announce(_ new: QueueAdmission, of destination: QueuedDestination) {
+        let name = destination.name
+        if new == .open, full.remove(name) != nil {
+            journal.info("destination takes batches again", ["destination": name])
+        }
+        guard new == .destinationFull, !full.contains(name), fullPauses.areOver(for: name) else {
+            return
+        }
+        full.insert(name)
+        journal.warning(
+            "destination is full and refuses batches",
+            [
+                "destination": name, "bytes": destination.bytes,
+                "limit": destination.rules.bytesMax,
+                "remedy": "see why logs do not leave, or raise the destination's max_bytes",
+            ]
+        )
+    }
+
+    /// Batches of the destination were refused because they name too many logstores.
+    mutating func announceCrowded(_ destination: QueuedDestination) {
+        guard crowdedPauses.areOver(for: destination.name) else { return }
+        journal.warning(
+            "batches are refused: too many logstores have logs in the queue",
+            [
+                "destination": destination.name, "limit": destination.rules.logstoresMax,
+                "remedy": "see which take none, or raise the destination's logstores_max",
+            ]
+        )
+    }
+
+    /// Batches were refused for the streams they would need: tells the destination and the key whose share is used up.
+    mutating func announceShortage(_ refusal: QueueAdmission, _ append: Append, streamsMax: Int) {
+        guard let stream = append.batches.first?.stream else { return }
+        // Keys and destinations are the operator's, so these are few.
+        let subject = "\(refusal) \(append.sender ?? stream.destination)"
+        guard shortagePauses.areOver(for: subject) else { return }
+        let holder =
+            switch refusal {
+            case .tooManyStreamsOfDestination: "destination"
+            case .tooManyStreamsOfSender: "key"
+            default: "queue"
+            }
+        journal.warning(
+            "batches are refused: too many streams wait",
+            [
+                "share_of": holder, "destination": stream.destination,
+                "key": append.sender ?? "none", "limit": streamsMax,
+                "remedy": "fold tags that differ by device (fold_tags), or raise queue.max_streams",
+            ]
+        )
+    }
+
+    // MARK: - Logs that leave without being delivered
+
+    /// Logs made room for others.
+    mutating func note(dropped logs: [Overflowed: Int]) { dropped.add(logs) }
+
+    mutating func note(expired logs: [String: Int], letters: [String: Int]) {
+        expired.add(logs)
+        expiredLetters.add(letters)
+    }
+
+    mutating func announceExpired() {
+        for (overflowed, logs) in dropped.takeDue(.now) {
+            let key = overflowed.isOwnBound ? "the destination's max_bytes" : "queue.max_bytes"
+            journal.warning(
+                "logs expired: the oldest made room for new ones",
+                [
+                    "destination": overflowed.destination, "logs": logs,
+                    "remedy": "see why logs do not leave, or raise \(key)",
+                ]
+            )
+        }
+        for (destination, logs) in expired.takeDue(.now) {
+            journal.warning(
+                "logs expired: they waited longer than max_age",
+                ["destination": destination, "logs": logs]
+            )
+        }
+        for (destination, letters) in expiredLetters.takeDue(.now) {
+            journal.warning(
+                "dead letters expired: they are older than their max_age",
+                ["destination": destination, "letters": letters]
+            )
+        }
+    }
+
+    // MARK: - Ledgers
+
+    /// Tells of ledgers that do not agree with the queue's content, and returns how many of them are new. It would be a
+    /// bug of ours: it is shown and counted, and put right only by a start, which counts everything again.
+    mutating func announce(_ found: [Imbalance]) -> Int {
+        let new = found.filter { !imbalances.contains($0) }
+        for imbalance in new {
+            let ledger = imbalance.ledger
+            journal.error(
+                "ledger does not agree with the queue",
+                [
+                    "destination": imbalance.destination,
+                    "accepted": ledger.accepted, "delivered": ledger.delivered,
+                    "queued": ledger.queued, "dead": ledger.dead,
+                    "expired": ledger.expired, "discarded": ledger.discarded,
+                    "found_queued": imbalance.queued, "found_dead": imbalance.dead,
+                    "remedy": "report it, and restart: a start counts what is here",
+                ]
+            )
+        }
+        imbalances = found
+        return new.count
+    }
+}

@@ -1,0 +1,92 @@
+import Queue
+import System
+
+/// What was counted since the start, and what was shown last.
+struct StatusBoard {
+    private var commits = 0
+    private var commitTime = Duration.zero
+    private var commitTimeMax = Duration.zero
+    /// Commits at the last housekeeping.
+    private var commitsBefore = 0
+    var checkpoints = 0
+    /// Logs that changed on the disk, besides those that salvages have lost.
+    var lostLogs = 0
+    var ledgerImbalances = 0
+    private var streamRefusals = StreamRefusals()
+    private var repeats = QueueStatus.Repeats()
+    /// By destination.
+    private var destinations: [String: Counts] = [:]
+    /// The walk over all streams that housekeeping did last.
+    var survey: [String: Survey] = [:]
+    private var admissions = QueueAdmissions(queue: .open, whereRoomIsMade: .open)
+
+    private struct Counts {
+        /// Logs that an overflow dropped.
+        var dropped = 0
+        var volumes = Volumes()
+    }
+
+    mutating func committed(in time: Duration) {
+        commits += 1
+        commitTime += time
+        commitTimeMax = max(commitTimeMax, time)
+    }
+
+    /// Whether nothing was committed since this was last asked.
+    mutating func takeIdle() -> Bool {
+        defer { commitsBefore = commits }
+        return commits == commitsBefore
+    }
+
+    /// After a commit: requests that were repeated, and what the store forgot before its age.
+    mutating func countRepeats(_ repeated: Int, in store: OpenStore) {
+        repeats.repeated += repeated
+        repeats.forgottenEarly += store.forgottenEarly
+        store.forgottenEarly = 0
+    }
+
+    mutating func count(dropped logs: [Overflowed: Int]) {
+        for (overflowed, count) in logs {
+            destinations[overflowed.destination, default: Counts()].dropped += count
+        }
+    }
+
+    /// Whether the batch was refused for its streams.
+    mutating func count(streamRefusal refusal: QueueAdmission) -> Bool {
+        switch refusal {
+        case .tooManyStreams: streamRefusals.queue += 1
+        case .tooManyStreamsOfDestination: streamRefusals.destination += 1
+        case .tooManyStreamsOfSender: streamRefusals.sender += 1
+        default: return false
+        }
+        return true
+    }
+
+    /// Whether what is said to all batches is another than it was.
+    mutating func change(_ new: QueueAdmissions) -> Bool {
+        defer { admissions = new }
+        return new != admissions
+    }
+
+    func show(in status: inout QueueStatus) {
+        status.commits = commits
+        status.commitTime = commitTime
+        status.commitTimeMax = commitTimeMax
+        status.checkpoints = checkpoints
+        status.streamRefusals = streamRefusals
+        status.repeats.repeated = repeats.repeated
+        status.repeats.forgottenEarly = repeats.forgottenEarly
+        status.ledgerImbalances = ledgerImbalances
+    }
+
+    mutating func show(_ destination: QueuedDestination, in shown: inout QueueStatus.Destination) {
+        let name = destination.name
+        // What is new of it is true by now, so it is counted where it outlives the store.
+        destinations[name, default: Counts()].volumes += destination.volumes
+        destination.volumes = Volumes()
+        shown.volumes = destinations[name]?.volumes ?? Volumes()
+        shown.dropped = destinations[name]?.dropped ?? 0
+        shown.oldest = destination.ledger.queued > 0 ? survey[name]?.oldest : nil
+        shown.outlets = survey[name]?.outlets ?? [:]
+    }
+}

@@ -1,0 +1,225 @@
+import Queue
+import SQLite
+import System
+
+/// Opens the store, repairs its database where that is damaged, and opens it again after a failure.
+final class StoreKeeper {
+    let current: CurrentConfiguration
+    let directory: DataDirectory
+    let room: DiskRoom
+    let salvager: DatabaseSalvager
+    private let clock: QueueClock
+    private let journal: Journal
+    private let lock: LockFile
+    private(set) var store: OpenStore?
+    private(set) var failures: StoreFailures
+    /// As of the store that was open last.
+    private var ages: AgeBasis?
+    /// It was opened since the last failure, and what failed then was not tried again.
+    private(set) var isBehind = false
+    /// Logs by which ledgers had to be put right at starts.
+    private(set) var repairedLogs = 0
+
+    /// Takes the directory's lock, and opens nothing yet.
+    init(
+        _ current: CurrentConfiguration,
+        _ clock: QueueClock,
+        _ journal: Journal
+    ) throws(QueueError) {
+        self.current = current
+        self.clock = clock
+        self.journal = journal
+        let directory = DataDirectory(path: current.value.directory)
+        self.directory = directory
+        room = DiskRoom(directory, diskBytes: current.tuning.diskBytes)
+        salvager = DatabaseSalvager(current, directory, room, journal)
+        failures = StoreFailures(current.tuning)
+        try directory.create()
+        lock = try LockFile(directory)
+    }
+
+    /// The next turn tries what failed before.
+    func turnBegins() { isBehind = false }
+
+    // MARK: - Opening
+
+    /// Opens the database, or what can be saved of a damaged one.
+    func open(_ packets: PacketsInDelivery, acknowledged: [Int64]) throws(QueueError) {
+        try directory.settleSalvage()
+        try directory.createDatabaseFile()
+        if let found = failures.damage {
+            if directory.problemOfFiles() == nil, salvager.mendIndexes(because: found) {
+                failures.damage = nil
+            }
+        } else {
+            try look()
+        }
+        if let damage = failures.damage {
+            var places: [Int64: PacketPlace] = [:]
+            for number in acknowledged { places[number] = packets.place(of: number) ?? .unknown }
+            try salvager.salvage(because: damage, acknowledged: places)
+            failures.damage = nil
+        }
+        do throws(SQLiteError) {
+            try recoverOrReadAgain(packets)
+        } catch {
+            guard error.kind == .corrupt else { throw QueueError(error, path: directory.database) }
+            if !salvager.mendIndexes(because: error) { failures.damage = error }
+            return try open(packets, acknowledged: acknowledged)
+        }
+        salvager.opened()
+        // A kill may have come between a salvage and this.
+        salvager.copies.trim(to: DataDirectory.damagedCopiesMax, beside: store)
+        do throws(QueueError) {
+            try directory.sync()
+        } catch {
+            // Opened by half it would take logs, and delivery could not read them.
+            store = nil
+            throw error
+        }
+    }
+
+    private func look() throws(QueueError) {
+        do throws(SQLiteError) {
+            let isSynced = current.value.durability == .full
+            failures.damage = try directory.lookIntoFiles(isSynced: isSynced, journal)
+        } catch {
+            throw QueueError(error, path: directory.database)
+        }
+    }
+
+    /// A read may fail once for many reasons; where it fails again the sector is gone, and with it a part of the database.
+    private func recoverOrReadAgain(_ packets: PacketsInDelivery) throws(SQLiteError) {
+        do throws(SQLiteError) {
+            try recover(packets)
+        } catch  where error.isUnreadable {
+            do throws(SQLiteError) {
+                try recover(packets)
+            } catch  where error.isUnreadable {
+                throw .damage("\(error)")
+            }
+        }
+    }
+
+    private func recover(_ packets: PacketsInDelivery) throws(SQLiteError) {
+        let upgrade = SchemaUpgrade(
+            directory: directory,
+            room: room,
+            journal: journal,
+            freeBytesMin: current.value.freeBytesMin
+        )
+        let (store, recovery) = try OpenStore.open(
+            directory.database,
+            current.value,
+            now: clock.now,
+            handed: packets.numbers,
+            ages: ages,
+            keepingOlder: upgrade.keepOlder
+        )
+        ages = store.ages
+        packets.compare(with: store)
+        upgrade.report(from: recovery.schemaBefore)
+        report(recovery)
+        try room.measure(store, current.value)
+        self.store = store
+        salvager.copies.recount(beside: store)
+    }
+
+    private func report(_ recovery: Recovery) {
+        for (destination, counted, found) in recovery.repaired {
+            repairedLogs += Int((counted - found).magnitude)
+            journal.error(
+                "ledger did not agree with the queue and was put right",
+                ["destination": destination, "counted": counted, "found": found]
+            )
+        }
+        if recovery.rows > 0 {
+            journal.info("queue resumed", ["rows": recovery.rows, "packets": recovery.packets])
+        }
+    }
+
+    /// Tries again when the pause after a failure is over. Returns whether it has tried.
+    func reopen(_ packets: PacketsInDelivery, acknowledged: [Int64]) -> Bool {
+        guard store == nil, failures.mayTryAgain else { return false }
+        do throws(QueueError) {
+            try open(packets, acknowledged: acknowledged)
+            isBehind = true
+        } catch {
+            failures.failedAgain(error)
+        }
+        return true
+    }
+
+    /// Copies more of a damaged database that is kept aside. Returns whether the store was opened again.
+    func saveMore(
+        _ store: OpenStore,
+        _ packets: PacketsInDelivery
+    ) throws(SQLiteError) -> Bool {
+        guard try salvager.copyMore(into: store) else { return false }
+        self.store = nil
+        try recover(packets)
+        salvager.copies.trim(to: DataDirectory.damagedCopiesMax, beside: self.store)
+        // What was copied may be handed over at once.
+        isBehind = true
+        return true
+    }
+
+    // MARK: - Closing
+
+    /// A write failed. The connection and everything known are thrown away and read again from the disk later: after a
+    /// failed sync the kernel may have dropped what it could not write, so neither SQLite's memory nor a second sync can
+    /// be trusted.
+    func failed(_ error: SQLiteError) {
+        failures.examine(error, journal)
+        close(because: QueueError(diagnosed(error), path: directory.database))
+    }
+
+    /// A file that cannot grow is not always reported as such: where no space is left, that is the reason.
+    private func diagnosed(_ error: SQLiteError) -> SQLiteError {
+        let isFull = room.look() < max(current.value.freeBytesMin, 1 << 20)
+        return error.kind == .io && isFull ? .full(error) : error
+    }
+
+    /// Until it can be opened again.
+    func close(because problem: QueueError) {
+        failures.failed(problem, journal)
+        store?.database.rollBack()
+        store = nil
+        isBehind = false
+    }
+
+    /// A commit succeeded.
+    func recovered() { failures.ended(journal) }
+
+    /// Closes it without a failure, to be opened with other rules.
+    func closeToReread() { store = nil }
+
+    /// Empties the log into the database and closes it for good.
+    func finish() {
+        do throws(SQLiteError) {
+            try store?.database.connection.finish()
+        } catch {
+            journal.warning("queue closed without a checkpoint", ["reason": error])
+        }
+        store = nil
+    }
+
+    /// The system's clock was stepped. Kept also when the transaction fails: nothing will tell of the step again.
+    func follow(_ step: Duration, in store: OpenStore) throws(SQLiteError) {
+        defer { ages = store.ages }
+        try store.clockStepped(by: step)
+    }
+}
+
+/// The configuration that holds now: the owner and its parts read it here.
+final class CurrentConfiguration {
+    private(set) var value: QueueConfiguration
+
+    init(_ value: QueueConfiguration) {
+        self.value = value
+    }
+
+    var tuning: QueueTuning { value.tuning }
+
+    func replace(with new: QueueConfiguration) { value = new }
+}

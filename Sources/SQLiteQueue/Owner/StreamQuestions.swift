@@ -1,0 +1,32 @@
+import Queue
+
+/// A request for a list of streams.
+struct StreamQuestion: Sendable {
+    let wish: StreamWish
+    let answer: @Sendable (StreamListing?) -> Void
+
+    /// Each walks all streams; more than so many at a time are a mistake.
+    static let waitingMax = 8
+}
+
+/// The requests that wait.
+struct StreamQuestions {
+    private var waiting = Fifo<StreamQuestion>()
+
+    var isEmpty: Bool { waiting.isEmpty }
+
+    mutating func add(_ question: StreamQuestion) {
+        guard waiting.count < StreamQuestion.waitingMax else { return question.answer(nil) }
+        waiting.append(question)
+    }
+
+    /// One a turn, so that a caller who asks all the time holds up nothing for long.
+    mutating func answerOne(from store: OpenStore?) {
+        guard let question = waiting.popFirst() else { return }
+        question.answer(store?.listing(question.wish))
+    }
+
+    mutating func refuse() {
+        while let question = waiting.popFirst() { question.answer(nil) }
+    }
+}
