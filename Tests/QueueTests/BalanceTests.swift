@@ -19,8 +19,8 @@ import Testing
         let door = try QueueHandle(configuration)
         let owner = try QueueOwner(configuration, door, .started(), journal)
         let store = try #require(owner.store)
-        #expect(try store.stage([Batch(stream: .named("a"), logs: logs(0..<10))]) == nil)
-        try store.writeStaged()
+        #expect(try store.intake.stage([Batch(stream: .named("a"), logs: logs(0..<10))]) == nil)
+        try store.intake.writeStaged()
         try store.commit()
         owner.keepHouse(isQuiet: true)
         #expect(lines.count == 0 && door.status.withLock { $0.ledgerImbalances } == 0)
@@ -34,7 +34,7 @@ import Testing
         ]
         var times = 0
         for (change, imbalance) in changes {
-            store.destination("app").change(change)
+            store.destinations.named("app").change(change)
             for _ in 0..<3 { owner.keepHouse(isQuiet: true) }
             if imbalance > 0 { times += 1 }
             let status = door.status.withLock { $0 }

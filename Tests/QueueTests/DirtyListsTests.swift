@@ -30,26 +30,26 @@ import Testing
         let outlets = (0..<1000).map { Outlet.named("l\($0)") }
         for outlet in outlets {
             let stream = StreamKey.named("t", logstore: outlet.logstore)
-            #expect(try store.stage([Batch(stream: stream, logs: logs([1]))]) == nil)
+            #expect(try store.intake.stage([Batch(stream: stream, logs: logs([1]))]) == nil)
             demand.raise(outlet, by: 1)
         }
-        try store.writeStaged()
-        #expect(try store.packets(for: demand).isEmpty)
-        #expect(store.dirty.takeOutlets(clock.now).isEmpty)
-        #expect(store.nextDue == clock.now + .seconds(10))
+        try store.intake.writeStaged()
+        #expect(try store.packets.next(for: demand).isEmpty)
+        #expect(store.destinations.dirty.takeOutlets(clock.now).isEmpty)
+        #expect(store.packets.nextDue == clock.now + .seconds(10))
 
         let more = StreamKey.named("t", logstore: "l7")
-        #expect(try store.stage([Batch(stream: more, logs: logs([2]))]) == nil)
-        try store.writeStaged()
-        store.noteDemand(for: .named("l9"))
-        let looked = store.dirty.takeOutlets(clock.now)
+        #expect(try store.intake.stage([Batch(stream: more, logs: logs([2]))]) == nil)
+        try store.intake.writeStaged()
+        store.destinations.noteDemand(for: .named("l9"))
+        let looked = store.destinations.dirty.takeOutlets(clock.now)
         #expect(looked.map(\.name.logstore) == ["l7", "l9"])
-        for outlet in looked { store.dirty.looked(outlet, due: outlet.nextDue) }
+        for outlet in looked { store.destinations.dirty.looked(outlet, due: outlet.nextDue) }
 
         // Of age, all of them are.
         clock.advance(11)
-        #expect(try store.packets(for: demand).count == 1000)
-        #expect(store.nextDue == nil)
+        #expect(try store.packets.next(for: demand).count == 1000)
+        #expect(store.packets.nextDue == nil)
         try store.commit()
     }
 
@@ -57,17 +57,17 @@ import Testing
     func destinations() throws {
         try DataDirectory(path: directory.path).create()
         let store = try open()
-        for name in 0..<200 { _ = store.destination("d\(name)") }
-        store.dirty.published()
-        #expect(store.dirty.changed.isEmpty)
-        #expect(try store.stage([Batch(stream: .named("t"), logs: logs([1]))]) == nil)
-        try store.writeStaged()
-        #expect(store.dirty.changed.map(\.name) == ["app"])
-        store.dirty.published()
-        #expect(store.dirty.changed.map(\.name) == ["app"])
+        for name in 0..<200 { _ = store.destinations.named("d\(name)") }
+        store.destinations.dirty.published()
+        #expect(store.destinations.dirty.changed.isEmpty)
+        #expect(try store.intake.stage([Batch(stream: .named("t"), logs: logs([1]))]) == nil)
+        try store.intake.writeStaged()
+        #expect(store.destinations.dirty.changed.map(\.name) == ["app"])
+        store.destinations.dirty.published()
+        #expect(store.destinations.dirty.changed.map(\.name) == ["app"])
         try store.commit()
-        store.dirty.published()
-        #expect(store.dirty.changed.isEmpty)
+        store.destinations.dirty.published()
+        #expect(store.destinations.dirty.changed.isEmpty)
     }
 
     @Test("Whether logstores have places is known from what changed, whatever the order")

@@ -24,19 +24,22 @@ import Testing
         let keys = (0..<500).map { StreamKey.named("\($0)") }
         for round in 0..<30 {
             let batches = keys.map { Batch(stream: $0, logs: logs([round])) }
-            #expect(try store.stage(batches) == nil)
-            try store.writeStaged()
+            #expect(try store.intake.stage(batches) == nil)
+            try store.intake.writeStaged()
             try store.commit()
         }
         time.withLock { $0 = WallTime(seconds: $0.seconds + 61) }
         let young = Batch(stream: keys[0], logs: logs([30]))
-        #expect(try store.stage([young]) == nil)
-        try store.writeStaged()
+        #expect(try store.intake.stage([young]) == nil)
+        try store.intake.writeStaged()
         try store.commit()
 
         // Without time nothing is done, and nothing is forgotten.
-        store.lookForExpired()
-        #expect(try store.expire(until: Moment(nanoseconds: 0)).isEmpty && store.isExpiring)
+        store.expiry.look()
+        #expect(
+            try store.expiry.expire(until: Moment(nanoseconds: 0)).isEmpty
+                && store.expiry.isUnderWay
+        )
 
         var longest = Duration.zero
         var steps = 0
@@ -45,14 +48,14 @@ import Testing
             owner.keepHouse(isQuiet: false)
             steps += 1
             longest = max(longest, ProcessorTime.ofThread - start)
-        } while store.isExpiring
-        let ledger = store.destination("app").ledger
+        } while store.expiry.isUnderWay
+        let ledger = store.destinations.named("app").ledger
         #expect(ledger.expired == 15_000 && ledger.queued == 1 && ledger.isClosed)
-        #expect(store.rows == 1 && store.imbalances().isEmpty)
+        #expect(store.weight.rows == 1 && store.imbalances().isEmpty)
         #expect(steps > 3)
         // Much more than a step may take, since processors differ, and a sanitizer is slow.
         #expect(longest < .milliseconds(500))
         owner.keepHouse(isQuiet: true)
-        #expect(store.rows == 1)
+        #expect(store.weight.rows == 1)
     }
 }

@@ -36,7 +36,7 @@ extension FailureTests {
             owner.reopen()
         }
         owner.keepHouse(isQuiet: true)
-        #expect(owner.store?.destination("app").ledger.expired == 10)
+        #expect(owner.store?.destinations.named("app").ledger.expired == 10)
         let said = lines.take(2).map { String(decoding: $0, as: UTF8.self) }
         #expect(said[0].contains("cannot be written"))
         #expect(said[1].contains("logs expired") && said[1].contains("\"logs\":10"))

@@ -31,14 +31,14 @@ import Testing
         let stays = Batch(stream: .named("stays"), logs: logs(0..<1))
         for round in 0..<500 {
             let comes = Batch(stream: .named("\(round)"), logs: logs(0..<1))
-            #expect(try store.stage([comes, stays]) == nil)
-            try store.writeStaged()
+            #expect(try store.intake.stage([comes, stays]) == nil)
+            try store.intake.writeStaged()
             clock.advance(61)
-            store.lookForExpired()
-            _ = try store.expire(until: .now + .seconds(60))
+            store.expiry.look()
+            _ = try store.expiry.expire(until: .now + .seconds(60))
             // The one that stays has something always.
-            #expect(try store.stage([stays]) == nil)
-            try store.writeStaged()
+            #expect(try store.intake.stage([stays]) == nil)
+            try store.intake.writeStaged()
             try store.commit()
         }
         let queued = try #require(store.destinations["app"]?.outlets[outlet.logstore])
@@ -48,7 +48,7 @@ import Testing
         clock.advance(2)
         var demand = Demand()
         demand.raise(outlet, by: 10)
-        let topics = try store.packets(for: demand).map(\.stream.trailer.topic)
+        let topics = try store.packets.next(for: demand).map(\.stream.trailer.topic)
         #expect(topics == ["stays"])
         try store.commit()
     }

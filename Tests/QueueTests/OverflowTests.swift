@@ -140,8 +140,10 @@ import Testing
         let store = try #require(owner.store)
         let keys = (0..<500).map { StreamKey.named("\($0)") }
         for round in 0..<30 {
-            #expect(try store.stage(keys.map { Batch(stream: $0, logs: logs([round])) }) == nil)
-            try store.writeStaged()
+            #expect(
+                try store.intake.stage(keys.map { Batch(stream: $0, logs: logs([round])) }) == nil
+            )
+            try store.intake.writeStaged()
             try store.commit()
         }
         configuration.bytesMax = 400_000
@@ -153,8 +155,10 @@ import Testing
             owner.turn()
             steps += 1
             longest = max(longest, ProcessorTime.ofThread - start)
-        } while store.needsRoom
-        #expect(store.bytes <= 400_000 && store.rows > 500 && store.imbalances().isEmpty)
+        } while store.overflow.needsRoom
+        #expect(
+            store.weight.bytes <= 400_000 && store.weight.rows > 500 && store.imbalances().isEmpty
+        )
         #expect(steps > 3)
         // Much more than a step may take, since processors differ, and a sanitizer is slow.
         #expect(longest < .milliseconds(500))

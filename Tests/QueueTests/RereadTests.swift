@@ -54,7 +54,7 @@ import Testing
         owner.apply(rules("right"), nil)
         reopen(owner)
         #expect(owner.door.recalls.contains(held.number))
-        #expect(owner.store?.knows(.named("right")) == true)
+        #expect(owner.store?.destinations.knows(.named("right")) == true)
     }
 
     @Test("While the store is closed the owner rests, also when housekeeping is overdue")

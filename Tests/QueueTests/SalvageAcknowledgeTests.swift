@@ -73,7 +73,7 @@ import Testing
     }
 
     private func ledger(_ owner: QueueOwner) throws -> Ledger {
-        try #require(owner.store).destination("app").ledger
+        try #require(owner.store).destinations.named("app").ledger
     }
 
     @Test("Rows that wait, of a packet that was taken apart, are delivered when SLS has stored it")
@@ -86,7 +86,7 @@ import Testing
         acknowledge([packet], owner)
         let found = try ledger(owner)
         #expect(found.delivered == 90 && found.queued == 20 && found.isClosed)
-        #expect(owner.store?.rows == 2 && owner.delivery.packets.areAllWhole)
+        #expect(owner.store?.weight.rows == 2 && owner.delivery.packets.areAllWhole)
         // A second word of it changes nothing.
         acknowledge([packet], owner)
         #expect(try ledger(owner) == found)
@@ -104,11 +104,11 @@ import Testing
         let found = try ledger(owner)
         #expect(found.delivered == 90 && found.queued == 190 && found.discarded == 20)
         #expect(found.isClosed)
-        let logs = owner.store?.packets.values.map(\.record.logs).sorted()
+        let logs = owner.store?.packets.all.map(\.record.logs).sorted()
         #expect(logs == [10, 80, 100])
         acknowledge([packets[2], packets[1]], owner)
         #expect(try ledger(owner).delivered == 280 && ledger(owner).queued == 0)
-        #expect(owner.store?.rows == 0 && owner.store?.bytes == 0)
+        #expect(owner.store?.weight.rows == 0 && owner.store?.weight.bytes == 0)
     }
 
     @Test("What delivery holds in a new packet is left to that one")
@@ -149,14 +149,14 @@ import Testing
         }
         owner.keeper.room.limit(to: taken + 1_500_000)
         salvage(owner)
-        return try #require(owner.store?.remainders.first)
+        return try #require(owner.store?.acknowledgements.remainders.first)
     }
 
     private func copyRest(_ owner: QueueOwner) {
         owner.keeper.room.limit(to: nil)
         owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
-        #expect(owner.store?.remainders.isEmpty == true)
+        #expect(owner.store?.acknowledgements.remainders.isEmpty == true)
     }
 
     @Test("Packets that delivery holds are not handed over again when they are copied later")
@@ -192,7 +192,7 @@ import Testing
         copyRest(owner)
         acknowledge(Array(packets.dropFirst(count)), owner)
         #expect(try ledger(owner).delivered == 2000 && ledger(owner).queued == 0)
-        #expect(owner.store?.rows == 0 && owner.keeper.salvager.counts.lostLogs == 0)
+        #expect(owner.store?.weight.rows == 0 && owner.keeper.salvager.counts.lostLogs == 0)
     }
 
     @Test("What a salvage has not copied yet is not forgotten when the next database is lost too")
@@ -207,16 +207,18 @@ import Testing
         writeFile(directory.path + "/queue.db", randomBytes(64 << 10))
         let owner = try open()
         #expect(
-            owner.keeper.salvager.counts.salvages == 1 && owner.store?.remainders == [remainder]
+            owner.keeper.salvager.counts.salvages == 1
+                && owner.store?.acknowledgements.remainders == [remainder]
         )
         #expect(remainder.logs > 0)
         #expect(try ledger(owner).queued == remainder.logs && ledger(owner).isClosed)
         owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
         #expect(
-            owner.store?.remainders.isEmpty == true && owner.keeper.salvager.counts.lostLogs == 0
+            owner.store?.acknowledgements.remainders.isEmpty == true
+                && owner.keeper.salvager.counts.lostLogs == 0
         )
         #expect(try ledger(owner).queued == remainder.logs && ledger(owner).isClosed)
-        #expect(owner.store?.packets.isEmpty == false)
+        #expect(owner.store?.packets.all.isEmpty == false)
     }
 }

@@ -264,14 +264,14 @@ import Testing
         let journal = Journal(level: .warning, format: .json) { lines.put($0) }
         let configuration = configuration(directory.path)
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), journal)
-        let before = try #require(owner.store).remainders
+        let before = try #require(owner.store).acknowledgements.remainders
         #expect(before.count == 1 && before[0].logs > 0)
         owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
         #expect(String(decoding: lines.take(1)[0], as: UTF8.self).contains("cannot be opened"))
         let next = try #require(owner.keeper.salvager.nextAttempt(of: before[0].file))
         #expect(next > .now + .seconds(50))
-        #expect(owner.store?.remainders == before)
+        #expect(owner.store?.acknowledgements.remainders == before)
         for _ in 0..<3 {
             owner.schedule.hurryHousekeeping()
             owner.keepHouse(isQuiet: true)
@@ -283,8 +283,8 @@ import Testing
         owner.keeper.salvager.forgetAttempts()
         owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
-        #expect(owner.store?.remainders.isEmpty == true)
-        #expect(owner.store?.destination("app").ledger.queued == 3000)
+        #expect(owner.store?.acknowledgements.remainders.isEmpty == true)
+        #expect(owner.store?.destinations.named("app").ledger.queued == 3000)
     }
 
     @Test("An empty queue goes on copying into the room in its own files, on a disk without any")
@@ -305,12 +305,15 @@ import Testing
             }
         }
         let store = try #require(owner.store)
-        #expect(store.rows == 0 && store.remainders.count == 1)
-        let before = store.remainders[0].savedLogs
+        #expect(store.weight.rows == 0 && store.acknowledgements.remainders.count == 1)
+        let before = store.acknowledgements.remainders[0].savedLogs
         owner.keeper.room.limit(to: 0)
         owner.schedule.hurryHousekeeping()
         owner.keepHouse(isQuiet: true)
-        #expect(try #require(owner.store).remainders.first.map(\.savedLogs) ?? 3010 > before)
+        #expect(
+            try #require(owner.store).acknowledgements.remainders.first.map(\.savedLogs) ?? 3010
+                > before
+        )
     }
 
     @Test("A copy that cannot be opened keeps no other one waiting")
@@ -321,7 +324,7 @@ import Testing
         try DurableQueue(configuration(directory.path, room: 600_000), journal: .silent).close()
         let configuration = configuration(directory.path)
         let owner = try QueueOwner(configuration, QueueHandle(configuration), .started(), .silent)
-        let before = try #require(owner.store).remainders
+        let before = try #require(owner.store).acknowledgements.remainders
         try #require(before.count > 1)
         let copy = "\(directory.path)/\(before[0].file)"
         rename(copy, copy + ".away")
@@ -330,7 +333,7 @@ import Testing
             owner.schedule.hurryHousekeeping()
             owner.keepHouse(isQuiet: true)
         }
-        #expect(owner.store?.remainders == [before[0]])
+        #expect(owner.store?.acknowledgements.remainders == [before[0]])
     }
 
     @Test("On a disk that refuses logs damaged files that were copied go")

@@ -158,13 +158,13 @@ import Testing
                 now: { .now },
                 handed: []
             )
-            before = store.destination("app").ledger
+            before = store.destinations.named("app").ledger
             #expect(before.queued == 200 && before.isClosed)
             let place = PacketPlace(stream: packet.streamID, rows: packet.rows)
-            try store.acknowledge(packet.number, at: place)
+            try store.acknowledgements.acknowledge(packet.number, at: place)
             try store.commit()
-            #expect(store.destination("app").ledger.delivered == 10 * Int64(copied))
-            #expect(store.rows == 0)
+            #expect(store.destinations.named("app").ledger.delivered == 10 * Int64(copied))
+            #expect(store.weight.rows == 0)
             try store.database.connection.finish()
         }
         let (connection, _) = try QueueDatabase.connect(path, configuration)

@@ -77,12 +77,12 @@ import Testing
         let owner = try QueueOwner(configuration, door, clock, .silent)
         let store = try #require(owner.store)
         let alive = logs(0..<10)
-        #expect(try store.stage([Batch(stream: .named("a"), logs: alive)]) == nil)
-        try store.writeStaged()
+        #expect(try store.intake.stage([Batch(stream: .named("a"), logs: alive)]) == nil)
+        try store.intake.writeStaged()
         try store.commit()
         time.withLock { $0 = WallTime(seconds: $0.seconds + 61) }
-        store.lookForExpired()
-        #expect(try store.expire(until: .now + .seconds(10)) == ["app": 10])
-        #expect(store.destination("app").volumes.expired == alive.bytes.count)
+        store.expiry.look()
+        #expect(try store.expiry.expire(until: .now + .seconds(10)) == ["app": 10])
+        #expect(store.destinations.named("app").volumes.expired == alive.bytes.count)
     }
 }

@@ -75,7 +75,7 @@ import Testing
             now: { .now },
             handed: []
         )
-        #expect(store.isLogCertain && store.destination("app").ledger.queued == 300)
+        #expect(store.files.isLogCertain && store.destinations.named("app").ledger.queued == 300)
         #expect(readFile(path + "-wal").starts(with: log))
     }
 

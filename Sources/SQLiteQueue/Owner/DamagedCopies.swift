@@ -25,7 +25,7 @@ final class DamagedCopies {
         let deleted = directory.removeDamagedCopies(
             keeping: most,
             atMost: limit,
-            inUse: (store?.remainders ?? []).map(\.file)
+            inUse: (store?.acknowledgements.remainders ?? []).map(\.file)
         )
         for aside in deleted {
             deletedCount += 1
@@ -45,7 +45,7 @@ final class DamagedCopies {
         let unsaved = directory.unsavedCopies
         unsavedBytes = unsaved.reduce(0) { $0 + directory.bytes(of: $1) }
         guard let store else { return }
-        let inUse = Set(store.remainders.map(\.file))
+        let inUse = Set(store.acknowledgements.remainders.map(\.file))
         let left = unsaved.filter { !inUse.contains(directory.name(of: $0)) }
         defer { told = left }
         guard !left.isEmpty, left != told else { return }

@@ -175,11 +175,13 @@ final class DatabaseSalvager {
     /// Copies more of a damaged database once logs have left or space was freed. Returns whether it did anything: the
     /// store then has to be read again.
     func copyMore(into store: OpenStore) throws(SQLiteError) -> Bool {
-        guard let remainder = store.remainders.first(where: mayCopy) else { return false }
+        guard let remainder = store.acknowledgements.remainders.first(where: mayCopy) else {
+            return false
+        }
         let fits = try room.bytesToSave(in: store.database, current.tuning)
-        let most = min(Self.savedAtOnce, current.value.bytesMax - store.bytes)
+        let most = min(Self.savedAtOnce, current.value.bytesMax - store.weight.bytes)
         guard isEnough(min(fits, most), for: store) else {
-            reports.waiting(store.remainders, freeBytes: room.freeBytes)
+            reports.waiting(store.acknowledgements.remainders, freeBytes: room.freeBytes)
             return false
         }
         let rest = try copy(remainder, into: store.database, atMost: most)
@@ -190,8 +192,8 @@ final class DatabaseSalvager {
 
     /// A store that is opened again reads all its rows, so it is worth some of them.
     private func isEnough(_ room: Int, for store: OpenStore) -> Bool {
-        let wanted = max(1 << 20, min(64 << 20, store.databaseBytes / 2))
-        return room >= wanted || (room > 0 && store.rows == 0)
+        let wanted = max(1 << 20, min(64 << 20, store.files.databaseBytes / 2))
+        return room >= wanted || (room > 0 && store.weight.rows == 0)
     }
 
     private func mayCopy(_ remainder: Remainder) -> Bool {

@@ -84,7 +84,7 @@ extension OpenStore {
         try database.write()
         for name in decision.resets { try table.reset(name) }
         for (name, value) in decision.settings { try table.set(name, to: value) }
-        let record = AuditRecord(id: try ids.take(database), time: now(), entry: decision.entry)
+        let record = AuditRecord(id: try context.takeNumber(), time: now(), entry: decision.entry)
         try table.add(record)
         return nil
     }

@@ -37,7 +37,7 @@ final class DeliveryWork {
         case .request(let count, let outlet): outlets.request(count, for: outlet, in: store)
         case .flush(let name): flushes.append(name)
         case .acknowledge(let number): returns.acknowledge(number)
-        case .setAside(let number): store?.setAside(number)
+        case .setAside(let number): store?.packets.setAside(number)
         case .unreadable(let number):
             if packets.isGivenBack(number) { returns.addUnreadable(number) }
         case .recalled(let number):
@@ -52,7 +52,7 @@ final class DeliveryWork {
             guard packets.isGivenBack(number) else { return }
             // Nothing of it is on the disk: a store that is opened again finds a packet that nobody holds.
             packets.takeBack([number])
-            store?.postpone(number)
+            store?.packets.postpone(number)
         }
     }
 
@@ -81,8 +81,8 @@ final class DeliveryWork {
 
     /// Seals what delivery asks for.
     func seal(in store: OpenStore) throws(SQLiteError) -> [SealedPacket] {
-        for name in flushes { store.flush(name) }
-        return receiver == nil ? [] : try store.packets(for: outlets.demand)
+        for name in flushes { store.streams.flush(name) }
+        return receiver == nil ? [] : try store.packets.next(for: outlets.demand)
     }
 
     /// The transaction is durable: what was asked for is done.
@@ -125,8 +125,7 @@ final class DeliveryWork {
     func expireSome(in store: OpenStore) throws(SQLiteError) {
         let deadline = Moment.now + Self.expiryTime
         var isolated: Set<Int64> = []
-        while let number = store.expiringPackets.last, Moment.now < deadline {
-            store.expiringPackets.removeLast()
+        while Moment.now < deadline, let number = store.expiry.nextPacket() {
             if let waitsForRoom = isolations.waitsForRoom(number) {
                 // Delivery has given it up already, so it would not ask for its content.
                 let outlet = store.packets[number]?.stream.outlet
@@ -139,9 +138,9 @@ final class DeliveryWork {
                 _ = try losses.expire(number, in: store)
             }
         }
-        losses.note(expired: try store.expire(until: deadline))
-        while store.hasExpiredLetters, Moment.now < deadline {
-            losses.note(expiredLetters: try store.expireLetters())
+        losses.note(expired: try store.expiry.expire(until: deadline))
+        while store.letters.hasExpired, Moment.now < deadline {
+            losses.note(expiredLetters: try store.letters.expire())
         }
         packets.tellRecalls()
         try store.commit()

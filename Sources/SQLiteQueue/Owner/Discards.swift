@@ -33,7 +33,7 @@ struct Discards {
         dropped.removeAll()
         for (number, reason) in waiting {
             let name = store.packets[number]?.stream.key.destination
-            let logs = try store.discard(number)
+            let logs = try store.packets.discard(number)
             if let name { dropped.append((name, logs, reason)) }
         }
     }

@@ -47,7 +47,7 @@ final class DiskRoom {
         let tuning = configuration.tuning
         let others = min(configuration.freeBytesMin, 1 << 60)
         disk.look()
-        guard store.isLogCertain else {
+        guard store.files.isLogCertain else {
             (bytes, movableBytes) = (0, 0)
             return
         }
@@ -60,11 +60,11 @@ final class DiskRoom {
         let log = fileSize(directory.database + "-wal") ?? 0
         let pages = try store.database.pages() * tuning.pageBytes
         let spare = try store.database.freePages() * tuning.pageBytes
-        let free = disk.freeBytes - max(0, pages - database) - max(0, store.logBytes - log)
+        let free = disk.freeBytes - max(0, pages - database) - max(0, store.files.logBytes - log)
         let acknowledgements = tuning.checkpointBytes / 4
         // What the log's file has already is written again. Not to count it would leave a queue that filled its disk
         // refusing for ever, empty as it is: its database keeps its pages.
-        let reusable = max(0, log - store.logBytes)
+        let reusable = max(0, log - store.files.logBytes)
         // A page that moves takes two others with it, and each step some that lead to them; all are in the log until they
         // are in the database.
         movableBytes = max(0, free + reusable - 16 * tuning.pageBytes) / 4

@@ -142,7 +142,7 @@ struct Isolations {
         guard let packet = here.store.packets[isolation.number] else { return true }
         let free = here.room.bytes - Self.space(for: packet, here.configuration.tuning)
         return free >= 0
-            && min(free, here.store.roomForDeaths(of: packet.stream.destination)) >= needs
+            && min(free, here.store.weight.roomForDeaths(of: packet.stream.destination)) >= needs
     }
 
     private mutating func takeApart(
@@ -160,16 +160,16 @@ struct Isolations {
         let outlet = packet.stream.outlet
         let free = here.room.bytes - Self.space(for: packet, here.configuration.tuning)
         guard free >= 0 else { return wait(isolation, for: 0, packet, in: here) }
-        let room = min(free, store.roomForDeaths(of: packet.stream.destination))
-        let before = store.bytes
+        let room = min(free, store.weight.roomForDeaths(of: packet.stream.destination))
+        let before = store.weight.bytes
         bytes += packet.record.raw
-        switch try store.isolate(number, because: isolation.reason, room: room) {
+        switch try store.isolation.isolate(number, because: isolation.reason, room: room) {
         case .done: break
-        case .damaged: losses.note(damaged: try store.mend(number), in: number)
+        case .damaged: losses.note(damaged: try store.packets.mend(number), in: number)
         case .waits(let needs): return wait(isolation, for: needs, packet, in: here)
         }
         if isolation.needs != nil { outlet.roomWaiters -= 1 }
-        let grown = max(0, store.bytes - before)
+        let grown = max(0, store.weight.bytes - before)
         bytes += grown
         here.room.use(grown, of: free)
         taken.insert(number)
@@ -182,7 +182,7 @@ struct Isolations {
         in here: Surroundings
     ) {
         let outlet = packet.stream.outlet
-        here.store.setAside(isolation.number)
+        here.store.packets.setAside(isolation.number)
         warn(outlet.destination, in: here)
         forget([isolation.number])
         if isolation.needs == nil {
@@ -208,7 +208,7 @@ struct Isolations {
             [
                 "packets": count, "destination": destination.name,
                 "bytes": destination.bytes, "limit": destination.rules.bytesMax,
-                "queue_bytes": here.store.bytes, "queue_limit": here.configuration.bytesMax,
+                "queue_bytes": here.store.weight.bytes, "queue_limit": here.configuration.bytesMax,
                 "remedy": "purge dead letters, free disk space or raise max_bytes",
             ]
         )

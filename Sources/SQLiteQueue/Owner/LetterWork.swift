@@ -90,12 +90,12 @@ struct LetterWork {
         if current == nil, let request = waiting.popFirst() {
             switch request {
             case .change(var job):
-                job.last = store.ids.last
+                job.last = store.context.lastNumber
                 current = job
             case .edit(let id, let edit, let answer):
                 // Should this transaction fail, it is refused: it may be asked for again.
                 settled = .edit(.refused(.failing), answer)
-                settled = .edit(try store.replace(id, with: edit), answer)
+                settled = .edit(try store.letters.replace(id, with: edit), answer)
             }
         }
         guard var job = current else { return }
@@ -107,8 +107,8 @@ struct LetterWork {
         } else {
             step =
                 switch job.work {
-                case .replay: try store.replay(portion)
-                case .purge: try store.purge(portion)
+                case .replay: try store.intake.replay(portion)
+                case .purge: try store.letters.purge(portion)
                 }
         }
         job.add(step, position: position)

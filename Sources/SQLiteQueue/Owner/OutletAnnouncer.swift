@@ -19,26 +19,26 @@ struct OutletAnnouncer {
 
     /// After a commit: tells of outlets that it brought, and of those that were forgotten.
     mutating func announceChanges(in store: OpenStore) {
-        guard !store.changedOutlets.isEmpty else { return }
+        let changed = store.destinations.takeChangedOutlets()
+        guard !changed.isEmpty else { return }
         var new: [Outlet] = []
         var gone: [Outlet] = []
-        for name in store.changedOutlets {
-            if store.knows(name) {
+        for name in changed {
+            if store.destinations.knows(name) {
                 if known.insert(name).inserted { new.append(name) }
             } else if known.remove(name) != nil {
                 demand.forget(name)
-                store.noteDemand(for: name)
+                store.destinations.noteDemand(for: name)
                 gone.append(name)
             }
         }
-        store.changedOutlets.removeAll(keepingCapacity: true)
         if !gone.isEmpty { retiredReceiver?(gone) }
         if !new.isEmpty { newReceiver?(new) }
     }
 
     /// A store was opened: outlets may be missing that the one before it knew.
     mutating func compare(with store: OpenStore) {
-        store.changedOutlets.formUnion(known)
+        store.destinations.noteChanged(known)
         announceChanges(in: store)
     }
 
@@ -47,7 +47,7 @@ struct OutletAnnouncer {
     mutating func request(_ count: Int, for outlet: Outlet, in store: OpenStore?) {
         guard known.contains(outlet) else { return }
         demand.raise(outlet, by: count)
-        store?.noteDemand(for: outlet)
+        store?.destinations.noteDemand(for: outlet)
     }
 
     /// A packet was handed over.

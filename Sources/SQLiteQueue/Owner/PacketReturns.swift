@@ -24,10 +24,12 @@ struct PacketReturns {
         _ losses: inout TransactionLosses
     ) throws(SQLiteError) {
         for number in acknowledged {
-            try store.acknowledge(number, at: packets.place(of: number)) { packets.isHeld($0) }
+            try store.acknowledgements.acknowledge(number, at: packets.place(of: number)) {
+                packets.isHeld($0)
+            }
         }
         for number in unreadable where try !losses.expire(number, in: store) {
-            losses.note(damaged: try store.mend(number), in: number)
+            losses.note(damaged: try store.packets.mend(number), in: number)
         }
         // Too old, or as they were for another logstore.
         for number in recalled where try !losses.expire(number, in: store) {
@@ -36,7 +38,7 @@ struct PacketReturns {
     }
 
     func changeLanes(in store: OpenStore) throws(SQLiteError) {
-        for number in relaned { try store.relane(number) }
+        for number in relaned { try store.packets.relane(number) }
     }
 
     /// The transaction is durable: delivery holds none of them any more. Returns how many got another lane.
@@ -57,7 +59,7 @@ extension TransactionLosses {
     /// Drops the rows of a packet that are too old. Delivery must not hold it. False when there were none.
     mutating func expire(_ number: Int64, in store: OpenStore) throws(SQLiteError) -> Bool {
         guard let name = store.packets[number]?.stream.key.destination else { return false }
-        let logs = try store.expire(packet: number)
+        let logs = try store.packets.expire(packet: number)
         if logs > 0 { note(expired: [name: logs]) }
         return logs > 0
     }

@@ -65,7 +65,9 @@ final class PacketsInDelivery {
             if let stored = store.packets[number] {
                 // Delivery has it under a name that holds no more.
                 if stored.stream.outlet.name != packet.outlet { recall(number) }
-            } else if !store.remainders.contains(where: { $0.mayHave(packet: number) }) {
+            } else if !store.acknowledgements.remainders.contains(where: {
+                $0.mayHave(packet: number)
+            }) {
                 takeBack([number])
                 takenApart[number] = packet.place
             }

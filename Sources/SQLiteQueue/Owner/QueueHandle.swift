@@ -144,7 +144,7 @@ final class QueueHandle: Sendable {
     ) {
         // A tiny batch may name a large stream, and both wait. Of the dead each becomes a row of its own.
         let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
-            sum + batch.logs.bytes.count + OpenStore.mostDead(batch) + batch.stream.cost
+            sum + batch.logs.bytes.count + DeadLetterBook.mostDead(batch) + batch.stream.cost
         }
         var append = Append(
             batches: batches,

@@ -12,22 +12,25 @@ extension QueueOwner {
             return door.status.withLock { show(admissions.queue, in: &$0) }
         }
         let isNew = board.change(admissions)
-        let isAll = everything || store.dirty.isUnpublished || isNew
-        let changed = isAll ? Array(store.destinations.values) : store.dirty.changed
+        let isAll = everything || store.destinations.dirty.isUnpublished || isNew
+        let changed = isAll ? Array(store.destinations.all) : store.destinations.dirty.changed
         for destination in changed { destination.publishLogstores() }
-        if store.dirty.isUnpublished {
+        if store.destinations.dirty.isUnpublished {
             door.setAdmissions(Admissions(admissions, everyAdmission(in: store)))
         } else {
-            door.changeAdmissions(admissions, changed.map { ($0.name, store.admission(of: $0)) })
+            door.changeAdmissions(
+                admissions,
+                changed.map { ($0.name, store.weight.admission(of: $0)) }
+            )
         }
         announcer.announce(
             admissions.queue,
-            bytes: store.bytes,
+            bytes: store.weight.bytes,
             freeBytes: keeper.room.freeBytes,
             configuration
         )
         let shown = changed.map { destination in
-            let admission = store.admission(of: destination).bytes(admissions)
+            let admission = store.weight.admission(of: destination).bytes(admissions)
             announcer.announce(admission, of: destination)
             return (destination.name, show(destination, admission))
         }
@@ -40,7 +43,7 @@ extension QueueOwner {
                 for (name, destination) in shown { status.destinations[name] = destination }
             }
         }
-        store.dirty.published()
+        store.destinations.dirty.published()
     }
 
     // MARK: - Admission
@@ -48,7 +51,7 @@ extension QueueOwner {
     /// What is said to all batches for the sake of the queue as a whole.
     private var admissions: QueueAdmissions {
         let queue = admission
-        let whereRoomIsMade = queue == .full ? store?.admissionWhereRoomIsMade : nil
+        let whereRoomIsMade = queue == .full ? store?.weight.admissionWhereRoomIsMade : nil
         return QueueAdmissions(queue: queue, whereRoomIsMade: whereRoomIsMade ?? queue)
     }
 
@@ -58,12 +61,15 @@ extension QueueOwner {
             return keeper.failures.problem?.kind == .diskFull ? .diskFull : .failing
         }
         if keeper.room.isUsedUp(configuration.tuning) { return .diskFull }
-        return store.admission
+        return store.weight.admission
     }
 
     /// What is said to each destination, also to those of which nothing has come yet.
     private func everyAdmission(in store: OpenStore) -> [String: DestinationAdmission] {
-        var all = store.destinations.mapValues { store.admission(of: $0) }
+        var all: [String: DestinationAdmission] = [:]
+        for destination in store.destinations.all {
+            all[destination.name] = store.weight.admission(of: destination)
+        }
         for (name, rules) in configuration.destinations where all[name] == nil {
             all[name] = DestinationAdmission(
                 makesRoom: rules.overflow == .dropOldest,
@@ -97,19 +103,16 @@ extension QueueOwner {
 
     /// While the store is closed its last state stands.
     private func show(_ store: OpenStore, in status: inout QueueStatus) {
-        status.bytes = store.bytes
-        status.asideLogs = Int(store.remainders.reduce(0) { $0 + $1.logs })
-        status.rows = store.rows
-        status.streams = store.busyStreams
+        status.bytes = store.weight.bytes
+        status.asideLogs = Int(store.acknowledgements.remainders.reduce(0) { $0 + $1.logs })
+        status.rows = store.weight.rows
+        status.streams = store.streams.busyCount
         status.repeats.known = store.repeats.count
         status.packets = store.packets.count
         status.recentBytes = store.recent.bytes
-        status.logBytes = store.logBytes
-        status.databaseBytes = store.databaseBytes
-        if store.deadSums.haveChanged {
-            status.deadLetters = store.deadSums.sorted
-            store.deadSums.haveChanged = false
-        }
+        status.logBytes = store.files.logBytes
+        status.databaseBytes = store.files.databaseBytes
+        if let sums = store.letters.takeChangedSums() { status.deadLetters = sums }
     }
 
     private func show(

@@ -14,7 +14,7 @@ extension QueueOwner {
             try decisions.decide(in: store)
             try delivery.changeLanes(in: store)
             try take(&taken, into: store)
-            try store.makeRoom(rowsAdded: store.writeStaged())
+            try store.overflow.makeRoom(rowsAdded: store.intake.writeStaged())
             let sealed = try delivery.seal(in: store)
             try commit(store)
             delivery.settle(sealed, in: store)
@@ -65,18 +65,18 @@ extension QueueOwner {
         in store: OpenStore
     ) throws(SQLiteError) -> AppendOutcome {
         // A repeated request is done, also when there is no room.
-        if let identity = append.identity, let first = try store.first(of: identity) {
+        if let identity = append.identity, let first = try store.repeats.first(of: identity) {
             return .repeated(receipt: first.receipt, logs: first.logs)
         }
         if let refusal = append.refusal ?? (fits ? nil : .diskFull) { return .refused(refusal) }
-        if let refusal = try store.stage(append.batches, by: .sender(append.sender)) {
+        if let refusal = try store.intake.stage(append.batches, by: .sender(append.sender)) {
             note(refusal, of: append)
             return .refused(refusal)
         }
         if let identity = append.identity {
             let destination = append.batches.first?.stream.destination ?? ""
             let owner = RepeatOwner(sender: append.sender, destination: destination)
-            try store.remember(identity, of: owner)
+            try store.repeats.remember(identity, of: owner)
         }
         return .stored
     }
@@ -106,9 +106,9 @@ extension QueueOwner {
 
     /// After a commit: logs that made room for others are gone for good.
     private func countDropped(in store: OpenStore) {
-        board.count(dropped: store.dropped)
-        announcer.note(dropped: store.dropped)
-        store.dropped.removeAll(keepingCapacity: true)
+        let dropped = store.overflow.takeDropped()
+        board.count(dropped: dropped)
+        announcer.note(dropped: dropped)
     }
 
     private func answer(_ append: Append, _ outcome: AppendOutcome) {
@@ -136,20 +136,22 @@ extension QueueOwner {
             if schedule.startHousekeeping(every: tuning.housekeeping) {
                 try lookAround(store)
                 if try saveMore(store) { return }
-            } else if store.rows == 0, !store.remainders.isEmpty, try saveMore(store) {
+            } else if store.weight.rows == 0, !store.acknowledgements.remainders.isEmpty,
+                try saveMore(store)
+            {
                 return
-            } else if store.isExpiring {
+            } else if store.expiry.isUnderWay {
                 try expireSome(in: store)
                 publish()
-            } else if isQuiet, store.hasSpareSpace {
+            } else if isQuiet, store.files.hasSpareSpace {
                 try keeper.room.measure(store, configuration)
-                try store.giveBack(atMost: keeper.room.movableBytes)
+                try store.files.giveBack(atMost: keeper.room.movableBytes)
                 try store.commit()
                 publish()
             }
             // While space is scarce the log is kept short: then its space can be written again.
             let most = tuning.checkpointBytes
-            if store.logBytes >= (keeper.room.isScarce ? most / 8 : most) {
+            if store.files.logBytes >= (keeper.room.isScarce ? most / 8 : most) {
                 try checkpoint(store)
                 publish()
             }
@@ -162,32 +164,32 @@ extension QueueOwner {
     private func lookAround(_ store: OpenStore) throws(SQLiteError) {
         let wasIdle = board.takeIdle()
         let room = keeper.room
-        try store.makeLogCertain()
+        try store.files.makeLogCertain()
         try room.measure(store, configuration)
         // Logs that devices keep need the room more than the search for the cause of a damage does.
-        if store.isLogCertain, room.isUsedUp(configuration.tuning) {
+        if store.files.isLogCertain, room.isUsedUp(configuration.tuning) {
             keeper.salvager.copies.trim(to: 0, atMost: 1, beside: store)
         }
         let step = clock.follow()
         if step != .zero { try keeper.follow(step, in: store) }
-        try store.forgetRepeats()
-        try store.giveBack(atMost: room.movableBytes)
-        if !store.isExpiring {
-            store.lookForExpired()
-            store.hasExpiredLetters = true
+        try store.repeats.forget()
+        try store.files.giveBack(atMost: room.movableBytes)
+        if !store.expiry.isUnderWay {
+            store.expiry.look()
+            store.letters.hasExpired = true
         }
         try expireSome(in: store)
         delivery.announceChanges(in: store)
         for name in door.takeCrowded() {
             if let destination = store.destinations[name] { announcer.announceCrowded(destination) }
         }
-        store.forgetOldest()
+        store.overflow.forgetOldest()
         board.countRepeats(0, in: store)
         announcer.announceExpired()
         delivery.announceDiscards()
         board.ledgerImbalances += announcer.announce(store.imbalances())
         // With the log empty the next start has nothing to replay, and a shorter file becomes so.
-        if wasIdle, store.logBytes > 0 { try checkpoint(store) }
+        if wasIdle, store.files.logBytes > 0 { try checkpoint(store) }
         board.survey = store.survey(delivery.outlets.demand)
         publish(everything: true)
     }

@@ -63,7 +63,7 @@ final class QueueOwner {
         {
             return true
         }
-        return store.map { $0.needsRoom || $0.isExpiring } ?? false
+        return store.map { $0.overflow.needsRoom || $0.expiry.isUnderWay } ?? false
     }
 
     /// Until the next work that no message asks for.
@@ -71,10 +71,10 @@ final class QueueOwner {
         // Housekeeping needs the store: while that is closed it only becomes overdue.
         guard let store else { return keeper.failures.pause }
         var pause = schedule.untilHousekeeping
-        if delivery.isAsking, let due = store.nextDue {
+        if delivery.isAsking, let due = store.packets.nextDue {
             pause = min(pause, due - clock.now())
         }
-        return store.hasSpareSpace ? min(pause, Self.givingBackPause) : pause
+        return store.files.hasSpareSpace ? min(pause, Self.givingBackPause) : pause
     }
 
     /// Between two steps of giving space back.
@@ -111,11 +111,11 @@ final class QueueOwner {
     }
 
     /// Other rules and bounds hold from now on, also for a store that is opened later.
-    private func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?) {
+    func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?) {
         var new = configuration
         new.destinations = rules
         if let bounds { new.apply(bounds) }
-        let moved = store?.moved(by: new) ?? []
+        let moved = store?.destinations.moved(by: new) ?? []
         keeper.current.replace(with: new)
         guard !moved.isEmpty else {
             store?.apply(new)

@@ -41,8 +41,7 @@ struct StatusBoard {
     /// After a commit: requests that were repeated, and what the store forgot before its age.
     mutating func countRepeats(_ repeated: Int, in store: OpenStore) {
         repeats.repeated += repeated
-        repeats.forgottenEarly += store.forgottenEarly
-        store.forgottenEarly = 0
+        repeats.forgottenEarly += store.repeats.takeForgottenEarly()
     }
 
     mutating func count(dropped logs: [Overflowed: Int]) {

@@ -116,7 +116,7 @@ final class StoreKeeper {
             ages: ages,
             keepingOlder: upgrade.keepOlder
         )
-        ages = store.ages
+        ages = store.ages.basis
         packets.compare(with: store)
         upgrade.report(from: recovery.schemaBefore)
         report(recovery)
@@ -206,7 +206,7 @@ final class StoreKeeper {
 
     /// The system's clock was stepped. Kept also when the transaction fails: nothing will tell of the step again.
     func follow(_ step: Duration, in store: OpenStore) throws(SQLiteError) {
-        defer { ages = store.ages }
+        defer { ages = store.ages.basis }
         try store.clockStepped(by: step)
     }
 }

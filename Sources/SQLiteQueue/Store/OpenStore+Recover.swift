@@ -19,87 +19,44 @@ extension OpenStore {
     ///
     /// Packets that delivery holds already are `handed`; the others are handed over first.
     func recover(handed: Set<Int64>, ages: AgeBasis?) throws(SQLiteError) -> Recovery {
-        try makeLogCertain()
+        try files.makeLogCertain()
         // In one transaction: otherwise each of many small reads takes a lock of its own.
         try database.write()
-        ids = IdentifierSupply(after: try IdentifierSupply.highest(database.connection))
-        try recoverAges(ages)
-        for (name, ledger) in try database.ledgers() { destination(name).ledger = ledger }
-        remainders = try QueueDatabase.remainders(database.connection)
-        try recoverProven()
+        try context.recoverNumbers()
+        try self.ages.recover(ages)
+        for (name, ledger) in try database.ledgers() { destinations.named(name).ledger = ledger }
+        try acknowledgements.recover()
+        try destinations.recoverProven()
         let records = try database.streams()
         var byID: [Int64: QueuedStream] = [:]
         byID.reserveCapacity(records.count)
-        streams.reserveCapacity(records.count)
+        streams.reserve(records.count)
         for record in records {
-            let stream = QueuedStream(record, outlet(addressed(record.key).outlet))
+            let stream = QueuedStream(
+                record,
+                destinations.outlet(destinations.addressed(record.key).outlet)
+            )
             byID[record.id] = stream
-            enter(stream)
+            streams.enter(stream)
         }
         var queued: [String: Int64] = [:]
         try recoverPackets(byID, handed: handed)
         try recoverWaiting(byID, &queued)
-        for packet in packets.values {
+        for packet in packets.all {
             queued[packet.stream.key.destination, default: 0] += Int64(packet.record.logs)
         }
-        try recoverLetters()
-        for stream in everyStream {
-            if stream.isEmpty { try rest(stream) } else { wake(stream, by: .unknown) }
+        try letters.recover()
+        for stream in streams.every {
+            if stream.isEmpty {
+                try streams.rest(stream)
+            } else {
+                streams.wake(stream, by: .unknown)
+            }
         }
-        try recoverRepeats()
+        try repeats.recover()
         let repaired = try closeLedgers(queued)
         try commit()
-        return Recovery(rows: rows, packets: packets.count, repaired: repaired)
-    }
-
-    /// Makes certain that the log that was found at opening is on the disk. Until it is nothing may be accepted: a sync
-    /// may have failed in an earlier life, and commits behind frames that never reached the disk would be lost with them.
-    ///
-    /// `WALRewrite` does that, and comes first: it proves each frame, and a checkpoint proves none. Instead of a frame that
-    /// never reached the disk a checkpoint would move into the database what the file has in its place.
-    ///
-    /// The checkpoint behind it makes the next commit begin the log from its start. A reader, such as `sluice backup`, keeps
-    /// the log where it is for as long as it reads, and nobody waits for that. Where the disk has no room to write the log
-    /// once more, it stays uncertain: delivering the logs that are there matters more, and housekeeping tries again. Between
-    /// transactions only.
-    func makeLogCertain() throws(SQLiteError) {
-        guard !isLogCertain else { return }
-        do throws(SQLiteError) {
-            if fileSize(database.path + "-wal") ?? 0 > 0 { try rewriteLog() }
-            isLogCertain = true
-            if try database.connection.checkpoint(.restart) == .nothing { try checkSize() }
-        } catch {
-            guard error.kind == .full else { throw error }
-        }
-    }
-
-    /// A file that was cut off is found now, not when its lost end is first read. That takes an empty log.
-    private func checkSize() throws(SQLiteError) {
-        let pages = try database.connection.integer("PRAGMA page_count")
-        let pageSize = try database.connection.integer("PRAGMA page_size")
-        let expected = Int(pages * pageSize)
-        guard let found = fileSize(database.path), found >= expected else {
-            throw .damage("the file is shorter than the \(expected) bytes it should have")
-        }
-    }
-
-    private func rewriteLog() throws(SQLiteError) {
-        // No other connection may write to the log meanwhile.
-        try database.write()
-        let frames = database.connection.committedFrames()
-        let log = database.path + "-wal"
-        let written: Int
-        do throws(SystemError) {
-            written = try WALRewrite.run(log)
-        } catch {
-            database.rollBack()
-            throw .system(error, log)
-        }
-        try database.commit()
-        // While a reader is there, SQLite believes the shared index of the log and not the file.
-        guard written >= frames else {
-            throw .damage("only \(written) of \(frames) pages in its log can be proved")
-        }
+        return Recovery(rows: weight.rows, packets: packets.count, repaired: repaired)
     }
 
     private func recoverPackets(
@@ -121,16 +78,15 @@ extension OpenStore {
                 bytes: sums.size + sums.rows * RowRecord.overhead,
                 wasHandedOver: true
             )
-            enter(packet)
-            try recoverLane(of: packet)
+            try packets.recover(packet)
             stream.sealedThrough = max(stream.sealedThrough, record.rows.upperBound)
-            weigh(stream.destination, bytes: packet.bytes, rows: packet.rowCount)
-            try checkWeight()
+            weight.weigh(stream.destination, bytes: packet.bytes, rows: packet.rowCount)
+            try weight.check()
             if !handed.contains(record.number) {
                 stream.outlet.sealedBefore.append(record.number)
             }
         }
-        for destination in destinations.values {
+        for destination in destinations.all {
             for outlet in destination.outlets.values { takeTurns(outlet) }
         }
     }
@@ -148,18 +104,93 @@ extension OpenStore {
         }
     }
 
-    /// Each is plausible, and so must be their sum.
-    func checkWeight() throws(SQLiteError) {
-        guard Plausible.counts.contains(Int64(bytes)) else {
-            throw .damage("rows cannot have \(bytes) bytes")
+    /// One walk through the index finds what waits in every stream: asking for the sums of each took three
+    /// times as long.
+    func recoverWaiting(
+        _ byID: [Int64: QueuedStream],
+        _ queued: inout [String: Int64]
+    ) throws(SQLiteError) {
+        var found = 0
+        var stream: QueuedStream?
+        var waiting = WaitingSums(of: 0, after: 0)
+        try database.everyRow { row, id throws(SQLiteError) in
+            found += 1
+            if id != waiting.stream {
+                if let stream { try recover(waiting, of: stream, &queued) }
+                stream = byID[id]
+                guard let stream else { throw .damage("rows belong to no stream (\(id))") }
+                waiting = WaitingSums(of: id, after: stream.sealedThrough)
+            }
+            waiting.add(row)
+        }
+        if let stream { try recover(waiting, of: stream, &queued) }
+        guard found == weight.rows else {
+            throw .damage("\(found - weight.rows) rows belong to no packet")
         }
     }
 
-    private func recoverLetters() throws(SQLiteError) {
-        for sum in try database.dead.sums() {
-            deadSums.add(sum)
-            count(destination(sum.destination), letters: sum.letters, cost: sum.bytes)
-            try checkWeight()
+    private func recover(
+        _ waiting: WaitingSums,
+        of stream: QueuedStream,
+        _ queued: inout [String: Int64]
+    ) throws(SQLiteError) {
+        guard let first = waiting.first else { return }
+        stream.oldest = ages.begin(first)
+        stream.lastRow = waiting.last
+        stream.waitingRows = waiting.rows
+        stream.waitingLogs = waiting.logs
+        stream.waitingRaw = waiting.raw
+        weight.weighWaiting(stream.destination, bytes: waiting.bytes, rows: waiting.rows)
+        try weight.check()
+        queued[stream.key.destination, default: 0] += Int64(waiting.logs)
+        stream.outlet.schedule(stream, now())
+    }
+
+    /// The ledger must agree with the rows and the dead letters. Should it not, these are right, and the
+    /// difference gets a place where an operator sees it.
+    func closeLedgers(
+        _ queued: [String: Int64]
+    ) throws(SQLiteError) -> [(destination: String, counted: Int64, found: Int64)] {
+        for name in queued.keys { _ = destinations.named(name) }
+        var repaired: [(destination: String, counted: Int64, found: Int64)] = []
+        for destination in destinations.all {
+            let aside = acknowledgements.aside(of: destination.name)
+            let found = (queued[destination.name] ?? 0) + aside.queued
+            let dead = Int64(destination.deadLetters) + aside.dead
+            let before = destination.ledger
+            guard before.queued != found || before.dead != dead || !before.isClosed else {
+                continue
+            }
+            repaired.append((destination.name, before.queued + before.dead, found + dead))
+            destination.change { $0.close(queued: found, dead: dead) }
         }
+        return repaired
+    }
+}
+
+/// What waits in a stream, summed up row by row.
+private struct WaitingSums {
+    let stream: Int64
+    private let sealedThrough: Int64
+    private(set) var first: RowRecord?
+    private(set) var last: Int64 = 0
+    private(set) var rows = 0
+    private(set) var logs = 0
+    private(set) var raw = 0
+    private(set) var bytes = 0
+
+    init(of stream: Int64, after sealedThrough: Int64) {
+        self.stream = stream
+        self.sealedThrough = sealedThrough
+    }
+
+    mutating func add(_ row: RowRecord) {
+        guard row.id > sealedThrough else { return }
+        if first == nil { first = row }
+        last = row.id
+        rows += 1
+        logs += row.logs
+        raw += row.raw
+        bytes += row.size + RowRecord.overhead
     }
 }

@@ -2,7 +2,7 @@ import Queue
 
 /// Payloads stored a moment ago, so that a packet sealed soon need not be read back from the disk.
 /// Bounded: the oldest go first, as those of a destination that asks for nothing.
-struct RecentPayloads {
+final class RecentPayloads {
     private let bytesMax: Int
     private var blocks: [Int64: StoredBlock] = [:]
     private var order = Fifo<Int64>()
@@ -12,7 +12,7 @@ struct RecentPayloads {
         self.bytesMax = bytesMax
     }
 
-    mutating func keep(_ block: StoredBlock, row: Int64) {
+    func keep(_ block: StoredBlock, row: Int64) {
         blocks[row] = block
         order.append(row)
         bytes += block.compressed.count
@@ -29,13 +29,13 @@ struct RecentPayloads {
     }
 
     /// Takes the rows' payloads out; nil unless all of them are here.
-    mutating func take(_ rows: [Int64]) -> [StoredBlock]? {
+    func take(_ rows: [Int64]) -> [StoredBlock]? {
         let taken = rows.compactMap { remove($0) }
         return taken.count == rows.count ? taken : nil
     }
 
     @discardableResult
-    mutating func remove(_ row: Int64) -> StoredBlock? {
+    func remove(_ row: Int64) -> StoredBlock? {
         guard let block = blocks.removeValue(forKey: row) else { return nil }
         bytes -= block.compressed.count
         return block

@@ -74,8 +74,11 @@ extension ScenarioRun {
         let weight =
             rows.reduce(0) { $0 + $1.record.size + RowRecord.overhead }
             + letters.reduce(0) { $0 + $1.cost }
-            + store.everyStream.filter(\.isBusy).reduce(0) { $0 + $1.cost }
-        try check(weight == store.bytes, "\(store.bytes) bytes are counted, and \(weight) there")
+            + store.streams.every.filter(\.isBusy).reduce(0) { $0 + $1.cost }
+        try check(
+            weight == store.weight.bytes,
+            "\(store.weight.bytes) bytes are counted, and \(weight) there"
+        )
     }
 
     private func audit(_ letters: [ModelLetter]) throws(ModelFailure) {
@@ -94,8 +97,8 @@ extension ScenarioRun {
     func rows() throws -> [ModelRow] {
         let store = try queue.opened()
         var keys: [Int64: StreamKey] = [:]
-        for stream in store.everyStream { keys[stream.id] = stream.key }
-        let packets = Dictionary(grouping: store.packets.values, by: \.record.stream)
+        for stream in store.streams.every { keys[stream.id] = stream.key }
+        let packets = Dictionary(grouping: store.packets.all, by: \.record.stream)
         let all = try store.database.connection.prepare(
             "SELECT \(StoredRow.columns) FROM rows ORDER BY stream, id"
         )

@@ -80,7 +80,7 @@ final class SteppedQueue {
         guard store.status == published else {
             throw ModelFailure("the status misses a change: \(published), not \(store.status)")
         }
-        for destination in try opened().destinations.values {
+        for destination in try opened().destinations.all {
             for outlet in destination.outlets.values where !outlet.isNoted {
                 guard owner.delivery.outlets.demand.byOutlet[outlet.name] ?? 0 > 0 else { continue }
                 let isDrained =
@@ -101,7 +101,7 @@ final class SteppedQueue {
         owner.schedule.hurryHousekeeping()
         for _ in 0..<2000 {
             owner.keepHouse(isQuiet: false)
-            if try !opened().isExpiring { return }
+            if try !opened().expiry.isUnderWay { return }
         }
         throw ModelFailure("expiry never ends")
     }

@@ -1,7 +1,33 @@
 import Queue
 import SQLite
+import System
 
-extension OpenStore {
+/// Removes what destinations have stored, also of packets that salvages took apart or have not copied yet.
+final class Acknowledgements: StorePart {
+    let context: StoreContext
+    private let ages: AgeBook
+    private let destinations: DestinationBook
+    private let streams: StreamBook
+    private let packets: PacketBook
+    private let waiting: WaitingRows
+    /// What is still to be copied from damaged databases; the ledgers count it.
+    private(set) var remainders: [Remainder] = []
+
+    init(
+        _ destinations: DestinationBook,
+        _ streams: StreamBook,
+        _ packets: PacketBook,
+        _ waiting: WaitingRows,
+        _ ages: AgeBook
+    ) {
+        context = ages.context
+        self.ages = ages
+        self.destinations = destinations
+        self.streams = streams
+        self.packets = packets
+        self.waiting = waiting
+    }
+
     /// Removes a packet that its destination has stored. A packet that is not here was acknowledged before, or is yet to be
     /// copied from a damaged database, or a salvage took it apart: then its rows lie at `place`, unless delivery holds
     /// them in another packet.
@@ -20,18 +46,15 @@ extension OpenStore {
         if let number = stream.outlet.postponed.popFirst() {
             stream.outlet.sealedBefore.append(number)
         }
-        try database.write()
-        try database.removePacket(number)
-        leave(packet, isDelivered: true)
-        try removeRows(of: packet)
+        try packets.removeDelivered(packet)
         let logs = Int64(packet.record.logs)
         stream.destination.change { ledger in
             ledger.delivered += logs
             ledger.queued -= logs
         }
         stream.destination.volumes.delivered += packet.record.raw
-        try prove(stream.outlet)
-        try rest(stream)
+        try destinations.prove(stream.outlet)
+        try streams.rest(stream)
     }
 
     /// Notes a packet whose rows no salvage may copy any more.
@@ -54,29 +77,32 @@ extension OpenStore {
         at place: PacketPlace,
         _ isHeld: (Int64) -> Bool
     ) throws(SQLiteError) {
-        guard let stream = everyStream.first(where: { $0.id == place.stream }) else { return }
-        let sealed = packets.values.filter { packet in
+        guard let stream = streams.every.first(where: { $0.id == place.stream }) else { return }
+        let sealed = packets.all.filter { packet in
             packet.stream === stream && packet.record.rows.overlaps(place.rows)
                 && !isHeld(packet.record.number)
         }
         for packet in sealed {
-            count(try removeRows(of: packet) { place.rows.contains($0.id) }, deliveredFrom: stream)
+            count(
+                try packets.removeRows(of: packet) { place.rows.contains($0.id) },
+                deliveredFrom: stream
+            )
         }
-        var waiting: [RowRecord] = []
+        var gone: [RowRecord] = []
         var next: RowRecord?
         try database.rows(of: stream.id, after: stream.sealedThrough) { row in
             if place.rows.contains(row.id) {
-                waiting.append(row)
+                gone.append(row)
             } else if next == nil {
                 next = row
             }
             return row.id < place.rows.upperBound || next == nil
         }
-        if !waiting.isEmpty {
-            if let next { stream.oldest = min(begin(next), now()) }
-            count(try removeWaiting(waiting, of: stream), deliveredFrom: stream)
+        if !gone.isEmpty {
+            if let next { stream.oldest = min(ages.begin(next), now()) }
+            count(try waiting.remove(gone, of: stream), deliveredFrom: stream)
         }
-        try rest(stream)
+        try streams.rest(stream)
     }
 
     private func count(_ gone: (logs: Int, raw: Int), deliveredFrom stream: QueuedStream) {
@@ -86,5 +112,22 @@ extension OpenStore {
             ledger.queued -= Int64(gone.logs)
         }
         stream.destination.volumes.delivered += gone.raw
+    }
+
+    // MARK: - Damaged databases
+
+    /// At a start: what earlier salvages have left to copy.
+    func recover() throws(SQLiteError) {
+        remainders = try QueueDatabase.remainders(database.connection)
+    }
+
+    /// Logs and dead letters of the destination that lie in damaged databases and were not copied yet.
+    func aside(of destination: String) -> (queued: Int64, dead: Int64) {
+        remainders.reduce((0, 0)) { sum, remainder in
+            (
+                sum.0 + (remainder.queued[destination] ?? 0),
+                sum.1 + (remainder.dead[destination] ?? 0)
+            )
+        }
     }
 }

@@ -2,7 +2,34 @@ import Queue
 import SQLite
 import System
 
-extension OpenStore {
+/// Drops the oldest waiting logs where they make room for new ones.
+final class Overflow: StorePart {
+    let context: StoreContext
+    private let ages: AgeBook
+    private let weight: QueueWeight
+    private let destinations: DestinationBook
+    private let streams: StreamBook
+    private let waiting: WaitingRows
+    /// Logs that were dropped since this was last looked at.
+    private var dropped: [Overflowed: Int] = [:]
+    /// A bound is exceeded, and more could be dropped.
+    private(set) var needsRoom = false
+
+    init(
+        _ destinations: DestinationBook,
+        _ streams: StreamBook,
+        _ waiting: WaitingRows,
+        _ ages: AgeBook,
+        _ weight: QueueWeight
+    ) {
+        context = ages.context
+        self.ages = ages
+        self.weight = weight
+        self.destinations = destinations
+        self.streams = streams
+        self.waiting = waiting
+    }
+
     /// Lets the oldest waiting logs make room where the rule is `drop_oldest`, if more came than there was room
     /// for. They count as expired.
     ///
@@ -16,7 +43,7 @@ extension OpenStore {
     func makeRoom(rowsAdded: Int) throws(SQLiteError) {
         var effort = DropEffort(least: 2 * rowsAdded + 1)
         // What did not change is within its bound, unless the turn before could not drop enough.
-        let candidates = needsRoom ? Array(destinations.values) : dirty.changed
+        let candidates = needsRoom ? Array(destinations.all) : destinations.dirty.changed
         for destination in candidates where destination.rules.overflow == .dropOldest {
             guard let most = destination.rules.bytesMax,
                 destination.bytes - destination.waitingBytes <= most
@@ -25,11 +52,11 @@ extension OpenStore {
                 try dropOldest(of: destination, bytes: destination.bytes - most, &effort, own: true)
             {}
         }
-        if bytes > configuration.bytesMax, bytes - droppableBytes <= configuration.bytesMax {
-            while bytes > configuration.bytesMax, effort.mayGoOn(),
+        if weight.droppableExcess != nil {
+            while weight.bytes > configuration.bytesMax, effort.mayGoOn(),
                 let (destination, lead) = mostWaiting()
             {
-                let wanted = min(bytes - configuration.bytesMax, lead)
+                let wanted = min(weight.bytes - configuration.bytesMax, lead)
                 guard try dropOldest(of: destination, bytes: wanted, &effort, own: false) else {
                     break
                 }
@@ -42,7 +69,7 @@ extension OpenStore {
     private func mostWaiting() -> (QueuedDestination, lead: Int)? {
         var first: QueuedDestination?
         var second = 0
-        for destination in destinations.values
+        for destination in destinations.all
         where destination.rules.overflow == .dropOldest && destination.waitingBytes > 0 {
             if destination.waitingBytes > first?.waitingBytes ?? 0 {
                 second = first?.waitingBytes ?? 0
@@ -65,7 +92,7 @@ extension OpenStore {
     ) throws(SQLiteError) -> Bool {
         if destination.oldestFirst == nil {
             destination.oldestFirst = OldestFirst()
-            for stream in everyStream where stream.destination === destination {
+            for stream in streams.every where stream.destination === destination {
                 destination.oldestFirst?.insert(stream)
             }
         }
@@ -74,12 +101,12 @@ extension OpenStore {
         var wanted = wanted
         var isFirst = true
         var left = DropEffort.rowsAtATime
-        let logs = try drop(from: stream, &left) { row in
+        let logs = try waiting.drop(from: stream, &left) { row in
             defer {
                 isFirst = false
                 wanted -= row.size + RowRecord.overhead
             }
-            return isFirst || (wanted > 0 && begin(row) <= next)
+            return isFirst || (wanted > 0 && ages.begin(row) <= next)
         }
         destination.oldestFirst?.insert(stream)
         destination.hasDropped = true
@@ -90,13 +117,19 @@ extension OpenStore {
 
     /// Once in a while: what is not needed any more would hold on to streams that are forgotten.
     func forgetOldest() {
-        for destination in destinations.values {
+        for destination in destinations.all {
             if !destination.hasDropped {
                 destination.oldestFirst?.dissolve()
                 destination.oldestFirst = nil
             }
             destination.hasDropped = false
         }
+    }
+
+    /// Logs that were dropped since this was last asked.
+    func takeDropped() -> [Overflowed: Int] {
+        defer { dropped.removeAll(keepingCapacity: true) }
+        return dropped
     }
 }
 

@@ -1,50 +1,60 @@
+import Logs
 import Queue
 import SQLite
 import System
 
-extension OpenStore {
-    /// Looks for streams and packets with rows that are older than the operator allows, unless some are known that
-    /// are not done with. It walks all of them.
-    func lookForExpired() {
-        guard knowsTime, expiring.isEmpty else { return }
-        let time = now()
-        expiringPackets = packets.values.filter { isExpired($0, time) }.map(\.record.number)
-        expiring = everyStream.filter { stream in
-            stream.waitingRows > 0 && stream.oldest + ageMax(of: stream.destination) <= time
+/// The rows that wait in streams: batches become some, and those that leave before they are sealed go here.
+final class WaitingRows: StorePart {
+    let context: StoreContext
+    private let ages: AgeBook
+    private let weight: QueueWeight
+    private let streams: StreamBook
+    private let recent: RecentPayloads
+
+    init(_ streams: StreamBook, _ ages: AgeBook, _ weight: QueueWeight, _ recent: RecentPayloads) {
+        context = ages.context
+        self.ages = ages
+        self.weight = weight
+        self.streams = streams
+        self.recent = recent
+    }
+
+    func add(
+        _ raw: UnsafeRawBufferPointer,
+        logs: Int,
+        to stream: QueuedStream,
+        areReplayed: Bool,
+        _ time: WallTime
+    ) throws(SQLiteError) {
+        let payload = LZ4.compress(raw)
+        let row = RowRecord(
+            // A number for each log, so that a part of the row can be one at its place: see `halve`.
+            id: try context.takeNumbers(max(logs, 1)),
+            logs: logs,
+            raw: raw.count,
+            size: payload.count,
+            received: time
+        )
+        try database.add(row, of: stream.id, payload)
+        recent.keep(StoredBlock(compressed: payload, rawBytes: raw.count), row: row.id)
+
+        if areReplayed {
+            // Its parts may become rows under the numbers that it has for its logs.
+            let end = row.id + Int64(max(logs, 1)) - 1
+            stream.replayed.add(row.id...end, after: stream.lastRow)
         }
-    }
-
-    func ageMax(of destination: QueuedDestination) -> Duration {
-        destination.rules.ageMax ?? configuration.ageMax
-    }
-
-    /// Drops such rows until there are none or the time is over, and counts them as expired. Returns the logs by
-    /// destination.
-    func expire(until deadline: Moment) throws(SQLiteError) -> [String: Int] {
-        let time = now()
-        var expired: [String: Int] = [:]
-        while let stream = expiring.last, Moment.now < deadline {
-            // Its last row may have left since, and it with that: then nothing else of it may be asked.
-            guard stream.waitingRows > 0 else {
-                expiring.removeLast()
-                continue
-            }
-            let ageMax = ageMax(of: stream.destination)
-            var rows = Self.expiredRowsMax
-            var bytes = 0
-            let logs = try drop(from: stream, &rows) { row in
-                defer { bytes += row.size }
-                return bytes < Self.expiredBytesMax && begin(row) + ageMax <= time
-            }
-            if logs > 0 { expired[stream.key.destination, default: 0] += logs }
-            if stream.waitingRows == 0 || stream.oldest + ageMax > time { expiring.removeLast() }
+        if stream.waitingRows == 0 { stream.oldest = time }
+        stream.lastRow = row.id
+        stream.waitingRows += 1
+        stream.waitingLogs += logs
+        stream.waitingRaw += raw.count
+        weight.weighWaiting(stream.destination, bytes: row.size + RowRecord.overhead, rows: 1)
+        stream.destination.change { ledger in
+            ledger.accepted += Int64(logs)
+            ledger.queued += Int64(logs)
         }
-        return expired
+        stream.destination.volumes.accepted += raw.count
     }
-
-    /// Between two looks at the time.
-    private static let expiredRowsMax = 256
-    private static let expiredBytesMax = 2 << 20
 
     /// Removes waiting rows from the stream's front for as long as `isDue` says so, `left` at most, and counts
     /// them as expired. Returns the number of their logs.
@@ -69,21 +79,21 @@ extension OpenStore {
                 "\(stream.waitingRows) rows of stream \(stream.id) wait, \(gone.count) are there"
             )
         }
-        if let next { stream.oldest = min(begin(next), now()) }
+        if let next { stream.oldest = min(ages.begin(next), now()) }
         guard !gone.isEmpty else { return 0 }
         left -= gone.count
-        let (logs, raw) = try removeWaiting(gone, of: stream)
+        let (logs, raw) = try remove(gone, of: stream)
         stream.destination.change { ledger in
             ledger.expired += Int64(logs)
             ledger.queued -= Int64(logs)
         }
         stream.destination.volumes.expired += raw
-        try rest(stream)
+        try streams.rest(stream)
         return logs
     }
 
     /// Removes waiting rows that follow each other. Returns their logs and bytes, which the caller counts.
-    func removeWaiting(
+    func remove(
         _ gone: [RowRecord],
         of stream: QueuedStream
     ) throws(SQLiteError) -> (logs: Int, raw: Int) {
@@ -101,14 +111,14 @@ extension OpenStore {
         stream.waitingLogs -= logs
         stream.waitingRaw -= raw
         for row in gone { recent.remove(row.id) }
-        weighWaiting(
+        weight.weighWaiting(
             stream.destination,
             bytes: -gone.reduce(0) { $0 + $1.size + RowRecord.overhead },
             rows: -gone.count
         )
         // The rows that a flush was for are gone.
         if stream.waitingRows == 0 { stream.flushThrough = 0 }
-        scheduleNext(after: stream, now())
+        streams.scheduleNext(after: stream, now())
         return (logs, raw)
     }
 }

@@ -1,0 +1,311 @@
+import Logs
+import Queue
+import SQLite
+import System
+
+/// The dead letters: logs that cannot be delivered as they are.
+final class DeadLetterBook: StorePart {
+    let context: StoreContext
+    private let ages: AgeBook
+    private let weight: QueueWeight
+    private let destinations: DestinationBook
+    private var sums = DeadSums()
+    /// There may be letters that are too old.
+    var hasExpired = false
+
+    init(_ destinations: DestinationBook, _ ages: AgeBook, _ weight: QueueWeight) {
+        context = ages.context
+        self.ages = ages
+        self.weight = weight
+        self.destinations = destinations
+    }
+
+    // MARK: - Coming and going
+
+    /// Makes a log of the stream, one entry, a dead letter. Where it was counted before is the caller's to
+    /// change.
+    func bury(
+        _ log: [UInt8],
+        of stream: StreamKey,
+        received: WallTime,
+        because reason: DeathReason
+    ) throws(SQLiteError) {
+        let record = DeadRecord(
+            id: try context.takeNumber(),
+            stream: stream,
+            received: received,
+            died: now(),
+            reason: reason,
+            log: log
+        )
+        try database.write()
+        try database.dead.add(record)
+        let destination = destinations.named(stream.destination)
+        sums.add(
+            DeadLetterSum(
+                destination: stream.destination,
+                code: record.reason.code,
+                letters: 1,
+                bytes: record.cost,
+                latest: record.died
+            )
+        )
+        count(destination, letters: 1, cost: record.cost)
+        destination.change { $0.dead += 1 }
+        destination.volumes.dead += record.raw
+        destination.volumes.died += 1
+    }
+
+    /// Each entry of the logs. Returns how many there were.
+    @discardableResult
+    func bury(
+        entriesOf logs: EncodedLogs,
+        of stream: StreamKey,
+        received: WallTime,
+        because reason: DeathReason
+    ) throws(SQLiteError) -> Int {
+        // What cannot be told apart would be a mistake of ours in encoding it, and is
+        // kept as one.
+        let entries = (try? logs.pieces(atMost: .max, logs: 1)) ?? [logs]
+        for entry in entries {
+            try bury(entry.bytes, of: stream, received: received, because: reason)
+        }
+        return entries.count
+    }
+
+    /// Counts the logs of a batch that are not to be queued: accepted, and dead or discarded at once.
+    func forgo(_ batch: Batch) throws(SQLiteError) {
+        let destination = destinations.named(batch.stream.destination)
+        let time = now()
+        var dead = 0
+        for logs in batch.dead {
+            dead += try bury(
+                entriesOf: logs.logs,
+                of: batch.stream,
+                received: time,
+                because: logs.reason
+            )
+        }
+        weight.reserve(-Self.mostDead(batch), destination)
+        try database.write()
+        destination.change { ledger in
+            ledger.accepted += Int64(dead + batch.dropped)
+            ledger.discarded += Int64(batch.dropped)
+        }
+        destination.volumes.accepted += batch.dead.reduce(0) { $0 + $1.logs.bytes.count }
+    }
+
+    /// Takes a dead letter out. Where it is counted from now on is the caller's to change. False when it is
+    /// not there.
+    func exhume(_ letter: StoredLetter) throws(SQLiteError) -> Bool {
+        try database.write()
+        guard try database.dead.remove(letter.record.id) else { return false }
+        let name = letter.record.stream.destination
+        let code = letter.record.reason.code
+        // A name may be what changed on the disk; then nobody knows whose it was.
+        guard let bytes = sums.remove(name, code, bytes: letter.cost) else {
+            throw .damage("dead letter \(letter.record.id) belongs to none that are known")
+        }
+        let destination = destinations.named(name)
+        count(destination, letters: -1, cost: -bytes)
+        destination.change { $0.dead -= 1 }
+        return true
+    }
+
+    /// Counts dead letters that came, or with negative numbers left.
+    func count(_ destination: QueuedDestination, letters: Int, cost: Int) {
+        destination.deadLetters += letters
+        destination.deadBytes += cost
+        weight.weigh(destination, bytes: cost)
+    }
+
+    /// These are written at once, and then weigh what they do.
+    static func mostDead(_ batch: Batch) -> Int {
+        batch.dead.reduce(0) { sum, dead in
+            let each = DeadRecord.overhead(of: batch.stream, dead.reason)
+            return sum + dead.logs.bytes.count + dead.logs.count * each
+        }
+    }
+
+    /// By destination and code; nil when nothing has changed since this was last asked.
+    func takeChangedSums() -> [DeadLetterSum]? {
+        guard sums.haveChanged else { return nil }
+        sums.haveChanged = false
+        return sums.sorted
+    }
+
+    // MARK: - Changes by operators
+
+    func purge(_ letters: [StoredLetter]) throws(SQLiteError) -> LetterStep {
+        var step = LetterStep()
+        for letter in letters {
+            guard try exhume(letter) else { continue }
+            let name = letter.record.stream.destination
+            destinations.named(name).change { $0.discarded += 1 }
+            destinations.named(name).volumes.discarded += letter.raw
+            step.moved(name, to: \.discarded)
+        }
+        return step
+    }
+
+    /// While they are staged as batches, letters that are replayed need no room besides that which they have.
+    func lift(_ letters: [StoredLetter], _ sign: Int) {
+        for letter in letters {
+            weight.weigh(
+                destinations.named(letter.record.stream.destination),
+                bytes: sign * letter.cost
+            )
+        }
+    }
+
+    /// Of what SLS takes in one request, nothing would be left for others.
+    static let letterBytesMax = 10 << 20
+
+    func replace(
+        _ id: Int64,
+        with edit: DeadLetterEdit
+    ) throws(SQLiteError) -> DeadLetterEditOutcome {
+        guard let old = try database.dead.queries.letter(id) else { return .notFound }
+        guard let log = Self.edited(old.letter, edit) else { return .unreadable }
+        guard log.count <= Self.letterBytesMax else {
+            return .tooLarge(bytesMax: Self.letterBytesMax)
+        }
+        let stream = old.record.stream
+        if let logstore = configuration.rules(stream.destination).logstore,
+            let wanted = edit.logstore, wanted != logstore
+        {
+            return .otherLogstore(logstore)
+        }
+        let record = DeadRecord(
+            id: id,
+            stream: StreamKey(
+                destination: stream.destination,
+                logstore: edit.logstore ?? stream.logstore,
+                trailer: edit.trailer ?? stream.trailer
+            ),
+            received: old.record.received,
+            died: old.record.died,
+            reason: old.record.reason,
+            log: log
+        )
+        let destination = destinations.named(stream.destination)
+        let more = record.cost - old.cost
+        if more > 0, let refusal = weight.refusal(destination, more: more, margins: false) {
+            return .refused(refusal)
+        }
+        try database.write()
+        try database.dead.replace(with: record)
+        sums.add(
+            DeadLetterSum(
+                destination: stream.destination,
+                code: record.reason.code,
+                letters: 0,
+                bytes: more,
+                latest: record.died
+            )
+        )
+        count(destination, letters: 0, cost: more)
+        return .replaced(
+            DeadLetter(
+                id: id,
+                stream: record.stream,
+                received: record.received,
+                died: record.died,
+                reason: record.reason,
+                cost: record.cost,
+                log: EncodedLogs(bytes: log, count: 1)
+            )
+        )
+    }
+
+    private static func edited(_ letter: DeadLetter, _ edit: DeadLetterEdit) -> [UInt8]? {
+        if edit.time == nil, edit.fields == nil { return letter.log?.bytes }
+        let content = letter.content
+        guard let time = edit.time ?? content?.time,
+            let fields = edit.fields ?? content?.fields
+        else { return nil }
+        var log = EncodedLogs()
+        log.append(time: time, fields: fields)
+        return log.bytes
+    }
+
+    // MARK: - Expiry
+
+    /// Drops dead letters that are older than the operator allows, a bounded number at a time, and counts them
+    /// as expired. Returns how many that were by destination. `hasExpired` tells when there are more.
+    func expire(atMost most: Int = 250) throws(SQLiteError) -> [String: Int] {
+        hasExpired = false
+        guard ages.knowsTime else { return [:] }
+        let due = now() - configuration.deadLetterAgeMax
+        var portion = DeadQueries.Portion(letters: most, bytes: 4 << 20)
+        // As of rows, see `begin`: what has the stamps of another clock began its age with this one at the
+        // latest, and stamps of a clock that was not set say nothing.
+        let isAnyInherited = ages.basis.since <= due
+        if isAnyInherited {
+            let all = DeadLetterFilter()
+            _ = try database.dead.queries.letters(
+                matching: all,
+                after: 0,
+                through: ages.basis.inherited
+            ) {
+                portion.take($0)
+            }
+        }
+        let first = isAnyInherited ? WallTime(nanoseconds: .min) : AgeBook.leastTime
+        if first <= due, !portion.isFull {
+            try database.dead.letters(
+                diedIn: first...due,
+                inherited: isAnyInherited ? ages.basis.inherited : ages.basis.steppedThrough,
+                inheritedUntil: isAnyInherited
+                    ? WallTime(nanoseconds: .min) : due - ages.basis.stepped
+            ) { portion.take($0) }
+        }
+        hasExpired = portion.isFull
+        var expired: [String: Int] = [:]
+        for letter in portion.letters {
+            guard try exhume(letter) else { continue }
+            let name = letter.record.stream.destination
+            destinations.named(name).change { $0.expired += 1 }
+            destinations.named(name).volumes.expired += letter.raw
+            expired[name, default: 0] += 1
+        }
+        return expired
+    }
+
+    // MARK: - Start
+
+    func recover() throws(SQLiteError) {
+        for sum in try database.dead.sums() {
+            sums.add(sum)
+            count(destinations.named(sum.destination), letters: sum.letters, cost: sum.bytes)
+            try weight.check()
+        }
+    }
+}
+
+/// What one step of a replay or a purge did.
+struct LetterStep {
+    var changed = 0
+    var unreadable = 0
+    var effects: [String: Ledger] = [:]
+    /// There was no room for the letters of this step.
+    var refusal: QueueAdmission?
+
+    mutating func moved(_ destination: String, to account: WritableKeyPath<Ledger, Int64>) {
+        changed += 1
+        effects[destination, default: Ledger()].dead -= 1
+        effects[destination, default: Ledger()][keyPath: account] += 1
+    }
+}
+
+extension WallTime {
+    /// Saturates; durations here are not negative.
+    fileprivate static func - (time: WallTime, duration: Duration) -> WallTime {
+        let (seconds, attoseconds) = duration.components
+        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (rest, isTooEarly) = time.nanoseconds.subtractingReportingOverflow(whole)
+        // An age without end stays one.
+        guard !isTooLong, !isTooEarly else { return WallTime(nanoseconds: .min) }
+        return WallTime(nanoseconds: rest &- attoseconds / 1_000_000_000)
+    }
+}

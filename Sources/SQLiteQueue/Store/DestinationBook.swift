@@ -1,0 +1,155 @@
+import Logs
+import Queue
+import SQLite
+import System
+
+/// The destinations that the queue has something of, with their outlets.
+final class DestinationBook: StorePart {
+    let context: StoreContext
+    let dirty = DirtyLists()
+    private var byName: [String: QueuedDestination] = [:]
+    /// Outlets that came or went since this was last looked at.
+    private var changedOutlets: Set<Outlet> = []
+
+    init(_ context: StoreContext) {
+        self.context = context
+    }
+
+    func named(_ name: String) -> QueuedDestination {
+        if let known = byName[name] { return known }
+        let new = QueuedDestination(
+            name: name,
+            rules: configuration.rules(name),
+            ledger: Ledger(),
+            dirty
+        )
+        byName[name] = new
+        new.note()
+        return new
+    }
+
+    func outlet(_ name: Outlet) -> QueuedOutlet {
+        let destination = named(name.destination)
+        if let known = destination.outlets[name.logstore] { return known }
+        let new = QueuedOutlet(name, of: destination)
+        destination.outlets[name.logstore] = new
+        changedOutlets.insert(name)
+        return new
+    }
+
+    subscript(name: String) -> QueuedDestination? { byName[name] }
+
+    var all: some Collection<QueuedDestination> { byName.values }
+    var names: some Collection<String> { byName.keys }
+
+    func knows(_ name: Outlet) -> Bool {
+        byName[name.destination]?.outlets[name.logstore] != nil
+    }
+
+    /// A stream of the outlet is forgotten, and with the last one the outlet.
+    func leave(_ outlet: QueuedOutlet) {
+        outlet.streamCount -= 1
+        guard outlet.streamCount == 0 else { return }
+        outlet.destination.outlets[outlet.name.logstore] = nil
+        changedOutlets.insert(outlet.name)
+    }
+
+    /// Delivery asks for packets of the outlet.
+    func noteDemand(for name: Outlet) {
+        guard let destination = byName[name.destination] else { return }
+        destination.note()
+        destination.outlets[name.logstore]?.note()
+    }
+
+    /// Outlets that came or went since this was last asked.
+    func takeChangedOutlets() -> Set<Outlet> {
+        defer { changedOutlets.removeAll(keepingCapacity: true) }
+        return changedOutlets
+    }
+
+    func noteChanged(_ outlets: Set<Outlet>) { changedOutlets.formUnion(outlets) }
+
+    /// New rules hold.
+    func applyRules() {
+        for destination in byName.values {
+            destination.rules = configuration.rules(destination.name)
+        }
+    }
+
+    // MARK: - Addresses
+
+    // A destination with one logstore has the name of it in its rules, and an operator may have to correct it. So what is
+    // stored for another name is taken for this one; of several streams that are one key so, the later ones stand before
+    // the earlier as generations do.
+
+    /// The key with the logstore where its logs go now.
+    func addressed(_ key: StreamKey) -> StreamKey {
+        guard let logstore = configuration.destinations[key.destination]?.logstore,
+            logstore != key.logstore
+        else { return key }
+        return StreamKey(destination: key.destination, logstore: logstore, trailer: key.trailer)
+    }
+
+    func addressed(_ batches: [Batch]) -> [Batch] {
+        guard batches.contains(where: { addressed($0.stream) != $0.stream }) else { return batches }
+        return batches.map { batch in
+            Batch(
+                stream: addressed(batch.stream),
+                logs: batch.logs,
+                dead: batch.dead,
+                dropped: batch.dropped
+            )
+        }
+    }
+
+    /// Destinations whose logs go elsewhere under the new rules.
+    func moved(by new: QueueConfiguration) -> Set<String> {
+        let moved = byName.keys.filter { name in
+            configuration.rules(name).logstore != new.rules(name).logstore
+        }
+        return Set(moved)
+    }
+
+    // MARK: - Logstores that exist
+
+    /// A logstore took a packet. Remembered, so that a start does not forget who exists.
+    func prove(_ outlet: QueuedOutlet) throws(SQLiteError) {
+        let destination = outlet.destination
+        // Devices name them, so they are bounded. None is forgotten: it exists.
+        guard destination.rules.logstore == nil,
+            destination.logstores.proven.count < Self.provenMax,
+            !destination.logstores.proven.contains(outlet.name.logstore)
+        else { return }
+        destination.change(of: .proven(outlet.name.logstore))
+        try database.write()
+        try database.save(1, as: Self.provenPrefix + "\(destination.name)/\(outlet.name.logstore)")
+    }
+
+    private static let provenMax = 10_000
+    private static let provenPrefix = "proven/"
+
+    func recoverProven() throws(SQLiteError) {
+        let all = try database.connection.prepare(
+            "SELECT name FROM settings WHERE name BETWEEN 'proven/' AND 'proven0'"
+        )
+        while try all.step() {
+            let name = all.text(0).dropFirst(Self.provenPrefix.count)
+            guard let slash = name.lastIndex(of: "/") else { continue }
+            named(String(name[..<slash]))
+                .change(of: .proven(String(name[name.index(after: slash)...])))
+        }
+    }
+}
+
+extension QueuedDestination {
+    /// Whether logs for these logstores may come.
+    func hasPlaces(for new: Set<String>) -> Bool {
+        var places = LogstorePlaces()
+        return new.allSatisfy { places.take($0, in: logstores) }
+    }
+
+    /// Whether there are more than a request can name, whatever it names.
+    var hasAmplePlaces: Bool {
+        rules.logstoresMax / 2 - logstores.busy.count >= LogLimits().packages
+    }
+}

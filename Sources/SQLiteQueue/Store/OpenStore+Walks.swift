@@ -1,0 +1,122 @@
+import Queue
+import System
+
+// Walks over everything that the store knows, once in a while or when somebody asks.
+extension OpenStore {
+    func survey(_ demand: Demand) -> [String: Survey] {
+        // Noted in the outlets: looking each up by name would cost more than the walk.
+        for destination in destinations.all {
+            for outlet in destination.outlets.values { outlet.seen = QueueStatus.Outlet() }
+        }
+        for stream in streams.every where stream.waitingRows > 0 {
+            stream.outlet.see(logs: stream.waitingLogs, since: stream.oldest)
+        }
+        for packet in packets.all {
+            packet.stream.outlet.see(logs: packet.record.logs, since: packet.record.oldest)
+            packet.stream.outlet.seen.packets += 1
+        }
+        var surveys: [String: Survey] = [:]
+        for destination in destinations.all {
+            var survey = Survey()
+            for (logstore, outlet) in destination.outlets where outlet.seen.queued > 0 {
+                outlet.seen.demand = demand.byOutlet[outlet.name] ?? 0
+                outlet.seen.lanesInUse = outlet.lanes.busyCount
+                survey.outlets[logstore] = outlet.seen
+                let oldest = outlet.seen.oldest
+                survey.oldest = [survey.oldest, oldest].compactMap(\.self).min()
+            }
+            surveys[destination.name] = survey
+        }
+        return surveys
+    }
+
+    /// Compares each ledger with itself and with what was counted apart from it. Holds between transactions.
+    func imbalances() -> [Imbalance] {
+        destinations.all.compactMap { destination in
+            let ledger = destination.ledger
+            let aside = acknowledgements.aside(of: destination.name)
+            let queued = destination.queuedLogs + Int(aside.queued)
+            let dead = destination.deadLetters + Int(aside.dead)
+            guard !ledger.isClosed || ledger.queued != queued || ledger.dead != dead else {
+                return nil
+            }
+            return Imbalance(
+                destination: destination.name,
+                ledger: ledger,
+                queued: queued,
+                dead: dead
+            )
+        }
+    }
+
+    /// Looks once at every stream and packet, and keeps only what is asked for: with 100,000 streams it takes a few
+    /// milliseconds. Generations of a key are one stream.
+    func listing(_ wish: StreamWish) -> StreamListing {
+        var sealed: [Int64: SealedSum] = [:]
+        for packet in packets.all {
+            sealed[packet.stream.id, default: SealedSum()].add(packet.record)
+        }
+        var tops: [ObjectIdentifier: (name: String, top: TopStreams)] = [:]
+        for newest in streams.newest {
+            let destination = newest.destination
+            guard wish.destination ?? destination.name == destination.name,
+                let candidate = TopStreams.Candidate(newest, sealed, wish.order)
+            else { continue }
+            tops[
+                ObjectIdentifier(destination),
+                default: (
+                    destination.name, TopStreams(countMax: min(wish.count, StreamWish.countMax))
+                )
+            ].top.offer(candidate)
+        }
+        return StreamListing(
+            Dictionary(uniqueKeysWithValues: tops.values.map { ($0.name, $0.top.listed) })
+        )
+    }
+}
+
+/// What is found of a destination when all streams and packets are walked, once in a while.
+struct Survey {
+    var oldest: WallTime?
+    var outlets: [String: QueueStatus.Outlet] = [:]
+}
+
+extension QueuedOutlet {
+    fileprivate func see(logs: Int, since time: WallTime) {
+        seen.queued += logs
+        seen.oldest = seen.oldest.map { min($0, time) } ?? time
+    }
+}
+
+/// A ledger that does not say what is here.
+struct Imbalance: Equatable {
+    let destination: String
+    let ledger: Ledger
+    /// What was counted where logs and dead letters come and go.
+    let queued: Int
+    let dead: Int
+
+    /// By how many logs, wherever they are missing; never 0.
+    var logs: Int {
+        let sum =
+            ledger.delivered + ledger.queued + ledger.dead + ledger.expired + ledger.discarded
+        return Int(clamping: (ledger.accepted - sum).magnitude)
+            + Int(clamping: (ledger.queued - Int64(queued)).magnitude)
+            + Int(clamping: (ledger.dead - Int64(dead)).magnitude)
+    }
+}
+
+/// Packets of a stream that are sealed and not acknowledged.
+struct SealedSum {
+    var logs = 0
+    var raw = 0
+    var packets = 0
+    var oldest = WallTime(nanoseconds: .max)
+
+    mutating func add(_ packet: PacketRecord) {
+        logs += packet.logs
+        raw += packet.raw
+        packets += 1
+        oldest = min(oldest, packet.oldest)
+    }
+}

@@ -1,0 +1,287 @@
+import Logs
+import Queue
+import SQLite
+import System
+
+/// What became of a packet that was to be isolated.
+enum IsolationOutcome {
+    case done
+    /// Rows have changed on the disk, or lack: the packet is as it was, and must be mended first.
+    case damaged
+    /// As it was, until so many bytes of room are there for dead letters.
+    case waits(for: Int)
+}
+
+/// Takes refused packets apart, to find the logs that are refused.
+final class PacketIsolation: StorePart {
+    let context: StoreContext
+    private let weight: QueueWeight
+    private let streams: StreamBook
+    private let packets: PacketBook
+    private let letters: DeadLetterBook
+
+    init(
+        _ streams: StreamBook,
+        _ packets: PacketBook,
+        _ letters: DeadLetterBook,
+        _ weight: QueueWeight
+    ) {
+        context = weight.context
+        self.weight = weight
+        self.streams = streams
+        self.packets = packets
+        self.letters = letters
+    }
+
+    /// See `PacketSource.isolate`. A packet that is not here was dealt with before. It adds no more than
+    /// `room` to the bounds.
+    func isolate(
+        _ number: Int64,
+        because reason: DeathReason,
+        room: Int
+    ) throws(SQLiteError) -> IsolationOutcome {
+        guard let packet = packets[number] else { return .done }
+        var rows: [OpenRow] = []
+        for row in try database.storedRows(of: packet.record) {
+            guard let open = OpenRow(row) else { return .damaged }
+            rows.append(open)
+        }
+        guard rows.count == packet.rowCount else { return .damaged }
+        var outcome = try takeOutLate(rows, of: packet, reason, room: room)
+        if outcome == nil, packet.record.logs > 1 {
+            outcome = try halve(rows, of: packet, room: room)
+        } else if outcome == nil {
+            outcome = try die(rows, of: packet, reason, room: room)
+        }
+        try streams.rest(packet.stream)
+        return outcome ?? .done
+    }
+
+    /// What is left when everything else is known to be well.
+    private func die(
+        _ rows: [OpenRow],
+        of packet: QueuedPacket,
+        _ reason: DeathReason,
+        room: Int
+    ) throws(SQLiteError) -> IsolationOutcome {
+        let stream = packet.stream
+        let costs = rows.map { DeadRecord.cost(of: $0.logs.bytes, stream.key, reason) }
+        let growth = costs.reduce(-packet.bytes, +)
+        guard growth <= room else { return .waits(for: growth) }
+        try packets.withdraw(packet)
+        try packets.removeRows(of: packet)
+        stream.destination.change { $0.queued -= Int64(packet.record.logs) }
+        for row in rows {
+            try letters.bury(
+                entriesOf: row.logs,
+                of: stream.key,
+                received: row.record.received,
+                because: reason
+            )
+        }
+        return .done
+    }
+
+    /// Writes logs of a row that was removed as a row at its place in the stream.
+    func write(
+        _ logs: EncodedLogs,
+        _ payload: [UInt8],
+        number: Int64,
+        insteadOf row: OpenRow,
+        _ stream: QueuedStream
+    ) throws(SQLiteError) -> RowRecord {
+        let record = RowRecord(
+            id: number,
+            logs: logs.count,
+            raw: logs.bytes.count,
+            size: payload.count,
+            received: row.record.received
+        )
+        try database.add(record, of: stream.id, payload)
+        return record
+    }
+
+    // MARK: - Halves
+
+    /// Cuts a packet of several logs into two: between two rows when it has them, for then nothing needs to
+    /// be written but the packets, else through its row. That adds one, and so waits for room as what dies does.
+    func halve(
+        _ rows: [OpenRow],
+        of packet: QueuedPacket,
+        room: Int
+    ) throws(SQLiteError) -> IsolationOutcome {
+        let stream = packet.stream
+        let halves = rows.count == 1 ? try halves(of: rows[0]) : []
+        let growth = halves.reduce(-packet.bytes) { $0 + $1.payload.count + RowRecord.overhead }
+        guard halves.isEmpty || growth <= room else { return .waits(for: growth) }
+        try packets.withdraw(packet)
+        weight.weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
+        var first = PacketCut(.unlimited)
+        var second = PacketCut(.unlimited)
+        if halves.count == 2 {
+            let (front, back) = try replace(rows[0], by: halves, of: stream)
+            _ = first.take(front)
+            _ = second.take(back)
+        } else {
+            let middle = Self.middle(of: rows.map(\.record.logs))
+            for row in rows[..<middle] { _ = first.take(row.record) }
+            for row in rows[middle...] { _ = second.take(row.record) }
+        }
+        try packets.enterPiece(second, of: stream)
+        try packets.enterPiece(first, of: stream)
+        return .done
+    }
+
+    /// Behind which of several rows about half of the logs are.
+    private static func middle(of logs: [Int]) -> Int {
+        let all = logs.reduce(0, +)
+        var best = 1
+        var before = logs[0]
+        var sum = before
+        for index in 1..<(logs.count - 1) {
+            sum += logs[index]
+            guard abs(2 * sum - all) < abs(2 * before - all) else { break }
+            (best, before) = (index + 1, sum)
+        }
+        return best
+    }
+
+    /// Logs that will be a row, and what is stored of them.
+    private struct Half {
+        let logs: EncodedLogs
+        let payload: [UInt8]
+    }
+
+    private func halves(of row: OpenRow) throws(SQLiteError) -> [Half] {
+        let halves = (try? row.logs.pieces(atMost: .max, logs: (row.logs.count + 1) / 2)) ?? []
+        guard halves.count == 2 else { throw .damage("row \(row.record.id) cannot be cut") }
+        return halves.map { Half(logs: $0, payload: LZ4.compress($0.bytes)) }
+    }
+
+    private func replace(
+        _ row: OpenRow,
+        by halves: [Half],
+        of stream: QueuedStream
+    ) throws(SQLiteError) -> (RowRecord, RowRecord) {
+        let id = row.record.id
+        let (front, back) = (halves[0], halves[1])
+        try database.removeRows(of: stream.id, id...id)
+        let second = try numberForHalf(id + Int64(front.logs.count), of: row, stream)
+        return (
+            try write(front.logs, front.payload, number: id, insteadOf: row, stream),
+            try write(back.logs, back.payload, number: second, insteadOf: row, stream)
+        )
+    }
+
+    /// A row has as many numbers as it has logs, so its second half has one of its own that lies before the
+    /// next row. Rows of an earlier version have one number each: where the wanted one is taken, the half goes
+    /// behind all rows of its stream, and those that wait there must be sealed, for a packet never lies behind
+    /// rows that wait.
+    private func numberForHalf(
+        _ wanted: Int64,
+        of row: OpenRow,
+        _ stream: QueuedStream
+    ) throws(SQLiteError) -> Int64 {
+        if wanted <= context.lastNumber, try database.hasNoRows(row.record.id...wanted) {
+            // It may be the stream's last one.
+            stream.sealedThrough = max(stream.sealedThrough, wanted)
+            return wanted
+        }
+        let time = now()
+        while stream.waitingRows > 0 {
+            stream.outlet.sealedBefore.append(try packets.seal(stream, time).number)
+        }
+        stream.sealedThrough = try context.takeNumber()
+        return stream.sealedThrough
+    }
+
+    // MARK: - Logs that were refused for their time
+
+    /// Where a log was refused for its time, no other needs to be suspected: without it the packet goes out
+    /// again whole. Nil when there was none.
+    ///
+    /// Where not all of them have room as dead letters, those that have die, and the packet will be back for the
+    /// others. For that there must be room for more than one or two of many: each time costs a request.
+    func takeOutLate(
+        _ rows: [OpenRow],
+        of packet: QueuedPacket,
+        _ reason: DeathReason,
+        room: Int
+    ) throws(SQLiteError) -> IsolationOutcome? {
+        let stream = packet.stream
+        let time = reason.serverTime ?? now()
+        let sieve = TimeSieve(stream.destination.rules.lateLogs, now: time)
+        // Who does not know the time cannot call others late. The answer may know it before the queue has
+        // followed a clock that was just set.
+        guard reason.mayBeTime, time >= AgeBook.leastTime,
+            rows.contains(where: { sieve.holdsBack($0.logs) })
+        else { return nil }
+        let death = TimeSieve.reason(reason)
+        var left = packet.record.logs == 1 ? room + packet.bytes : room
+        let costs = sieve.deaths(in: rows.map(\.logs)) {
+            DeadRecord.cost(of: $0, stream.key, death)
+        }
+        let least = min(costs.reduce(0, +), max(costs.first ?? 0, leastBound(stream) / 32))
+        guard least <= left else { return .waits(for: least - left + room) }
+
+        try packets.withdraw(packet)
+        weight.weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
+        var rest = PacketCut(.unlimited)
+        for row in rows {
+            guard sieve.holdsBack(row.logs) else {
+                _ = rest.take(row.record)
+                continue
+            }
+            let sifted = sieve.sift(row.logs) { log in
+                let cost = DeadRecord.cost(of: log, stream.key, death)
+                guard cost <= left else { return false }
+                left -= cost
+                return true
+            }
+            try replace(row, by: sifted, of: stream, &rest)
+            for log in sifted.dead {
+                try letters.bury(
+                    log.bytes,
+                    of: stream.key,
+                    received: row.record.received,
+                    because: death
+                )
+            }
+        }
+        try packets.enterPiece(rest, of: stream)
+        return .done
+    }
+
+    /// Writes what is left of the row in its place.
+    private func replace(
+        _ row: OpenRow,
+        by sifted: TimeSieve.Rest,
+        of stream: QueuedStream,
+        _ rest: inout PacketCut
+    ) throws(SQLiteError) {
+        try database.removeRows(of: stream.id, row.record.id...row.record.id)
+        if sifted.kept.count > 0 {
+            let payload = LZ4.compress(sifted.kept.bytes)
+            let kept = try write(
+                sifted.kept,
+                payload,
+                number: row.record.id,
+                insteadOf: row,
+                stream
+            )
+            _ = rest.take(kept)
+        }
+        stream.destination.change { ledger in
+            ledger.queued -= Int64(sifted.dropped + sifted.dead.count)
+            ledger.discarded += Int64(sifted.dropped)
+        }
+        // Where logs are dropped none is rewritten, so what is missing are those.
+        guard sifted.dropped > 0 else { return }
+        let left = sifted.dead.reduce(sifted.kept.bytes.count) { $0 + $1.bytes.count }
+        stream.destination.volumes.discarded += row.logs.bytes.count - left
+    }
+
+    private func leastBound(_ stream: QueuedStream) -> Int {
+        min(configuration.bytesMax, stream.destination.rules.bytesMax ?? .max)
+    }
+}

@@ -1,0 +1,75 @@
+import Queue
+import SQLite
+import System
+
+/// Finds what is older than the operator allows, and drops rows that wait.
+final class RowExpiry: StorePart {
+    let context: StoreContext
+    private let ages: AgeBook
+    private let streams: StreamBook
+    private let packets: PacketBook
+    private let waiting: WaitingRows
+    private let letters: DeadLetterBook
+    /// Streams and packets with rows that are too old.
+    private var expiring: [QueuedStream] = []
+    private var packetNumbers: [Int64] = []
+
+    init(
+        _ ages: AgeBook,
+        _ streams: StreamBook,
+        _ packets: PacketBook,
+        _ waiting: WaitingRows,
+        _ letters: DeadLetterBook
+    ) {
+        context = ages.context
+        self.ages = ages
+        self.streams = streams
+        self.packets = packets
+        self.waiting = waiting
+        self.letters = letters
+    }
+
+    var isUnderWay: Bool { !expiring.isEmpty || !packetNumbers.isEmpty || letters.hasExpired }
+
+    /// Looks for streams and packets with rows that are older than the operator allows, unless some are known that
+    /// are not done with. It walks all of them.
+    func look() {
+        guard ages.knowsTime, expiring.isEmpty else { return }
+        let time = now()
+        packetNumbers = packets.all.filter { packets.isExpired($0, time) }.map(\.record.number)
+        expiring = streams.every.filter { stream in
+            stream.waitingRows > 0 && stream.oldest + ages.ageMax(of: stream.destination) <= time
+        }
+    }
+
+    /// The next packet with rows that are too old; nil at the end. It is not named again before the next look.
+    func nextPacket() -> Int64? { packetNumbers.popLast() }
+
+    /// Drops such rows until there are none or the time is over, and counts them as expired. Returns the logs by
+    /// destination.
+    func expire(until deadline: Moment) throws(SQLiteError) -> [String: Int] {
+        let time = now()
+        var expired: [String: Int] = [:]
+        while let stream = expiring.last, Moment.now < deadline {
+            // Its last row may have left since, and it with that: then nothing else of it may be asked.
+            guard stream.waitingRows > 0 else {
+                expiring.removeLast()
+                continue
+            }
+            let ageMax = ages.ageMax(of: stream.destination)
+            var rows = Self.expiredRowsMax
+            var bytes = 0
+            let logs = try waiting.drop(from: stream, &rows) { row in
+                defer { bytes += row.size }
+                return bytes < Self.expiredBytesMax && ages.begin(row) + ageMax <= time
+            }
+            if logs > 0 { expired[stream.key.destination, default: 0] += logs }
+            if stream.waitingRows == 0 || stream.oldest + ageMax > time { expiring.removeLast() }
+        }
+        return expired
+    }
+
+    /// Between two looks at the time.
+    private static let expiredRowsMax = 256
+    private static let expiredBytesMax = 2 << 20
+}

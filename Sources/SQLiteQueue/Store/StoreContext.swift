@@ -1,0 +1,52 @@
+import Queue
+import SQLite
+import System
+
+/// What all parts of an open store share: its database, the rules, the time and the supply of numbers.
+final class StoreContext {
+    let database: QueueDatabase
+    private(set) var configuration: QueueConfiguration
+    let now: @Sendable () -> WallTime
+    private var ids = IdentifierSupply(after: 0)
+
+    init(
+        _ database: QueueDatabase,
+        _ configuration: QueueConfiguration,
+        now: @escaping @Sendable () -> WallTime
+    ) {
+        self.database = database
+        self.configuration = configuration
+        self.now = now
+    }
+
+    func apply(_ new: QueueConfiguration) { configuration = new }
+
+    // MARK: - Numbers
+
+    /// At a start: finds the highest number that may be in use.
+    func recoverNumbers() throws(SQLiteError) {
+        ids = IdentifierSupply(after: try IdentifierSupply.highest(database.connection))
+    }
+
+    /// A number that was never given out.
+    func takeNumber() throws(SQLiteError) -> Int64 { try ids.take(database) }
+
+    /// Takes so many numbers that follow each other, and returns the first.
+    func takeNumbers(_ count: Int) throws(SQLiteError) -> Int64 {
+        try ids.take(database, count: count)
+    }
+
+    /// The number given out last.
+    var lastNumber: Int64 { ids.last }
+}
+
+/// A part of an open store.
+protocol StorePart: AnyObject {
+    var context: StoreContext { get }
+}
+
+extension StorePart {
+    var database: QueueDatabase { context.database }
+    var configuration: QueueConfiguration { context.configuration }
+    func now() -> WallTime { context.now() }
+}
