@@ -5,16 +5,16 @@ import pathlib
 from random import Random
 from typing import Protocol
 
-from proof.queues.queue_files import DATABASE, LOG, PAGE
+from proof.queues.queue_files import DATABASE, PAGE, WAL
 
 
 class Harm(Protocol):
     """A description of the damage, the damaged database pages, the damaged byte ranges of the WAL, and whether the
     WAL was cut."""
 
-    says: str
+    description: str
     pages: set[int]
-    log: list[tuple[int, int]]
+    wal: list[tuple[int, int]]
     is_cut: bool
 
 
@@ -24,10 +24,10 @@ class Damage:
     def __init__(self, random: Random, directory: pathlib.Path) -> None:
         self.random = random
         self.pages: set[int] = set()
-        self.log: list[tuple[int, int]] = []
+        self.wal: list[tuple[int, int]] = []
         self.is_cut = False
-        files = [directory / name for name in (DATABASE, LOG) if (directory / name).exists()]
-        self.says = "; ".join(self.hit(file) for file in random.sample(files, random.randint(1, len(files))))
+        files = [directory / name for name in (DATABASE, WAL) if (directory / name).exists()]
+        self.description = "; ".join(self.hit(file) for file in random.sample(files, random.randint(1, len(files))))
 
     def hit(self, file: pathlib.Path) -> str:
         ways = [self.flip, self.flip, self.flip_many, self.cut, self.zero, self.scribble, self.misplace]
@@ -49,7 +49,7 @@ class Damage:
     def cut(self, content: bytearray, name: str) -> str:
         length = self.random.randrange(len(content))
         self.note(name, length, len(content) - length)
-        self.is_cut = self.is_cut or name == LOG
+        self.is_cut = self.is_cut or name == WAL
         del content[length:]
         return f"cut off at {length}"
 
@@ -72,8 +72,8 @@ class Damage:
         return f"page at {start} {what}"
 
     def note(self, name: str, start: int, length: int) -> None:
-        if name == LOG:
-            self.log.append((start, start + length))
+        if name == WAL:
+            self.wal.append((start, start + length))
         else:
             self.pages |= set(range(start // PAGE + 1, (start + length - 1) // PAGE + 2))
 
@@ -83,9 +83,9 @@ class FirstPage:
 
     def __init__(self, table: str, page: int, directory: pathlib.Path) -> None:
         self.pages = {page}
-        self.log: list[tuple[int, int]] = []
+        self.wal: list[tuple[int, int]] = []
         self.is_cut = False
-        self.says = f"{DATABASE}: the first page of {table} zeroed"
+        self.description = f"{DATABASE}: the first page of {table} zeroed"
         with open(directory / DATABASE, "r+b") as file:
             file.seek((page - 1) * PAGE)
             file.write(bytes(PAGE))
@@ -96,13 +96,13 @@ class FlippedByte:
 
     def __init__(self, table: str, page: int, random: Random, directory: pathlib.Path) -> None:
         self.pages = {page}
-        self.log: list[tuple[int, int]] = []
+        self.wal: list[tuple[int, int]] = []
         self.is_cut = False
         content = bytearray((directory / DATABASE).read_bytes())
         place = random.choice([place for place in range((page - 1) * PAGE, page * PAGE) if content[place]])
         content[place] ^= 1 << random.randrange(8)
         (directory / DATABASE).write_bytes(content)
-        self.says = f"{DATABASE}: a bit flipped at {place}, in {table}"
+        self.description = f"{DATABASE}: a bit flipped at {place}, in {table}"
 
 
 class CutOff:
@@ -110,12 +110,12 @@ class CutOff:
 
     def __init__(self, random: Random, directory: pathlib.Path) -> None:
         self.pages: set[int] = set()
-        self.log: list[tuple[int, int]] = []
+        self.wal: list[tuple[int, int]] = []
         self.is_cut = False
         size = (directory / DATABASE).stat().st_size
         length = random.randrange(size // 8, size)
         os.truncate(directory / DATABASE, length)
-        self.says = f"{DATABASE}: cut off at {length} of {size}"
+        self.description = f"{DATABASE}: cut off at {length} of {size}"
 
 
 class CutAndDamaged(Damage):
@@ -124,17 +124,17 @@ class CutAndDamaged(Damage):
     def __init__(self, random: Random, directory: pathlib.Path) -> None:
         self.random = random
         self.pages: set[int] = set()
-        self.log: list[tuple[int, int]] = []
+        self.wal: list[tuple[int, int]] = []
         self.is_cut = False
         size = (directory / DATABASE).stat().st_size
         length = random.choice([random.randrange(size), random.randrange(2 * PAGE), random.randrange(3)])
         os.truncate(directory / DATABASE, length)
         self.note(DATABASE, length, size - length)
         ways = [self.flip, self.flip_many, self.zero, self.scribble, self.misplace]
-        content = bytearray((directory / LOG).read_bytes())
-        said = [random.choice(ways)(content, LOG) for _ in range(random.choice([1, 1, 2, 3]))]
-        (directory / LOG).write_bytes(content)
-        self.says = f"{DATABASE}: cut off at {length} of {size}; {LOG}: {', '.join(said)}"
+        content = bytearray((directory / WAL).read_bytes())
+        said = [random.choice(ways)(content, WAL) for _ in range(random.choice([1, 1, 2, 3]))]
+        (directory / WAL).write_bytes(content)
+        self.description = f"{DATABASE}: cut off at {length} of {size}; {WAL}: {', '.join(said)}"
 
 
 class FlippedHead:
@@ -143,9 +143,9 @@ class FlippedHead:
     def __init__(self, random: Random, directory: pathlib.Path) -> None:
         place = random.randrange(32)
         self.pages: set[int] = set()
-        self.log = [(place, place + 1)]
+        self.wal = [(place, place + 1)]
         self.is_cut = False
-        content = bytearray((directory / LOG).read_bytes())
+        content = bytearray((directory / WAL).read_bytes())
         content[place] ^= random.randrange(1, 256)
-        (directory / LOG).write_bytes(content)
-        self.says = f"{LOG}: a byte flipped at {place}"
+        (directory / WAL).write_bytes(content)
+        self.description = f"{WAL}: a byte flipped at {place}"

@@ -9,7 +9,7 @@ from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from proof.clients.device import Device
 from proof.clients.promised_logs import PromisedLogs
-from proof.queues.queue_files import DATABASE, LOG, PAGE, last_commit, last_of
+from proof.queues.queue_files import DATABASE, PAGE, WAL, last_commit, last_of
 from proof.queues.wal_history import History
 from proof.trial import Trial
 
@@ -30,13 +30,13 @@ class PreparedQueue:
         self.delivered = delivered
         self.queued = promises.answered - delivered
         self.first_pages = first_pages(self.data)
-        log = (self.data / LOG).read_bytes() if (self.data / LOG).exists() else b""
+        log = (self.data / WAL).read_bytes() if (self.data / WAL).exists() else b""
         # Without the ledger's page the number of logs is unknown. That page is in the WAL, or else in the database.
-        self.account_in_log = last_of(log, self.first_pages["ledger"])
-        self.account = set() if self.account_in_log else {self.first_pages["ledger"]}
+        self.ledger_frame = last_of(log, self.first_pages["ledger"])
+        self.ledger_pages = set() if self.ledger_frame else {self.first_pages["ledger"]}
         # The checksum of the previous frame, which is needed to verify this one.
-        start = self.account_in_log.start - PAGE - 24
-        self.account_proof = range(max(0, start), max(0, start + 24))
+        start = self.ledger_frame.start - PAGE - 24
+        self.frame_before = range(max(0, start), max(0, start + 24))
         self.last_commit = last_commit(log) if log else 0
 
     def names_before(self, place: int) -> set[str]:
@@ -72,18 +72,18 @@ def prepare(trial: Trial, sandbox: Sandbox) -> tuple[PromisedLogs, list[Prepared
     history = History()
     fill(promises, gateway, 60, history)
     gateway.kill()
-    bases = [PreparedQueue(gateway.data, "in-log", promises, delivered, history)]
+    queues = [PreparedQueue(gateway.data, "in-log", promises, delivered, history)]
     gateway = trial.gateway(sandbox, settings=SETTINGS)
     fill(promises, gateway, 30, history)
     gateway.stop()
-    bases.append(PreparedQueue(gateway.data, "in-database", promises, delivered, history))
+    queues.append(PreparedQueue(gateway.data, "in-database", promises, delivered, history))
     gateway = trial.gateway(sandbox, settings=SETTINGS)
     fill(promises, gateway, 30, history)
     gateway.kill()
-    bases.append(PreparedQueue(gateway.data, "in-both", promises, delivered, history))
+    queues.append(PreparedQueue(gateway.data, "in-both", promises, delivered, history))
     sandbox.clear_faults()
     sandbox.control("DELETE", "/poisons")
-    return promises, bases
+    return promises, queues
 
 
 def fill(promises: PromisedLogs, gateway: Gateway, requests: int, history: History) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 PAGE = 8192
-DATABASE, LOG = "queue.db", "queue.db-wal"
+DATABASE, WAL = "queue.db", "queue.db-wal"
 
 
 def frames(log: bytes) -> Iterator[tuple[int, int, bool]]:

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from proof.queues.queue_files import LOG, length
+from proof.queues.queue_files import WAL, length
 
 
 class History:
@@ -11,11 +11,11 @@ class History:
         self.answers: list[tuple[bytes, int, set[str]]] = []
 
     def note(self, directory: pathlib.Path, names: set[str]) -> None:
-        self.answers.append((*length((directory / LOG).read_bytes()), names))
+        self.answers.append((*length((directory / WAL).read_bytes()), names))
 
     def in_queue(self, directory: pathlib.Path) -> list[tuple[int, set[str]]]:
         """For a queue at rest: names with the WAL length that holds them. Names of earlier WALs are in the database
         by now."""
-        file = directory / LOG
+        file = directory / WAL
         salt, _ = length(file.read_bytes() if file.exists() else b"")
         return [(end if other == salt else 0, names) for other, end, names in self.answers]

@@ -24,22 +24,22 @@ FLIPS = {"streams": 3, "packets": 2, "dead": 2}
 
 def check(trial: Trial) -> None:
     sandbox = trial.sandbox()
-    promises, bases = prepare(trial, sandbox)
+    promises, queues = prepare(trial, sandbox)
     tally = Tally()
-    for table, page in bases[1].first_pages.items():
-        DamageCase(trial, sandbox, promises, bases[1], table).run(tally, lambda _, data: FirstPage(table, page, data))
+    for table, page in queues[1].first_pages.items():
+        DamageCase(trial, sandbox, promises, queues[1], table).run(tally, lambda _, data: FirstPage(table, page, data))
         for number in range(FLIPS.get(table, 0) * (10 if trial.is_long else 1)):
-            flip = lambda random, data: FlippedByte(table, page, random, data)
-            DamageCase(trial, sandbox, promises, bases[1], f"{table} {number}").run(tally, flip)
+            flip_byte = lambda random, data: FlippedByte(table, page, random, data)
+            DamageCase(trial, sandbox, promises, queues[1], f"{table} {number}").run(tally, flip_byte)
     for number in range(15 if trial.is_long else 3):
-        DamageCase(trial, sandbox, promises, bases[2], f"cut {number}").run(tally, CutOff)
+        DamageCase(trial, sandbox, promises, queues[2], f"cut {number}").run(tally, CutOff)
     for number in range(200 if trial.is_long else 4):
-        DamageCase(trial, sandbox, promises, bases[number % 2 * 2], f"both {number}").run(tally, CutAndDamaged)
+        DamageCase(trial, sandbox, promises, queues[number % 2 * 2], f"both {number}").run(tally, CutAndDamaged)
     for number in range(40 if trial.is_long else 2):
-        DamageCase(trial, sandbox, promises, bases[number % 2 * 2], f"head {number}").run(tally, FlippedHead)
+        DamageCase(trial, sandbox, promises, queues[number % 2 * 2], f"head {number}").run(tally, FlippedHead)
     for number in range(500 if trial.is_long else 12):
-        base = Random(f"base/{trial.seed}/{number}").choice(bases)
-        DamageCase(trial, sandbox, promises, base, number).run(tally, Damage)
+        queue = Random(f"base/{trial.seed}/{number}").choice(queues)
+        DamageCase(trial, sandbox, promises, queue, number).run(tally, Damage)
     for where, cases in tally.silent.items():
         trial.expect(
             not cases, f"losses from damage in {where} are miscounted in {len(cases)} cases: {'; '.join(cases[:2])}"
@@ -52,25 +52,25 @@ class Tally:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self.silent: dict[str, list[str]] = {"the log": [], "the database": []}
+        self.silent: dict[str, list[str]] = {"the WAL": [], "the database": []}
 
 
 class DamageCase:
     """One damaged copy of a queue, one start, and the comparison."""
 
     def __init__(
-        self, trial: Trial, sandbox: Sandbox, promises: PromisedLogs, base: PreparedQueue, name: object
+        self, trial: Trial, sandbox: Sandbox, promises: PromisedLogs, queue: PreparedQueue, name: object
     ) -> None:
-        self.trial, self.sandbox, self.promises, self.base = trial, sandbox, promises, base
+        self.trial, self.sandbox, self.promises, self.queue = trial, sandbox, promises, queue
         self.random = Random(f"{trial.seed}/{name}")
-        self.says = f"case {name}, {base.name}"
+        self.description = f"case {name}, {queue.name}"
         self.data = trial.work / f"case-{name}".replace(" ", "-")
-        shutil.copytree(base.data, self.data)
+        shutil.copytree(queue.data, self.data)
 
     def run(self, tally: Tally, damage: Callable[[Random, pathlib.Path], Harm]) -> None:
         self.sandbox.control("DELETE", "/logs")
         self.damage = damage(self.random, self.data)
-        self.says += f", {self.damage.says}"
+        self.description += f", {self.damage.description}"
         tally.counts["cases"] += 1
         gateway = None
         try:
@@ -96,12 +96,12 @@ class DamageCase:
         document = gateway.drain(20)
         ledger = document["ledger"]
         arrived = new.arrived(self.sandbox)
-        lost = self.base.queued - arrived.names
+        lost = self.queue.queued - arrived.names
         self.expect(document["closed"], f"the ledger is not closed: {document}")
         self.expect(not ledger["queued"], f"logs stay in the queue: {document}")
         self.expect(not arrived.altered, f"{len(arrived.altered)} logs are altered: {json.dumps(arrived.altered[:1])}")
         self.expect(not new.answered - arrived.names, f"{len(new.answered - arrived.names)} new logs are lost")
-        sent = arrived.names - self.base.queued - self.base.delivered
+        sent = arrived.names - self.queue.queued - self.queue.delivered
         self.expect(
             sent <= new.answered | new.unanswered,
             f"arrived without having been sent: {list(sent - new.answered - new.unanswered)[:3]}",
@@ -113,36 +113,36 @@ class DamageCase:
         counted = ledger["discarded"] + ledger["expired"] + ledger["dead"]
         salvages = int(gateway.metric("sluice_queue_salvages_total"))
         tally.counts.update(
-            {"rebuilt": salvages, "logs": len(self.base.queued), "lost": len(lost), "of them counted": counted}
+            {"rebuilt": salvages, "logs": len(self.queue.queued), "lost": len(lost), "of them counted": counted}
         )
-        accepted = len(self.base.delivered) + len(self.base.queued) + new
-        accounts = [place for place in (self.base.account_in_log, self.base.account_proof) if place]
-        if self.damage.pages & self.base.account or any(
-            start < place.stop and end > place.start for start, end in self.damage.log for place in accounts
+        accepted = len(self.queue.delivered) + len(self.queue.queued) + new
+        ledger_places = [place for place in (self.queue.ledger_frame, self.queue.frame_before) if place]
+        if self.damage.pages & self.queue.ledger_pages or any(
+            start < place.stop and end > place.start for start, end in self.damage.wal for place in ledger_places
         ):
-            tally.counts["without an account"] += 1
+            tally.counts["without the ledger's page"] += 1
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
             # The rows themselves are on other pages.
-            only = self.damage.pages == {self.base.first_pages["ledger"]} and not self.damage.log
+            only = self.damage.pages == {self.queue.first_pages["ledger"]} and not self.damage.wal
             self.expect(
                 not only or not lost, f"{len(lost)} logs are lost though only the ledger's page is damaged: {ledger}"
             )
-            if self.damage.log and not self.damage.pages:
+            if self.damage.wal and not self.damage.pages:
                 self.check_logs_before_damage(tally, ledger, lost, 0)
-        elif self.damage.is_cut or any(end > self.base.last_commit for _, end in self.damage.log):
-            tally.counts["without the log's end"] += 1
+        elif self.damage.is_cut or any(end > self.queue.last_commit for _, end in self.damage.wal):
+            tally.counts["without the WAL's end"] += 1
             # Nothing on the disk tells how long the WAL was. Its content before the damage must survive.
             self.expect(len(lost) >= counted, f"{len(lost)} logs are lost, {counted} are counted: {ledger}")
             self.check_logs_before_damage(tally, ledger, lost, counted if self.damage.pages else 0)
         else:
             told = (ledger["accepted"], counted) == (accepted, len(lost))
-            where = "the log" if self.damage.log else "the database"
+            where = "the WAL" if self.damage.wal else "the database"
             if not told:
-                tally.silent[where].append(f"{self.says}: of {accepted} logs {len(lost)} are lost: {ledger}")
+                tally.silent[where].append(f"{self.description}: of {accepted} logs {len(lost)} are lost: {ledger}")
 
     def check_logs_before_damage(self, tally: Tally, ledger: dict[str, int], lost: set[str], allowed: int) -> None:
         """Logs that were stored before the damaged place in the WAL must survive."""
-        whole = self.base.names_before(min(begin for begin, _ in self.damage.log))
+        whole = self.queue.names_before(min(begin for begin, _ in self.damage.wal))
         tally.counts["of them before the damage"] += len(whole)
         self.expect(
             len(lost & whole) <= allowed,
@@ -155,7 +155,7 @@ class DamageCase:
             self.wrong(line)
 
     def wrong(self, line: str) -> None:
-        self.trial.wrong(f"{self.says}: {line}")
+        self.trial.wrong(f"{self.description}: {line}")
 
 
 def replay_dead_letters(gateway: Gateway) -> bool:

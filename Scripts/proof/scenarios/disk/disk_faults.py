@@ -13,21 +13,21 @@ from proof.clients.device import Device
 from proof.faults.syscall_faults import SyscallFault
 from proof.gateway_life import Life
 from proof.measures.process import context_switches
+from proof.queues.queue_files import DATABASE, WAL
 from proof.scenarios.disk import small_disk
 from proof.scenarios.kills import failed_syncs
 from proof.trial import Trial
 
-LOG, DATABASE = "queue.db-wal", "queue.db"
 SYNC = "fdatasync,fsync"
 # Voluntary context switches of a thread per second, with twenty requests in that second. Under strace a spinning
 # thread gives up its processor at every call.
 OFTEN = 1000
 # The failing calls, the fault and the file. While the WAL fails no batch may be accepted.
 FAULTS = [
-    ("pwrite64", "error=ENOSPC", LOG),
-    ("pwrite64", "error=EIO", LOG),
-    ("pwrite64", "error=EROFS", LOG),
-    (SYNC, "error=EIO", LOG),
+    ("pwrite64", "error=ENOSPC", WAL),
+    ("pwrite64", "error=EIO", WAL),
+    ("pwrite64", "error=EROFS", WAL),
+    (SYNC, "error=EIO", WAL),
     ("pwrite64", "error=ENOSPC", DATABASE),
     ("pwrite64", "error=EIO", DATABASE),
     (SYNC, "error=EIO", DATABASE),
@@ -58,17 +58,17 @@ def failing(trial: Trial, sandbox: Sandbox, calls: str, how: str, file: str) -> 
         ends = time.monotonic() + (3 if trial.is_long else 0.4)
         while time.monotonic() < ends or (not fault.hits() and time.monotonic() < ends + 15):
             # Batches that are large enough for checkpoints.
-            answers.append(life.post() if file == LOG else life.post(8, 60_000))
+            answers.append(life.post() if file == WAL else life.post(8, 60_000))
             states.append(life.state())
             time.sleep(0.02)
         health = life.gateway.ask("/healthz")
     life.expect(fault.hits(), "the fault hit no call")
     life.expect(health, "/healthz is empty")
     life.expect(set(answers) <= {200, 503}, f"answers are {sorted(set(map(str, answers)))}")
-    if file == LOG:
+    if file == WAL:
         life.expect(200 not in answers, f"{answers.count(200)} of {len(answers)} batches were answered with 200")
     told = [state for state in states if state[0] in ("failing", "disk_full")]
-    life.expect(not file == LOG or told, f"no state reports the fault: {set(states)}")
+    life.expect(not file == WAL or told, f"no state reports the fault: {set(states)}")
     unclear = [state for state in told if state[2] or not (state[1] or state[0] == "disk_full")]
     life.expect(not unclear, f"a state is unclear: {unclear[:1]}")
     began = time.monotonic()
@@ -83,7 +83,7 @@ def failing(trial: Trial, sandbox: Sandbox, calls: str, how: str, file: str) -> 
 def failing_for_long(trial: Trial, sandbox: Sandbox) -> None:
     """Between two attempts of the queue, which are seconds apart by then, no thread spins."""
     life = Life(trial, sandbox, "failing for long")
-    with SyscallFault(life.gateway, "pwrite64", "error=EIO", life.data / LOG):
+    with SyscallFault(life.gateway, "pwrite64", "error=EIO", life.data / WAL):
         expect_refusals(life, 2.5)
         before, began = context_switches(life.gateway.process.pid), time.monotonic()
         expect_refusals(life, 2.5)
@@ -108,7 +108,7 @@ def one_failed_sync(trial: Trial, sandbox: Sandbox) -> None:
     life = Life(trial, sandbox, "one failed sync")
     sandbox.fault(status=503)
     life.post()
-    with SyscallFault(life.gateway, SYNC, "error=EIO:when=1", life.data / LOG, life.data / DATABASE) as fault:
+    with SyscallFault(life.gateway, SYNC, "error=EIO:when=1", life.data / WAL, life.data / DATABASE) as fault:
         answer = life.post()
         wait_until(lambda: life.post() == 200, what="the gateway does not recover")
     life.expect(answer == 503, f"the batch whose sync failed is answered with {answer}")
@@ -122,17 +122,17 @@ def one_failed_sync(trial: Trial, sandbox: Sandbox) -> None:
         # synced, and then moved into the database. Only then comes the next commit.
         steps = [
             ("openat", DATABASE),
-            ("openat", LOG),
-            ("pwrite64", LOG),
-            ("fsync", LOG),
+            ("openat", WAL),
+            ("pwrite64", WAL),
+            ("fsync", WAL),
             ("pwrite64", DATABASE),
             ("fdatasync", DATABASE),
         ]
         rest = iter(names)
         missing = [step for step in steps if step not in rest]
         life.expect(not missing, f"after the failed sync {missing} are missing or out of order: {names[:40]}")
-        commits = [place for place, name in enumerate(names) if name == ("fdatasync", LOG)]
-        is_late = ("fsync", LOG) in names and all(place > names.index(("fsync", LOG)) for place in commits)
+        commits = [place for place, name in enumerate(names) if name == ("fdatasync", WAL)]
+        is_late = ("fsync", WAL) in names and all(place > names.index(("fsync", WAL)) for place in commits)
         life.expect(
             is_late, f"after the failed sync the WAL was committed to before it was written again: {names[:40]}"
         )
@@ -153,7 +153,7 @@ def slow(trial: Trial, sandbox: Sandbox) -> None:
             if life.promises.post(device, life.promises.logs(2)) == 200:
                 times.append(time.monotonic() - began)
 
-    with SyscallFault(life.gateway, "fdatasync", "delay_exit=500000", life.data / LOG):
+    with SyscallFault(life.gateway, "fdatasync", "delay_exit=500000", life.data / WAL):
         devices = [threading.Thread(target=device) for _ in range(8)]
         for thread in devices:
             thread.start()

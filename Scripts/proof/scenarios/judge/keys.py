@@ -90,7 +90,7 @@ class Keys:
         self.kept = answer["fingerprint"]
         return self.trial.expect(answer["stored"], f"PUT {path}: the key is not stored: {answer}")
 
-    def look(self, gateway: Gateway) -> None:
+    def check_key(self, gateway: Gateway) -> None:
         """After a start the gateway must use the key that was pushed last."""
         if self.kept:
             used = json.loads(ask(gateway.admin, PATH, token=TOKEN))

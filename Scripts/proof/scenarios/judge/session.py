@@ -63,7 +63,7 @@ class Session:
             if round.end != "blind":
                 self.run_events(round, run)
             self.end(round, run)
-        self.rest(last)
+        self.run_last_round(last)
 
     def begin(self, wait: bool = True) -> GatewayRun:
         stored = self.stored
@@ -77,11 +77,11 @@ class Session:
             self.ready.append(after - starved)
             told = f"a start took {after:.2f} s, in {starved:.2f} s of them no core was free"
             self.trial.expect(after - starved < READY_WITHIN, told)
-            self.look(gateway.ledger(), stored)
-            self.disruptions.keys.look(gateway)
+            self.check_ledger(gateway.ledger(), stored)
+            self.disruptions.keys.check_key(gateway)
         return self.runs[-1]
 
-    def look(self, book: dict[str, Any], stored: int) -> None:
+    def check_ledger(self, book: dict[str, Any], stored: int) -> None:
         """Checks the ledger: closed, no smaller than before, and with all answered logs."""
         ledger, before = book["ledger"], self.ledger
         rest = sum(ledger[name] for name in ("delivered", "queued", "dead", "expired", "discarded"))
@@ -118,7 +118,7 @@ class Session:
             self.trial.wrong(f"process {self.runs.index(run)}: {line}")
         return was_alive
 
-    def rest(self, last: Round) -> None:
+    def run_last_round(self, last: Round) -> None:
         """The last round has no kill. After it all faults end, and everything must arrive."""
         self.disruptions.prepare_round(last)
         run = self.begin()
@@ -140,7 +140,7 @@ class Session:
         self.trial.expect(
             not left, f"{left} logs still wait after {within:.0f} s without faults: {troubles(run.gateway)}"
         )
-        self.look(book, self.stored)
+        self.check_ledger(book, self.stored)
         run.ask_to_end()
         run.gateway.process.wait(60)
         self.close(run)

@@ -14,7 +14,7 @@ from proof.clients.writer import Writer
 from proof.disk import syscalls
 from proof.disk.syscalls import Call
 from proof.queues import starting_queues
-from proof.queues.queue_files import DATABASE, LOG, PAGE, frames
+from proof.queues.queue_files import DATABASE, PAGE, WAL, frames
 from proof.queues.starting_queues import Base
 from proof.scenarios.kills import kill_points, traced_points
 from proof.scenarios.kills.killed_run import STAMPED, KilledRun, KillScene
@@ -57,7 +57,7 @@ def check(trial: Trial) -> None:
         # Files with a timestamp in the name can only be reached through the thread.
         others = sorted(sync for sync in syncs - failed if not sync[0].startswith(ASIDE))
         if not trial.is_long:
-            own = [sync for sync in others if sync[0] not in (LOG, DATABASE)]
+            own = [sync for sync in others if sync[0] not in (WAL, DATABASE)]
             others = trial.random.sample(own or others, min(1, len(others)))
         for name, call, number in others:
             results.append(attempt(trial, scene, sandbox, call, number, name))
@@ -105,8 +105,8 @@ def torn(trial: Trial) -> Base:
     writer.post(gateway, 3, "torn", 20_000)
     gateway.kill()
     writer.answered = kept
-    *_, (last, _, _) = frames((data / LOG).read_bytes())
-    with open(data / LOG, "r+b") as log:
+    *_, (last, _, _) = frames((data / WAL).read_bytes())
+    with open(data / WAL, "r+b") as log:
         log.seek(last + 24)
         log.write(bytes(PAGE))
     return data, writer
@@ -190,7 +190,7 @@ class SyncedState:
             self.dropped(name)
             self.keep(name, lambda place: place[0] < int(call.words[1]))
         elif call.name in ("rename", "link"):
-            self.expect(not self.lost[name] or name in (LOG, DATABASE), f"{name} was renamed though its sync failed")
+            self.expect(not self.lost[name] or name in (WAL, DATABASE), f"{name} was renamed though its sync failed")
         if call.name in ("link", "rename", "unlink") or (
             call.name == "openat" and "O_CREAT" in call.words[2] and name not in self.names
         ):
@@ -212,23 +212,23 @@ class SyncedState:
             self.lost[name] |= self.written[name]
         elif name == "":
             self.lost[""].clear()
-        elif name not in (LOG, DATABASE):
+        elif name not in (WAL, DATABASE):
             self.expect(not self.lost[name], f"{name} was synced again without being written again")
         self.written[name].clear()
 
     def write(self, name: str, begin: int, count: int) -> None:
         before = len(self.lost[name])
         self.keep(name, lambda place: not (begin <= place[0] and place[0] + place[1] <= begin + count))
-        if name == LOG and count >= FRAME:
+        if name == WAL and count >= FRAME:
             # The same bytes again, in the same place.
             pass
-        elif name == LOG and begin == 0:
-            self.dropped(LOG)
+        elif name == WAL and begin == 0:
+            self.dropped(WAL)
             # From here on the old WAL does not count.
-            self.lost[LOG].clear()
-        elif name == LOG:
+            self.lost[WAL].clear()
+        elif name == WAL:
             self.expect(
-                len(self.lost[LOG]) < before or not before, f"the WAL is extended, and {before} earlier writes are lost"
+                len(self.lost[WAL]) < before or not before, f"the WAL is extended, and {before} earlier writes are lost"
             )
         self.written[name].add((begin, count))
 
@@ -236,7 +236,7 @@ class SyncedState:
         """When the WAL goes its content must be in the database."""
         missing = self.lost[DATABASE] | self.written[DATABASE]
         self.expect(
-            name != LOG or not missing,
+            name != WAL or not missing,
             f"the WAL is dropped, and {len(missing)} writes of the database are not on the disk",
         )
 
