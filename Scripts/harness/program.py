@@ -71,7 +71,7 @@ class Program:
         raise DidNotStart(f"the journal does not say '{event}':\n{self.journal.read_text()[-2000:]}")
 
     def wait_for_start(self, event: str, seconds: float = 20) -> dict[str, Any]:
-        """As `wait_for`, but kills a program that does not write the event, or that nobody waits for any longer."""
+        """As `wait_for`, but kills a program that does not write the event, or whose caller stops waiting."""
         try:
             return self.wait_for(event, seconds)
         except BaseException:

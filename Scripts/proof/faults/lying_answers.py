@@ -135,9 +135,9 @@ ANSWERS = {
         connection, request, server
     ),
     "a time of 2105": wrong_time(4294967000),
-    "a time of nobody": sends(
+    "an invalid time": sends(
         body(b"503 Busy", b"", ID[:-2], b"x-log-time: 99999999999999999999", b"Date: yesterday"), False
     ),
     "a leap second": sends(body(b"503 Busy", b"", ID[:-2], b"Date: Thu, 31 Dec 2026 23:59:60 GMT"), False),
-    "Retry-After of nobody": sends(body(b"503 Busy", b"", b"Retry-After: 99999999999"), False),
+    "an absurd Retry-After": sends(body(b"503 Busy", b"", b"Retry-After: 99999999999"), False),
 }

@@ -36,7 +36,7 @@ def scenario(trial: Trial) -> Iterator[KillScene]:
     yield KillScene("deliver and stop", backlog, deliver)
     yield KillScene("exactly once", fresh, deliver, destination=", exactly_once: true")
     yield KillScene("checkpoint", fresh, fill, delivers=False, files=("queue.db",))
-    yield KillScene("log that begins anew", fresh, new_wal, delivers=False)
+    yield KillScene("new WAL", fresh, new_wal, delivers=False)
     yield KillScene(
         "rotation", rotated(trial), rotate, settings=KEEPS_KEYS, prepare=give_keys, after=signs_with_the_second
     )
