@@ -1,5 +1,6 @@
 """What the check-* scripts share: a directory, programs that end with the check, and a verdict."""
 
+import os
 import pathlib
 import sys
 import tempfile
@@ -64,6 +65,8 @@ def run_check(name: str, body: Callable[[Check], None]) -> NoReturn:
     with tempfile.TemporaryDirectory(prefix=f"sluice-{name}-", ignore_cleanup_errors=True) as directory:
         check = Check(name, pathlib.Path(directory))
         try:
+            sluice = os.environ["SLUICE"]
+            check.require(os.access(sluice, os.X_OK), f"no {sluice}; build it first: swift build")
             body(check)
         except CheckFailed as failure:
             check.complaints.append(str(failure))
