@@ -32,10 +32,10 @@ extension GatewayReport {
         page.logstores(destinations, now: now)
         page.credentials(credentials)
         page.webhook(webhook)
-        page.family("sluice_ready", .gauge, "Whether traffic should be sent here.") {
+        page.family("sluice_ready", .gauge, "1 if traffic should be sent here.") {
             $0.add(reasonsAgainstTraffic.isEmpty)
         }
-        page.family("sluice_draining", .gauge, "Whether an operator lets it take no more logs.") {
+        page.family("sluice_draining", .gauge, "1 if an operator stopped the intake of logs.") {
             $0.add(isDraining)
         }
         page.changes(changes)

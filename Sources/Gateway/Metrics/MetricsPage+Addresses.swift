@@ -4,7 +4,7 @@ extension MetricsPage {
         family(
             "sluice_device_address_refused_total",
             .counter,
-            "Requests beyond what their address may send."
+            "Requests beyond the budget of their address."
         ) {
             $0.add(counts.refusedRate, ["reason": "rate"])
             $0.add(counts.refusedBytes, ["reason": "bytes"])
@@ -12,7 +12,7 @@ extension MetricsPage {
         family(
             "sluice_device_address_shared_total",
             .counter,
-            "Times that addresses had to share a budget, since too many others are remembered."
+            "Times that addresses shared a budget, because too many others are remembered."
         ) { $0.add(counts.shared) }
         family("sluice_device_addresses", .gauge, "Addresses whose use is remembered.") {
             $0.add(counts.addresses)

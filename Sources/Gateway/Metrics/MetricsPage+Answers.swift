@@ -6,7 +6,7 @@ extension MetricsPage {
         family(
             "sluice_delivery_answers_total",
             .counter,
-            "Answers by SLS's code: OK, one that is known, other, or not_sls when somebody else answered."
+            "Answers by SLS's code: OK, a known code, other, or not_sls for other servers."
         ) {
             for each in destinations {
                 let answers = each.delivery.answers.merging(["OK": 0]) { count, _ in count }
@@ -18,7 +18,7 @@ extension MetricsPage {
         family(
             "sluice_delivery_pauses_total",
             .counter,
-            "How often something of the destination came to stand still, by what was wrong."
+            "Pauses of the destination or a part of it, by reason."
         ) {
             for each in destinations {
                 for reason in PauseReason.all {
@@ -29,7 +29,7 @@ extension MetricsPage {
                 }
             }
         }
-        family("sluice_delivery_seconds", .histogram, "How long answered requests took.") {
+        family("sluice_delivery_seconds", .histogram, "Seconds that answered requests took.") {
             for each in destinations { $0.add(each.delivery.latency, of: each.name) }
         }
         family(

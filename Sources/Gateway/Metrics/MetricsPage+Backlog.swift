@@ -3,7 +3,11 @@ import Queue
 extension MetricsPage {
     /// What waits for each destination.
     mutating func backlogs(_ destinations: [GatewayReport.Destination]) {
-        family("sluice_destination_admission", .gauge, "1 for what is said to new batches.") {
+        family(
+            "sluice_destination_admission",
+            .gauge,
+            "1 for the destination's present answer to new batches."
+        ) {
             for each in destinations {
                 for admission in QueueAdmission.all {
                     $0.add(
@@ -36,7 +40,7 @@ extension MetricsPage {
         family(
             "sluice_destination_max_bytes",
             .gauge,
-            "Where a destination's batches are refused, if it has a bound."
+            "Bytes beyond which a destination's batches are refused, if it has a bound."
         ) {
             for each in destinations {
                 if let bytes = each.queue.bytesMax { $0.add(bytes, ["destination": each.name]) }
@@ -52,7 +56,7 @@ extension MetricsPage {
         family(
             "sluice_destination_dead_bytes",
             .gauge,
-            "What dead letters take of a destination's bytes."
+            "Dead letters among a destination's bytes."
         ) {
             for each in destinations { $0.add(each.queue.deadBytes, ["destination": each.name]) }
         }
@@ -66,7 +70,7 @@ extension MetricsPage {
         family(
             "sluice_ledger_imbalance_logs",
             .gauge,
-            "Logs by which the ledger does not say what is here; 0 is as it must be."
+            "Logs by which the ledger is off; 0 is right."
         ) {
             for each in destinations { $0.add(each.queue.imbalance, ["destination": each.name]) }
         }

@@ -25,7 +25,7 @@ extension MetricsPage {
         family(
             "sluice_credential_failures",
             .gauge,
-            "How often its source failed, since it worked last."
+            "Failures of its source since it last worked."
         ) {
             for each in credentials { $0.add(each.failures, ["credential": each.name]) }
         }

@@ -6,16 +6,16 @@ import System
 extension MetricsPage {
     mutating func delivery(_ destinations: [GatewayReport.Destination], now: WallTime) {
         let gauges: KeyValuePairs<String, (String, KeyPath<DestinationStatus, Int>)> = [
-            "sluice_delivery_in_flight": ("Requests to the destination under way.", \.inFlight),
-            "sluice_delivery_limit": ("Requests that may be under way to it.", \.limit),
+            "sluice_delivery_in_flight": ("Requests in flight to the destination.", \.inFlight),
+            "sluice_delivery_limit": ("Requests that may be in flight.", \.limit),
             "sluice_delivery_leased_packets": (
-                "Packets that delivery has from the queue, those under way included.", \.leased
+                "Packets that delivery holds, those in flight included.", \.leased
             ),
             "sluice_delivery_waiting_for_retry": (
                 "Packets that wait to be tried again.", \.waitingRetry
             ),
             "sluice_delivery_memory_bytes": (
-                "Bytes in memory of packets that wait, and of bodies under way.", \.memoryBytes
+                "Bytes in memory of waiting packets and of bodies in flight.", \.memoryBytes
             ),
             "sluice_delivery_awaiting_clock": (
                 "Lone logs that wait until the host's clock is set.", \.awaitingClock
@@ -34,17 +34,17 @@ extension MetricsPage {
                 "Bytes of delivered packets, as they were sent.", \.sentWireBytes
             ),
             "sluice_delivery_isolated_packets_total": (
-                "Packets given back to have a log taken out that SLS refuses.", \.isolated.packets
+                "Packets given back because SLS refuses a log in them.", \.isolated.packets
             ),
             "sluice_delivery_discarded_packets_total": (
-                "Packets dropped for want of a permission, with drop_unauthorized.",
+                "Packets dropped for lack of a permission, with drop_unauthorized.",
                 \.discarded.packets
             ),
             "sluice_delivery_relaned_packets_total": (
                 "Packets that needed another lane.", \.relaned
             ),
             "sluice_delivery_unreadable_packets_total": (
-                "Packets that the queue could not read any more.", \.voided.packets
+                "Packets that the queue could not read.", \.voided.packets
             ),
             "sluice_delivery_unknown_outcomes_total": (
                 "Requests whose packet may be stored though no answer said so.", \.unknownOutcomes
@@ -53,7 +53,7 @@ extension MetricsPage {
                 "Packets that an earlier request had stored.", \.storedBefore
             ),
             "sluice_delivery_resigned_total": (
-                "Requests signed anew for SLS's clock.", \.resigned
+                "Requests signed again with SLS's time.", \.resigned
             ),
             "sluice_delivery_memory_waits_total": (
                 "Times that a request began to wait for room in memory.", \.memoryWaits
@@ -90,7 +90,7 @@ extension MetricsPage {
         family(
             "sluice_delivery_results_total",
             .counter,
-            "Attempts that failed, by what SLS's SDKs would report."
+            "Attempts that failed, by the result of SLS SDKs."
         ) {
             for each in destinations {
                 for result in ProducerResult.allCases where each.delivery.results[result] != nil {
@@ -104,7 +104,7 @@ extension MetricsPage {
     }
 
     private mutating func states(_ destinations: [GatewayReport.Destination]) {
-        family("sluice_delivery_state", .gauge, "1 for what the destination is doing.") {
+        family("sluice_delivery_state", .gauge, "1 for the destination's present state.") {
             for each in destinations {
                 for state in DestinationStatus.stateNames {
                     $0.add(
@@ -117,7 +117,7 @@ extension MetricsPage {
         family(
             "sluice_delivery_endpoint_fallback",
             .gauge,
-            "Whether another endpoint than the first is in use."
+            "1 if another endpoint than the first is in use."
         ) {
             for each in destinations {
                 $0.add(
@@ -135,7 +135,7 @@ extension MetricsPage {
                 $0.add(decimal: each.delivery.clockOffset.inSeconds, ["destination": each.name])
             }
         }
-        family("sluice_delivery_failing", .gauge, "Whether something keeps logs from arriving.") {
+        family("sluice_delivery_failing", .gauge, "1 if something keeps logs from arriving.") {
             for each in destinations {
                 $0.add(each.delivery.trouble != nil, ["destination": each.name])
             }

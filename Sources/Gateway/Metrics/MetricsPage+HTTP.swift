@@ -17,7 +17,8 @@ extension MetricsPage {
                 "Connections accepted.", \.connectionsAccepted
             ),
             "sluice_http_connections_broken_total": (
-                "Connections ended by the client in the middle of something.", \.connectionsBroken
+                "Connections that clients ended in the middle of a request or answer.",
+                \.connectionsBroken
             ),
             "sluice_http_malformed_total": ("Requests that could not be read.", \.malformed),
             "sluice_http_too_large_total": ("Requests with a body beyond the limit.", \.tooLarge),
@@ -32,7 +33,7 @@ extension MetricsPage {
                 \.refusedAnswers
             ),
             "sluice_http_tls_handshakes_total": (
-                "TLS handshakes that came to their end.", \.tlsHandshakes
+                "TLS handshakes that completed.", \.tlsHandshakes
             ),
             "sluice_http_tls_resumptions_total": (
                 "TLS handshakes that resumed an earlier session.", \.tlsResumptions
@@ -41,7 +42,7 @@ extension MetricsPage {
                 "TLS handshakes that failed.", \.tlsFailures
             ),
             "sluice_http_proxy_headers_total": (
-                "Connections for whose client a proxy spoke (PROXY protocol).", \.proxyHeaders
+                "Connections with a PROXY header.", \.proxyHeaders
             ),
             "sluice_http_received_bytes_total": ("Bytes read from connections.", \.bytesIn),
             "sluice_http_sent_bytes_total": ("Bytes written to connections.", \.bytesOut),
@@ -70,7 +71,11 @@ extension MetricsPage {
                 )
             }
         }
-        family("sluice_http_timeouts_total", .counter, "Connections ended for their slowness.") {
+        family(
+            "sluice_http_timeouts_total",
+            .counter,
+            "Connections ended because they were too slow."
+        ) {
             let kinds: KeyValuePairs<String, HTTPCount> = [
                 "head": \.headTimeouts, "body": \.bodyTimeouts, "write": \.writeTimeouts,
                 "idle": \.idleTimeouts,
@@ -93,7 +98,7 @@ extension MetricsPage {
         family(
             "sluice_http_large_requests_total",
             .counter,
-            "Requests that worker threads have started, because of their size."
+            "Large requests that worker threads started."
         ) {
             $0.add(listeners, \.largeRequests)
         }

@@ -16,7 +16,7 @@ extension MetricsPage {
         family(
             "sluice_ingest_repeated_total",
             .counter,
-            "Requests that were stored before, and answered as the first time."
+            "Repeated requests, which got the first answer."
         ) {
             for (route, counts) in accepted { $0.add(counts.repeated, ["route": route]) }
         }
@@ -37,7 +37,7 @@ extension MetricsPage {
         family(
             "sluice_ingest_ack_seconds",
             .histogram,
-            "From a complete request until its logs are on disk and its 2xx is on its way."
+            "From a complete request until its logs are on disk and its 2xx is sent."
         ) {
             for (route, counts) in accepted {
                 let times = counts.acknowledgements
@@ -81,7 +81,7 @@ extension MetricsPage {
         family(
             "sluice_ingest_clock_corrected_total",
             .counter,
-            "Requests of which times were corrected by the skew of their device's clock."
+            "Requests whose times were corrected by the skew of their device's clock."
         ) { $0.add(clocks.corrected) }
         family(
             "sluice_ingest_clock_unusable_total",

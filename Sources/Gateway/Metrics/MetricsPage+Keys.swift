@@ -35,7 +35,7 @@ extension MetricsPage {
         family(
             "sluice_device_strangers_total",
             .counter,
-            "Requests refused since nobody known sent them, by why."
+            "Requests refused because they prove no known sender, by reason."
         ) {
             for (reason, count) in strangers { $0.add(count, ["reason": reason]) }
         }
@@ -62,14 +62,14 @@ extension MetricsPage {
         family(
             "sluice_device_token_keys",
             .gauge,
-            "Keys that an issuer of tokens publishes, as they are here."
+            "Keys of an issuer of tokens that are known here."
         ) {
             for source in sources { $0.add(source.keys.keys, ["source": source.name]) }
         }
         family(
             "sluice_device_token_keys_age_seconds",
             .gauge,
-            "How long ago an issuer's keys were fetched; absent until they were."
+            "Seconds since an issuer's keys were fetched; absent before the first fetch."
         ) {
             for source in sources {
                 guard let fetched = source.keys.fetched else { continue }
@@ -79,7 +79,7 @@ extension MetricsPage {
         family(
             "sluice_device_token_keys_fetches_total",
             .counter,
-            "How often an issuer's keys were fetched, by whether they came."
+            "Fetches of an issuer's keys, by outcome."
         ) {
             for source in sources {
                 $0.add(source.keys.fetches, ["source": source.name, "outcome": "fetched"])

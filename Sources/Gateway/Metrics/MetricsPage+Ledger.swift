@@ -11,7 +11,7 @@ extension MetricsPage {
                 "Logs that waited or lay dead too long, or made room for others.", \.expired
             ),
             "sluice_logs_discarded_total": (
-                "Logs that an operator, or what one configured, threw away.", \.discarded
+                "Logs dropped by an operator or a setting.", \.discarded
             ),
         ]
         for (name, (help, path)) in accounts {

@@ -30,9 +30,9 @@ extension MetricsPage {
             }
         }
         let gauges: KeyValuePairs<String, (String, KeyPath<OutletStatus, Int>)> = [
-            "sluice_logstore_in_flight": ("Requests to a logstore under way.", \.inFlight),
-            "sluice_logstore_limit": ("Requests that may be under way to it.", \.limit),
-            "sluice_logstore_waiting_packets": ("Packets that no request carries now.", \.waiting),
+            "sluice_logstore_in_flight": ("Requests in flight to a logstore.", \.inFlight),
+            "sluice_logstore_limit": ("Requests that may be in flight.", \.limit),
+            "sluice_logstore_waiting_packets": ("Packets that are not in flight.", \.waiting),
         ]
         for (name, (help, path)) in gauges {
             family(name, .gauge, help) { $0.add(places, path) }
@@ -58,7 +58,7 @@ extension MetricsPage {
                 }
             }
         }
-        family("sluice_logstore_paused", .gauge, "Whether only single probes go to a logstore.") {
+        family("sluice_logstore_paused", .gauge, "1 if only single probes go to a logstore.") {
             for place in places {
                 guard let delivery = place.outlet.delivery else { continue }
                 $0.add(delivery.standstill != nil, place.labels)

@@ -3,14 +3,14 @@ import System
 
 extension MetricsPage {
     mutating func queue(_ queue: QueueStatus, now: WallTime) {
-        family("sluice_queue_admission", .gauge, "1 for what the queue says to new batches.") {
+        family("sluice_queue_admission", .gauge, "1 for the queue's answer to new batches.") {
             for admission in QueueAdmission.all where admission.isOfQueue {
                 $0.add(queue.admission == admission, ["state": admission.name])
             }
         }
         let gauges: KeyValuePairs<String, (String, KeyPath<QueueStatus, Int>)> = [
             "sluice_queue_bytes": ("Queued, compressed, with the rows' own cost.", \.bytes),
-            "sluice_queue_max_bytes": ("Where new batches are refused.", \.bytesMax),
+            "sluice_queue_max_bytes": ("Bytes beyond which new batches are refused.", \.bytesMax),
             "sluice_queue_rows": ("Rows in the queue.", \.rows),
             "sluice_queue_streams": ("Streams with something in the queue.", \.streams),
             "sluice_queue_packets": ("Packets sealed and not yet delivered.", \.packets),
@@ -53,14 +53,14 @@ extension MetricsPage {
                 "Damaged databases kept aside that were deleted.", \.damagedCopiesRemoved
             ),
             "sluice_queue_repeated_requests_total": (
-                "Requests that were stored before, and were not again.", \.repeats.repeated
+                "Repeated requests, which were not stored again.", \.repeats.repeated
             ),
             "sluice_queue_forgotten_early_total": (
                 "Requests forgotten before devices.duplicates.window, because of its max.",
                 \.repeats.forgottenEarly
             ),
             "sluice_queue_ledger_imbalances_total": (
-                "How often a ledger did not agree with the queue.", \.ledgerImbalances
+                "Times that a ledger did not agree with the queue.", \.ledgerImbalances
             ),
             "sluice_queue_isolations_total": (
                 "Refused packets that were taken apart.", \.isolations
@@ -69,7 +69,7 @@ extension MetricsPage {
                 "Packets that got another lane, because SLS had seen their number.", \.relanes
             ),
             "sluice_queue_repaired_logs_total": (
-                "Logs by which ledgers were put right at start.", \.repairedLogs
+                "Logs by which ledgers were corrected at a start.", \.repairedLogs
             ),
         ]
         for (name, (help, path)) in counters {
@@ -78,7 +78,7 @@ extension MetricsPage {
         family(
             "sluice_queue_streams_refused_total",
             .counter,
-            "Requests refused for the streams they would need, by whose share was used up."
+            "Requests refused because a share of streams was used up, by share."
         ) {
             $0.add(queue.streamRefusals.queue, ["share": "queue"])
             $0.add(queue.streamRefusals.destination, ["share": "destination"])

@@ -3,7 +3,7 @@ extension MetricsPage {
         family(
             "sluice_http_requests_total",
             .counter,
-            "Requests by route and by the status that they were answered with."
+            "Requests by route and status."
         ) {
             for (listener, counts) in answers {
                 for each in counts {
@@ -17,7 +17,7 @@ extension MetricsPage {
     }
 
     mutating func changes(_ changes: [(action: String, count: Int)]) {
-        family("sluice_admin_changes_total", .counter, "What operators changed, by action.") {
+        family("sluice_admin_changes_total", .counter, "Changes by operators, by action.") {
             for (action, count) in changes { $0.add(count, ["action": action]) }
         }
     }

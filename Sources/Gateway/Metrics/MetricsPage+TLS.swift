@@ -7,7 +7,7 @@ extension MetricsPage {
         family(
             "sluice_tls_certificate_expiry_timestamp_seconds",
             .gauge,
-            "When the certificate that is served ends, in seconds since 1970."
+            "When the served certificate ends, in seconds since 1970."
         ) {
             for (listener, certificate) in listeners.served {
                 $0.add(
@@ -19,7 +19,7 @@ extension MetricsPage {
         family(
             "sluice_tls_certificate_expiring",
             .gauge,
-            "Whether the certificate that is served should have been renewed by now."
+            "1 if the served certificate should have been renewed by now."
         ) {
             for (listener, certificate) in listeners.served {
                 $0.add(
@@ -40,7 +40,7 @@ extension MetricsPage {
         family(
             "sluice_tls_renewal_failing",
             .gauge,
-            "Whether the files of a listener's certificates cannot be served as they are now."
+            "1 if a listener's certificate files cannot be served."
         ) {
             for listener in listeners {
                 guard let certificates = listener.certificates else { continue }
