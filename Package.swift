@@ -84,7 +84,7 @@ let package = Package(
         room("Crypto", uses: ["System", "COpenSSL"]),
         room("SQLite", uses: ["System", "CSQLite"]),
         room("Net", uses: ["CSystem", "System", "COpenSSL"]),
-        room("HTTP", uses: ["System", "Net"]),
+        room("HTTP", uses: ["System", "JSON", "Net"]),
         room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy", "CSimdjson"]),
         room("SLS", uses: ["System", "JSON", "Crypto", "Logs"]),
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),

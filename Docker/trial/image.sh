@@ -3,7 +3,7 @@
 
 make_image() {
     local arguments=(--build-arg "REVISION=$(git rev-parse HEAD 2>/dev/null || echo unknown)" --build-arg "TESTS=${TESTS:-false}"
-        --build-arg "VERSION=$(sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Gateway/Version.swift)")
+        --build-arg "VERSION=$(sed -n 's/.*current = "\(.*\)"/\1/p' Sources/System/Version.swift)")
     if [ -n "${PREBUILT:-}" ]; then
         Docker/collect-files "$PREBUILT" .build/image || fail "what the image has cannot be collected from here"
         arguments+=(--build-arg BINARY=prebuilt)

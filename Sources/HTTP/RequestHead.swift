@@ -95,6 +95,13 @@ extension RequestHead {
         fieldRange(name).map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
+    /// The values of all fields of this name (given in lower case) as one list (RFC 9110 section 5.3); nil if there is
+    /// none.
+    package func list(_ name: StaticString) -> String? {
+        let values = fieldRanges(name).map { String(decoding: bytes[$0], as: UTF8.self) }
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
     /// Where the value of the first field of this name stands in `bytes`.
     package func fieldRange(_ name: StaticString) -> Range<Int>? {
         bytes.withUnsafeBufferPointer { bytes in

@@ -1,5 +1,6 @@
 import Gateway
 import JSON
+import System
 
 /// How far a gateway is that takes no more logs and sends what it has: `/admin/drain` read.
 struct DrainProgress: Equatable {

@@ -1,4 +1,5 @@
 package import Gateway
+import System
 
 /// A command that talks to a running gateway: one request, or several of a listing, and what they answer.
 package struct OperatorCommand: Sendable {

@@ -1,5 +1,6 @@
 import Gateway
 import Glibc
+import System
 
 /// A terminal's window, drawn anew without being blank in between.
 struct Screen: Equatable {

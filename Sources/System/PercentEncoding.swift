@@ -39,3 +39,8 @@ package func percentDecoded(_ text: ArraySlice<UInt8>, isForm: Bool = false) -> 
     }
     return decoded
 }
+
+/// The text that a part of a path stands for; nil when it is not one.
+package func percentDecodedText(_ bytes: ArraySlice<UInt8>) -> String? {
+    percentDecoded(bytes).flatMap { String(validating: $0, as: UTF8.self) }
+}

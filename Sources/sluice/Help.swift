@@ -1,4 +1,4 @@
-import Gateway
+import System
 
 /// What `sluice help` says.
 enum Help {

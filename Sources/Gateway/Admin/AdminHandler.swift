@@ -51,11 +51,11 @@ final class AdminHandler: RequestHandler {
             )
         }
         if let problem = route.problem(withQueryOf: head) {
-            return .refuse(ErrorShape.plain.response(problem))
+            return .refuse(problem.response)
         }
         let bodyBytesMax = route.bodyBytesMax(head.method)
         guard bodyBytesMax > 0 || !head.announcesBody else {
-            return .refuse(ErrorShape.plain.response(.unwantedBody))
+            return .refuse(HTTPProblem(Refusal.unwantedBody).response)
         }
         return .accept(bodyBytesMax: bodyBytesMax, isSecret: true)
     }
@@ -124,7 +124,7 @@ final class AdminHandler: RequestHandler {
 
     func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
         let label = head.map { AdminRoute.label(ofPath: $0.pathText) } ?? 0
-        return ErrorShape.plain.response(Refusal(problem)).labelled(label)
+        return HTTPProblem(problem).response.labelled(label)
     }
 
     func stamp(_ fields: inout [UInt8], of response: Response) {
@@ -162,10 +162,18 @@ final class AdminHandler: RequestHandler {
                 ["address": head.peer.host]
             )
         }
-        var response = refused(401, "Unauthorized", "a bearer token is needed, see admin.token")
+        var response: Response
         if let wait = doorkeeper.wait(of: address, now) {
-            response = refused(429, "TooManyAttempts", "too many different tokens were wrong; wait")
-            response.fields.append(("retry-after", "\(max(1, wait.milliseconds / 1000 + 1))"))
+            response =
+                HTTPProblem(
+                    429,
+                    "TooManyAttempts",
+                    "too many different tokens were wrong; wait",
+                    retryAfter: Int(max(1, wait.milliseconds / 1000 + 1))
+                ).response
+        } else {
+            response = refused(401, "Unauthorized", "a bearer token is needed, see admin.token")
+            response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
         }
         response.closes = true
         return response
@@ -190,8 +198,7 @@ final class AdminHandler: RequestHandler {
     }
 
     private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {
-        let fields = status == 401 ? [("www-authenticate", "Bearer realm=\"sluice\"")] : []
-        return ErrorShape.plain.response(Refusal(status, code, reason), fields: fields)
+        HTTPProblem(status, code, reason).response
     }
 }
 

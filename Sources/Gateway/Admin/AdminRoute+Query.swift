@@ -1,9 +1,12 @@
 import HTTP
+import System
 
 extension AdminRoute {
     /// Why the query cannot be meant: a parameter that means nothing here would be a wish that nobody hears.
-    func problem(withQueryOf head: RequestHead) -> Refusal? {
-        func problem(_ reason: String) -> Refusal { Refusal(400, "ParameterInvalid", reason) }
+    func problem(withQueryOf head: RequestHead) -> HTTPProblem? {
+        func problem(_ reason: String) -> HTTPProblem {
+            HTTPProblem(400, "ParameterInvalid", reason)
+        }
         guard let pairs = head.queryPairs else { return problem("the query cannot be read") }
         let known = queryNames(head.method)
         var seen: Set<String> = []

@@ -1,4 +1,5 @@
 import HTTP
+import System
 
 /// What an operator asks for, by the path alone.
 enum AdminRoute: Equatable {
@@ -83,7 +84,7 @@ enum AdminRoute: Equatable {
     static let hint =
         "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
         + "credentials, destinations, dead-letters, drain, tail, audit and openapi.json"
-    static let unknownPath = Refusal(404, "PathNotExist", hint)
+    static let unknownPath = HTTPProblem(404, "PathNotExist", hint)
 
     /// Without a token: what orchestrators ask.
     var isOpen: Bool { self == .health || self == .readiness }

@@ -1,5 +1,6 @@
 import HTTP
 import Synchronization
+import System
 
 /// Answers a change that nobody came to make because the gateway stopped before its turn.
 final class AnswerOnStop: Sendable {
@@ -14,7 +15,7 @@ final class AnswerOnStop: Sendable {
 
     deinit {
         guard helm.isEnding, !isGiven.load(ordering: .relaxed) else { return }
-        deliver(ErrorShape.plain.response(.stopping))
+        deliver(HTTPProblem.stopping.response)
     }
 
     func give(_ response: Response) {
@@ -23,8 +24,8 @@ final class AnswerOnStop: Sendable {
     }
 }
 
-extension Refusal {
-    fileprivate static let stopping = Refusal(
+extension HTTPProblem {
+    fileprivate static let stopping = HTTPProblem(
         503,
         "ServerBusy",
         "the gateway stops, and nothing was changed; ask again when it is back"

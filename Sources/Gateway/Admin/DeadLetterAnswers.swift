@@ -8,7 +8,7 @@ extension DeadLetterChange {
     func response(doing verb: String, _ wantsText: Bool) -> Response {
         let done = verb == "replay" ? "replayed" : "purged"
         if let refusal = refusal(done) {
-            return ErrorShape.plain.response(refusal)
+            return refusal.response
         }
         guard wantsText else {
             var json = JSONWriter()
@@ -22,18 +22,18 @@ extension DeadLetterChange {
         return Response(text: "\(changed) \(done)\(rest)\n")
     }
 
-    private func refusal(_ done: String) -> Refusal? {
+    private func refusal(_ done: String) -> HTTPProblem? {
         switch end {
         case .complete: nil
         case .refused(let admission):
-            Refusal(
+            HTTPProblem(
                 503,
                 "ServerBusy",
                 "\(changed) \(done), the rest stay dead letters: \(admission.reason ?? "try again")"
             )
         case .busy: .changesWait
         case .tooManyIDs:
-            Refusal(
+            HTTPProblem(
                 400,
                 "ParameterInvalid",
                 "at most \(DeadLetterSelection.idsMax) ids at a time; use a filter for more"
@@ -49,35 +49,30 @@ extension DeadLetterEditOutcome {
             return wantsText
                 ? Response(text: "dead letter \(id) is changed; replay it to deliver it\n")
                 : Response(json: DeadLetterText.line(letter) + "\n")
-        case .notFound: return ErrorShape.plain.response(.noDeadLetter(id))
+        case .notFound: return HTTPProblem.noDeadLetter(id).response
         case .unreadable:
-            return ErrorShape.plain.response(
-                Refusal(
-                    409,
-                    "DeadLetterUnreadable",
-                    "dead letter \(id) changed on the disk; send the whole log to replace it"
-                )
-            )
+            return HTTPProblem(
+                409,
+                "DeadLetterUnreadable",
+                "dead letter \(id) changed on the disk; send the whole log to replace it"
+            ).response
         case .tooLarge(let bytesMax):
-            return ErrorShape.plain.response(
-                Refusal(413, "PostBodyTooLarge", "a log has at most \(bytesMax) bytes")
-            )
+            return HTTPProblem(413, "PostBodyTooLarge", "a log has at most \(bytesMax) bytes")
+                .response
         case .otherLogstore(let logstore):
-            return ErrorShape.plain.response(
-                Refusal(
-                    409,
-                    "ParameterInvalid",
-                    "its destination delivers to \(logstore) alone; only one with logstore: \"*\" has others"
-                )
-            )
-        case .refused(let admission): return ErrorShape.plain.response(Refusal(admission))
-        case .busy: return ErrorShape.plain.response(.changesWait)
+            return HTTPProblem(
+                409,
+                "ParameterInvalid",
+                "its destination delivers to \(logstore) alone; only one with logstore: \"*\" has others"
+            ).response
+        case .refused(let admission): return HTTPProblem(Refusal(admission)).response
+        case .busy: return HTTPProblem.changesWait.response
         }
     }
 }
 
-extension Refusal {
-    fileprivate static let changesWait = Refusal(
+extension HTTPProblem {
+    fileprivate static let changesWait = HTTPProblem(
         503,
         "ServerBusy",
         "too many changes of dead letters wait already; try again in a moment"

@@ -25,7 +25,7 @@ final class DeadLetterDesk {
         _ holder: AdminHolder,
         _ responder: Responder
     ) {
-        do throws(Refusal) {
+        do throws(HTTPProblem) {
             let query = try DeadLetterQuery(head)
             switch (route, head.method) {
             case (.deadLetter(let id), .put):
@@ -49,11 +49,11 @@ final class DeadLetterDesk {
             default: responder.send(try list(query, head.wantsText))
             }
         } catch {
-            responder.send(ErrorShape.plain.response(error))
+            responder.send(error.response)
         }
     }
 
-    private func list(_ query: DeadLetterQuery, _ wantsText: Bool) throws(Refusal) -> Response {
+    private func list(_ query: DeadLetterQuery, _ wantsText: Bool) throws(HTTPProblem) -> Response {
         let page = try page(query)
         let isFirst = query.after == 0
         let sums = isFirst ? letters.deadLetterSums : []
@@ -65,7 +65,7 @@ final class DeadLetterDesk {
         return response
     }
 
-    private func export(_ query: DeadLetterQuery) throws(Refusal) -> Response {
+    private func export(_ query: DeadLetterQuery) throws(HTTPProblem) -> Response {
         let page = try page(query)
         let lines = page.letters.map { DeadLetterText.line($0) + "\n" }.joined()
         var response = Response(status: 200, contentType: "application/x-ndjson", text: lines)
@@ -73,13 +73,13 @@ final class DeadLetterDesk {
         return response
     }
 
-    private func page(_ query: DeadLetterQuery) throws(Refusal) -> DeadLetterPage {
+    private func page(_ query: DeadLetterQuery) throws(HTTPProblem) -> DeadLetterPage {
         try read { () throws(QueueError) in
             try letters.deadLetters(matching: query.filter, after: query.after, limit: query.limit)
         }
     }
 
-    private func show(_ id: Int64, _ wantsText: Bool) throws(Refusal) -> Response {
+    private func show(_ id: Int64, _ wantsText: Bool) throws(HTTPProblem) -> Response {
         let letter = try read { () throws(QueueError) in try letters.deadLetter(id) }
         guard let letter else { throw .noDeadLetter(id) }
         return wantsText
@@ -95,11 +95,11 @@ final class DeadLetterDesk {
         _ wantsText: Bool,
         _ line: AuditEntry,
         _ responder: Responder
-    ) throws(Refusal) {
+    ) throws(HTTPProblem) {
         if let logstore = query.filter.logstore,
             let problem = NamePattern.logstore.problem(with: logstore)
         {
-            throw Refusal(400, "ParameterInvalid", clipped(problem, to: 160))
+            throw HTTPProblem(400, "ParameterInvalid", clipped(problem, to: 160))
         }
         var edit = DeadLetterEdit(logstore: query.filter.logstore)
         if !body.isEmpty {
@@ -119,12 +119,12 @@ final class DeadLetterDesk {
         }
     }
 
-    private func log(in body: UnsafeRawBufferPointer) throws(Refusal) -> LogEntry {
+    private func log(in body: UnsafeRawBufferPointer) throws(HTTPProblem) -> LogEntry {
         let logs: EncodedLogs
         do throws(LogDecodingError) {
             logs = try decoder.decodePlain(body, BatchTiming(arrival: .now)).sound
         } catch {
-            throw Refusal(error)
+            throw HTTPProblem(Refusal(error))
         }
         let entry = logs.count == 1 ? logs.bytes.withUnsafeBytes { try? LogEntry($0) } : nil
         guard let entry else { throw .notOneLog(logs.count) }
@@ -133,11 +133,11 @@ final class DeadLetterDesk {
 
     private func read<Result>(
         _ body: () throws(QueueError) -> Result
-    ) throws(Refusal) -> Result {
+    ) throws(HTTPProblem) -> Result {
         do throws(QueueError) {
             return try body()
         } catch {
-            throw Refusal(503, "ServerBusy", error.description)
+            throw HTTPProblem(503, "ServerBusy", error.description)
         }
     }
 }
@@ -151,19 +151,19 @@ extension AuditTrail {
     }
 }
 
-extension Refusal {
-    static func noDeadLetter(_ id: Int64) -> Refusal {
-        Refusal(404, "DeadLetterNotExist", "there is no dead letter \(id) (any more)")
+extension HTTPProblem {
+    static func noDeadLetter(_ id: Int64) -> HTTPProblem {
+        HTTPProblem(404, "DeadLetterNotExist", "there is no dead letter \(id) (any more)")
     }
 
-    fileprivate static let nothingToEdit = Refusal(
+    fileprivate static let nothingToEdit = HTTPProblem(
         400,
         "ParameterInvalid",
         "nothing to change: send the log as one JSON object, or name another logstore with ?logstore="
     )
 
-    fileprivate static func notOneLog(_ count: Int) -> Refusal {
-        Refusal(
+    fileprivate static func notOneLog(_ count: Int) -> HTTPProblem {
+        HTTPProblem(
             400,
             "PostBodyInvalid",
             "the body holds \(count) logs; send exactly one, as one JSON object"

@@ -1,5 +1,6 @@
 import HTTP
 import Queue
+import System
 
 /// Which dead letters a request is about, from its query.
 struct DeadLetterQuery {
@@ -12,7 +13,7 @@ struct DeadLetterQuery {
     private static let known =
         "known here: destination, logstore, code, after, limit (1 to 1000), ids, all=true"
 
-    init(_ head: RequestHead) throws(Refusal) {
+    init(_ head: RequestHead) throws(HTTPProblem) {
         guard let pairs = head.queryPairs else { throw .query("the query cannot be read") }
         for (name, value) in pairs {
             switch name {
@@ -29,7 +30,7 @@ struct DeadLetterQuery {
     }
 
     /// What is to be changed, which must be said.
-    func selection() throws(Refusal) -> DeadLetterSelection {
+    func selection() throws(HTTPProblem) -> DeadLetterSelection {
         if let ids {
             guard filter == DeadLetterFilter(), !isAll else {
                 throw .query("ids stand alone, without a filter")
@@ -58,7 +59,7 @@ struct DeadLetterQuery {
         return given.isEmpty ? "all" : given.joined(separator: ", ")
     }
 
-    private static func numbers(_ name: String, _ value: String) throws(Refusal) -> [Int64] {
+    private static func numbers(_ name: String, _ value: String) throws(HTTPProblem) -> [Int64] {
         var numbers: [Int64] = []
         for part in value.split(separator: ",", omittingEmptySubsequences: false) {
             numbers.append(try number(name, String(part), in: 1...Int64.max))
@@ -70,7 +71,7 @@ struct DeadLetterQuery {
         _ name: String,
         _ value: String,
         in range: ClosedRange<Int64>
-    ) throws(Refusal) -> Int64 {
+    ) throws(HTTPProblem) -> Int64 {
         guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(value),
             range.contains(number)
         else {
@@ -80,8 +81,8 @@ struct DeadLetterQuery {
     }
 }
 
-extension Refusal {
-    fileprivate static func query(_ reason: String) -> Refusal {
-        Refusal(400, "ParameterInvalid", reason)
+extension HTTPProblem {
+    fileprivate static func query(_ reason: String) -> HTTPProblem {
+        HTTPProblem(400, "ParameterInvalid", reason)
     }
 }

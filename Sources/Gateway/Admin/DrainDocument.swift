@@ -2,6 +2,7 @@ import Delivery
 import HTTP
 import JSON
 import Queue
+import System
 
 extension GatewayReport {
     /// Logs of destinations that an operator paused.

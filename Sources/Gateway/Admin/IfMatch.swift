@@ -10,13 +10,13 @@ enum IfMatch: Equatable, Sendable {
     /// nothing (section 8.8.3.2).
     case versions([String])
 
-    init(_ head: RequestHead) throws(Refusal) {
+    init(_ head: RequestHead) throws(HTTPProblem) {
         guard let list = head.list("if-match") else {
             self = .anything
             return
         }
         guard let read = IfMatch(list: list) else {
-            throw Refusal(
+            throw HTTPProblem(
                 400,
                 "ParameterInvalid",
                 "If-Match is * or versions in double quotes, as the ETag of an answer has them"
@@ -36,7 +36,7 @@ enum IfMatch: Equatable, Sendable {
     }
 
     /// Refuses what is not meant for this version; nil where there is none.
-    func check(_ version: String?) throws(Refusal) {
+    func check(_ version: String?) throws(HTTPProblem) {
         let isMeant =
             switch self {
             case .anything: true
@@ -44,7 +44,7 @@ enum IfMatch: Equatable, Sendable {
             case .versions(let versions): version.map(versions.contains) ?? false
             }
         guard !isMeant else { return }
-        throw Refusal(
+        throw HTTPProblem(
             412,
             "PreconditionFailed",
             "it is another version than the change is meant for, perhaps since somebody changed it meanwhile; "

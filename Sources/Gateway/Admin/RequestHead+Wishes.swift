@@ -12,15 +12,6 @@ extension RequestHead {
         let type = field("content-type")?.lowercased().prefix { $0 != ";" && $0 != " " }
         return type == "application/json" || type == "application/x-ndjson"
     }
-
-    /// What all fields of this name (given in lower case) list together, as RFC 9110, section 5.3, has them read;
-    /// nil where there is none.
-    func list(_ name: String) -> String? {
-        let values = fields.filter {
-            String(decoding: bytes[$0.name], as: UTF8.self).lowercased() == name
-        }.map { String(decoding: bytes[$0.value], as: UTF8.self) }
-        return values.isEmpty ? nil : values.joined(separator: ", ")
-    }
 }
 
 extension PeerAddress {

@@ -32,15 +32,15 @@ extension SerialWorker {
     /// Does the work after what waits there; answers with the reason when that cannot be, or when the work says so.
     func post(
         answering responder: Responder,
-        _ work: @escaping @Sendable () throws(Refusal) -> Void
+        _ work: @escaping @Sendable () throws(HTTPProblem) -> Void
     ) {
         let isTaken = post {
-            do throws(Refusal) {
+            do throws(HTTPProblem) {
                 try work()
             } catch {
-                responder.send(ErrorShape.plain.response(error))
+                responder.send(error.response)
             }
         }
-        if !isTaken { responder.send(ErrorShape.plain.response(.tooManyChanges)) }
+        if !isTaken { responder.send(HTTPProblem.tooManyChanges.response) }
     }
 }

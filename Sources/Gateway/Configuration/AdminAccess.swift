@@ -2,6 +2,7 @@ package import Crypto
 import Glibc
 package import Net
 import SLS
+import System
 
 /// Where the admin listener of a gateway is, how it is spoken to, and its token: found with the same file, options
 /// and variables that the gateway was started with, or with a URL where it is elsewhere.

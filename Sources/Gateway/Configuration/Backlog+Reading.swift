@@ -1,4 +1,5 @@
 import Queue
+import System
 
 extension Destination.Backlog {
     /// `queue` has what holds where the destination says nothing.

@@ -1,5 +1,6 @@
 import Crypto
 import SLS
+import System
 import Tokens
 
 /// The group `jwt`.

@@ -1,3 +1,5 @@
+import System
+
 extension Kind<Allowance> {
     private static let amountMax = 1 << 40
 

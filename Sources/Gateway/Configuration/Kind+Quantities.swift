@@ -1,3 +1,5 @@
+import System
+
 extension Kind<Int> {
     /// A part of a whole: "20%" is 20.
     static func percent(upTo percentMax: Int) -> Kind {

@@ -1,5 +1,6 @@
 import HTTP
 import Logs
+import System
 
 /// Gives the content of a request's body, inflated where it has to be.
 struct BodyDecoder {

@@ -1,5 +1,4 @@
 import HTTP
-import System
 
 /// What a request costs of the budgets of who sends it, and from where.
 extension DeviceHandler {

@@ -1,4 +1,5 @@
 import HTTP
+import System
 
 extension DeviceHandler {
     func checkPreflight(_ head: RequestHead, _ route: DeviceRoute) throws(Refusal) {

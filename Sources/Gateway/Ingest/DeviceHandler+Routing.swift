@@ -1,5 +1,6 @@
 import HTTP
 import Net
+import System
 
 /// Who sends a request, and where its logs go, as it was found when its head came.
 struct AdmittedRequest {

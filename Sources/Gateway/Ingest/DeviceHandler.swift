@@ -1,7 +1,7 @@
 package import HTTP
 import Logs
 package import Queue
-import System
+package import System
 
 /// Answers devices. One for each loop thread, with a decoder and an inflater of its own.
 package final class DeviceHandler: RequestHandler {

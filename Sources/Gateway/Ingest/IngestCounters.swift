@@ -1,6 +1,7 @@
+package import HTTP
 import Logs
 import Synchronization
-import System
+package import System
 
 /// What devices sent and what became of it, over all loops.
 package final class IngestCounters: Sendable {

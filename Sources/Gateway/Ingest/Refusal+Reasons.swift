@@ -54,18 +54,10 @@ extension Refusal {
         self.init(status, code, error.description, position: error.position)
     }
 
-    /// What the server found before anything was asked of us.
+    /// A request that the server refused before it asked the handler.
     init(_ problem: RequestProblem) {
-        let code =
-            switch problem.status {
-            case 408: "RequestTimeout"
-            case 411: "MissingContentLength"
-            case 413: "PostBodyTooLarge"
-            case 500: "InternalServerError"
-            case 503: "ServerBusy"
-            default: "ParameterInvalid"
-            }
-        self.init(problem.status, code, problem.reason)
+        let problem = HTTPProblem(problem)
+        self.init(problem.status, problem.code, problem.message)
     }
 
     /// The reason of the first text that cannot be read, as it would be if none could be kept.

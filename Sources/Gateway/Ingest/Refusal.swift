@@ -38,35 +38,29 @@ enum ErrorShape {
     /// Our own JSON, for `/logs` and whatever is no SLS path.
     case plain
 
-    func response(_ refusal: Refusal, fields: [(name: String, value: String)] = []) -> Response {
-        var fields = fields
-        if refusal.status == 503, self == .plain { fields.append(("retry-after", "1")) }
-        return Response(
-            status: refusal.status,
-            contentType: "application/json",
-            fields: fields,
-            text: body(refusal)
-        )
-    }
-
-    private func body(_ refusal: Refusal) -> String {
+    func response(_ refusal: Refusal) -> Response {
         switch self {
-        case .sls: slsErrorBody(code: refusal.code, message: refusal.reason)
-        case .plain: plainErrorBody(refusal)
+        case .sls:
+            Response(
+                status: refusal.status,
+                contentType: "application/json",
+                text: slsErrorBody(code: refusal.code, message: refusal.reason)
+            )
+        case .plain: HTTPProblem(refusal).response
         }
     }
 }
 
-private func plainErrorBody(_ refusal: Refusal) -> String {
-    var json = JSONWriter()
-    json.object { json in
-        json.object("error") { json in
-            json.member("code", refusal.code)
-            json.member("message", refusal.reason)
-            if let position = refusal.position { json.member("position", position) }
-        }
+extension HTTPProblem {
+    init(_ refusal: Refusal) {
+        self.init(
+            refusal.status,
+            refusal.code,
+            refusal.reason,
+            position: refusal.position,
+            retryAfter: refusal.retryAfter
+        )
     }
-    return json.text
 }
 
 /// `{"errorCode":"…","errorMessage":"…"}` in at most `bytesMax` bytes: the message is cut between

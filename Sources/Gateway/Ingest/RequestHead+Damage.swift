@@ -1,5 +1,6 @@
 import HTTP
 import Logs
+import System
 
 extension RequestHead {
     /// What the sender wants done with JSON that is damaged: `?on_error=refuse` has a body taken as it is or not at all.

@@ -1,5 +1,6 @@
 import Queue
 import SLS
+import System
 
 /// Finds the destination of a request.
 ///
@@ -110,9 +111,4 @@ package struct RoutingTable: Sendable {
             tag: tag
         )
     }
-}
-
-/// What a client sent, as an error may repeat it.
-func clipped(_ text: String, to count: Int = 64) -> String {
-    text.count <= count ? text : text.prefix(count - 3) + "..."
 }

@@ -1,5 +1,6 @@
 import Delivery
 import Queue
+import System
 
 extension Destination {
     /// What an operator chose here that changes what happens to logs, in words.

@@ -2,6 +2,7 @@ import Glibc
 import JSON
 import Queue
 import SQLiteQueue
+import System
 
 /// `sluice backup`: copies a queue into one file, also while the gateway runs.
 package struct QueueBackup: Sendable {

@@ -1,6 +1,7 @@
 import JSON
 import Queue
 import SQLiteQueue
+import System
 
 /// `sluice fsck`: reads a queue from beginning to end and says what is wrong with it.
 package struct QueueCheck: Sendable {

@@ -1,3 +1,5 @@
+import System
+
 extension MetricsPage {
     /// What devices sent.
     mutating func ingest(

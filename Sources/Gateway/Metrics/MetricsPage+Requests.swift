@@ -1,3 +1,5 @@
+import HTTP
+
 extension MetricsPage {
     mutating func requests(_ answers: [(listener: String, counts: [AnswerCounters.Count])]) {
         family(

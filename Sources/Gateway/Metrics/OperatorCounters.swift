@@ -1,3 +1,4 @@
+import HTTP
 import Queue
 import System
 

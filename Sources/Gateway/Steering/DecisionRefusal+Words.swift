@@ -1,3 +1,4 @@
+import HTTP
 import Queue
 
 extension DecisionRefusal {
@@ -15,7 +16,7 @@ extension DecisionRefusal {
     }
 }
 
-extension Refusal {
+extension HTTPProblem {
     init(notStored refusal: DecisionRefusal) {
         let (status, code) =
             switch refusal {

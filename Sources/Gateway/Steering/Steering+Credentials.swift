@@ -1,4 +1,5 @@
 import Credentials
+import HTTP
 import Queue
 import System
 
@@ -23,7 +24,7 @@ extension Steering {
         _ proofs: Proofs,
         if condition: IfMatch,
         _ entry: AuditEntry
-    ) throws(Refusal) -> Rotation {
+    ) throws(HTTPProblem) -> Rotation {
         let before = try known(name)
         try condition.check(before.version)
         // What was decided while the proof took its time is newer.
@@ -36,7 +37,7 @@ extension Steering {
         do throws(PushRefusal) {
             try keeper.push(name, pushed)
         } catch {
-            throw Refusal(error)
+            throw HTTPProblem(error)
         }
         var entry = entry
         entry.before = before.fingerprint ?? ""
@@ -51,7 +52,7 @@ extension Steering {
         _ name: String,
         if condition: IfMatch,
         _ entry: AuditEntry
-    ) throws(Refusal) {
+    ) throws(HTTPProblem) {
         let before = keeper.status.first { $0.name == name }
         let settings = [false, true].map { StoredCredential.setting(of: name, isNext: $0) }
         if before == nil {
@@ -68,13 +69,13 @@ extension Steering {
         entry.after = before.map { "as configured: \($0.source)" } ?? ""
         // What is stored would come back with a restart, so that goes first.
         if let refusal = store.store(Decision(resets: Set(settings), entry)) {
-            throw Refusal(notStored: refusal)
+            throw HTTPProblem(notStored: refusal)
         }
         keeper.forget(name)
         audit.tell(entry)
     }
 
-    func known(_ name: String) throws(Refusal) -> CredentialStatus {
+    func known(_ name: String) throws(HTTPProblem) -> CredentialStatus {
         let all = keeper.status
         guard let status = all.first(where: { $0.name == name }) else {
             throw .noCredential(name, all.map(\.name))
@@ -82,11 +83,11 @@ extension Steering {
         return status
     }
 
-    func refuseExpired(_ pushed: PushedCredential) throws(Refusal) {
+    func refuseExpired(_ pushed: PushedCredential) throws(HTTPProblem) {
         let now = WallTime.now
         guard pushed.supplied.isExpired(at: now), let expiration = pushed.supplied.expiration
         else { return }
-        throw Refusal(PushRefusal.expired(ago: now - expiration))
+        throw HTTPProblem(PushRefusal.expired(ago: now - expiration))
     }
 
     /// Stores what is pushed now, where it may be, and the line of the audit log.
@@ -125,15 +126,15 @@ extension Steering {
     }
 }
 
-extension Refusal {
-    static let changedMeanwhile = Refusal(
+extension HTTPProblem {
+    static let changedMeanwhile = HTTPProblem(
         409,
         "CredentialChanged",
         "somebody changed the credential while this one was proved, and that one stays; look at it again"
     )
 
-    static func noCredential(_ name: String, _ known: [String]) -> Refusal {
-        Refusal(
+    static func noCredential(_ name: String, _ known: [String]) -> HTTPProblem {
+        HTTPProblem(
             404,
             "CredentialNotExist",
             PushRefusal.unknownName(clipped(name), known: known).description

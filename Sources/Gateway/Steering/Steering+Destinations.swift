@@ -1,4 +1,5 @@
 import Delivery
+import HTTP
 import Queue
 import SLS
 import SQLiteQueue
@@ -13,19 +14,19 @@ extension Steering {
         _ patch: [UInt8],
         if condition: IfMatch,
         _ entry: AuditEntry
-    ) throws(Refusal) {
+    ) throws(HTTPProblem) {
         var settings = decided.withLock { $0.settings[name] } ?? DecidedSettings()
         do throws(YAMLError) {
             try settings.merge(patch)
         } catch {
-            throw Refusal(400, "PostBodyInvalid", error.reason)
+            throw HTTPProblem(400, "PostBodyInvalid", error.reason)
         }
         try decide(settings, of: name, if: condition, entry)
     }
 
     /// Lets the destination be as the configuration says. Of one that is not in it any more, what was decided is
     /// forgotten, so that it does not come back with it.
-    func reset(_ name: String, if condition: IfMatch, _ entry: AuditEntry) throws(Refusal) {
+    func reset(_ name: String, if condition: IfMatch, _ entry: AuditEntry) throws(HTTPProblem) {
         let running = configuration.withLock(\.destinations).first { $0.name == name }
         if let running, !running.isRemoved {
             return try decide(DecidedSettings(), of: name, if: condition, entry)
@@ -49,7 +50,7 @@ extension Steering {
         of name: String,
         if condition: IfMatch,
         _ entry: AuditEntry
-    ) throws(Refusal) {
+    ) throws(HTTPProblem) {
         let before = decided.withLock { $0.settings[name] } ?? DecidedSettings()
         let running = configuration.withLock { $0 }
         guard let now = running.destinations.first(where: { $0.name == name }) else {
@@ -58,7 +59,7 @@ extension Steering {
         try condition.check(now.version(before))
         guard !now.isRemoved else { throw .removedDestination(name) }
         guard !settings.holdsSecret else {
-            throw Refusal(
+            throw HTTPProblem(
                 400,
                 "ParameterInvalid",
                 "proxy: what is decided here is stored in the open; a proxy's password belongs in the "
@@ -68,7 +69,7 @@ extension Steering {
         var next = running
         let candidate = try candidate(name, settings)
         guard running.credentials[candidate.credential] != nil else {
-            throw Refusal(
+            throw HTTPProblem(
                 400,
                 "ParameterInvalid",
                 "destinations.\(name).credential: the gateway has no credential "
@@ -76,7 +77,7 @@ extension Steering {
             )
         }
         if let problem = forwarder.problem(with: [candidate.deliverySettings]) {
-            throw Refusal(400, "ParameterInvalid", problem.description)
+            throw HTTPProblem(400, "ParameterInvalid", problem.description)
         }
         next.replace(candidate)
         var entry = entry
@@ -99,7 +100,7 @@ extension Steering {
     private func candidate(
         _ name: String,
         _ settings: DecidedSettings
-    ) throws(Refusal) -> Destination {
+    ) throws(HTTPProblem) -> Destination {
         var all = decided.withLock { $0.settings }
         all[name] = settings
         let read: GatewayConfiguration
@@ -107,7 +108,7 @@ extension Steering {
             read = try reading(all, false)
         } catch {
             let problems = error.problems.map(\.description).joined(separator: "; ")
-            throw Refusal(400, "ParameterInvalid", problems)
+            throw HTTPProblem(400, "ParameterInvalid", problems)
         }
         guard let destination = read.destinations.first(where: { $0.name == name }) else {
             throw .removedDestination(name)
@@ -115,8 +116,8 @@ extension Steering {
         return destination
     }
 
-    func keep(_ decision: Decision) throws(Refusal) {
-        if let refusal = store.store(decision) { throw Refusal(notStored: refusal) }
+    func keep(_ decision: Decision) throws(HTTPProblem) {
+        if let refusal = store.store(decision) { throw HTTPProblem(notStored: refusal) }
     }
 
     func runs(_ name: String) -> Bool {
@@ -124,10 +125,10 @@ extension Steering {
     }
 
     /// Why nothing can be done to a destination that does not run.
-    func absent(_ name: String, isChange: Bool = true) -> Refusal {
+    func absent(_ name: String, isChange: Bool = true) -> HTTPProblem {
         guard let left = store.status.destinations[name] else { return .noDestination(name) }
         let logs = left.ledger.queued
-        return Refusal(
+        return HTTPProblem(
             isChange ? 409 : 404,
             "DestinationNotExist",
             "destination \(clipped(name)) is not in the configuration, and "
@@ -157,13 +158,13 @@ extension DecidedSettings {
     }
 }
 
-extension Refusal {
-    static func noDestination(_ name: String) -> Refusal {
-        Refusal(404, "DestinationNotExist", "there is no destination \(clipped(name))")
+extension HTTPProblem {
+    static func noDestination(_ name: String) -> HTTPProblem {
+        HTTPProblem(404, "DestinationNotExist", "there is no destination \(clipped(name))")
     }
 
-    static func removedDestination(_ name: String) -> Refusal {
-        Refusal(
+    static func removedDestination(_ name: String) -> HTTPProblem {
+        HTTPProblem(
             409,
             "DestinationRemoved",
             "destination \(clipped(name)) was removed from the configuration and keeps the settings that it has until "
@@ -171,7 +172,7 @@ extension Refusal {
         )
     }
 
-    static let tooManyChanges = Refusal(
+    static let tooManyChanges = HTTPProblem(
         503,
         "ServerBusy",
         "too many changes wait already; try again in a moment"

@@ -1,4 +1,5 @@
 import Delivery
+import HTTP
 import Queue
 import SQLiteQueue
 import System
@@ -6,7 +7,7 @@ import System
 // To be called on the helm's thread; "*" is every destination.
 extension Steering {
     /// Lets the destination send nothing more, or go on. What goes on tries at once what SLS has paused.
-    func hold(_ name: String, _ isHeld: Bool, _ entry: AuditEntry) throws(Refusal) {
+    func hold(_ name: String, _ isHeld: Bool, _ entry: AuditEntry) throws(HTTPProblem) {
         let before = decided.withLock(\.held)
         // A pause of one that is gone would hold it again when it is back.
         let names = isHeld ? try names(name) : try names(name, among: before)
@@ -34,7 +35,7 @@ extension Steering {
     }
 
     /// Lets everything that waits be sent as it is.
-    func flush(_ name: String, _ entry: AuditEntry) throws(Refusal) {
+    func flush(_ name: String, _ entry: AuditEntry) throws(HTTPProblem) {
         for name in try names(name) { store.flush(name) }
         audit.record(entry)
     }
@@ -43,7 +44,7 @@ extension Steering {
     private func names(
         _ name: String,
         among others: Set<String> = []
-    ) throws(Refusal) -> Set<String> {
+    ) throws(HTTPProblem) -> Set<String> {
         let all = configuration.withLock { $0.destinations.map(\.name) }
         guard name != Self.all else { return others.union(all) }
         guard all.contains(name) || others.contains(name) else { throw absent(name) }

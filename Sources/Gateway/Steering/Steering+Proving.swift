@@ -1,5 +1,6 @@
 import Credentials
 import Delivery
+import HTTP
 import Queue
 import SLS
 import SQLiteQueue
@@ -29,7 +30,7 @@ extension Steering {
         of pushed: PushedCredential,
         for name: String,
         if condition: IfMatch
-    ) throws(Refusal) -> Proofs {
+    ) throws(HTTPProblem) -> Proofs {
         let before = try known(name)
         // Nobody is to wait for proofs of what is refused in the end.
         try condition.check(before.version)
@@ -42,24 +43,24 @@ extension Steering {
 
     /// Asks SLS whether it takes the credential in use, on behalf of each destination that uses it, and STS on
     /// behalf of each role that is asked for with it.
-    func verify(_ name: String) throws(Refusal) -> Proofs {
+    func verify(_ name: String) throws(HTTPProblem) -> Proofs {
         _ = try known(name)
         guard let credential = keeper.credential(named: name) else {
             let reason = keeper.absence(of: name) ?? "there is no credential"
-            throw Refusal(409, "CredentialMissing", reason)
+            throw HTTPProblem(409, "CredentialMissing", reason)
         }
         return try prove(credential, as: name)
     }
 
     /// Everybody at once, and all of them have one patience: somebody waits for the answer.
-    private func prove(_ credential: Credential, as name: String) throws(Refusal) -> Proofs {
-        if let problem = credential.problem { throw Refusal(PushRefusal.unsendable(problem)) }
+    private func prove(_ credential: Credential, as name: String) throws(HTTPProblem) -> Proofs {
+        if let problem = credential.problem { throw HTTPProblem(PushRefusal.unsendable(problem)) }
         let deadline = Moment.now + Self.proofPatience
         let inquiry: RoleInquiry
         do throws(SystemError) {
             inquiry = try RoleInquiry(credential, as: name, keeper)
         } catch {
-            throw Refusal(503, "ServerBusy", "STS cannot be asked: \(error)")
+            throw HTTPProblem(503, "ServerBusy", "STS cannot be asked: \(error)")
         }
         defer { inquiry.stop() }
         let prover = CredentialProver(
@@ -71,7 +72,7 @@ extension Steering {
         do throws(DeliveryError) {
             proofs.destinations = try prover.prove(credential, at: places(deliveringWith: name))
         } catch {
-            throw Refusal(503, "ServerBusy", error.description)
+            throw HTTPProblem(503, "ServerBusy", error.description)
         }
         // One refusal is enough to know.
         guard !proofs.isRefused else { return proofs }
@@ -98,21 +99,21 @@ extension Steering {
 
     /// One that takes it is enough, since others may be away; where the one in use is good for nothing any more, so
     /// is the doubt.
-    private func judge(_ proofs: Proofs, _ before: CredentialStatus) throws(Refusal) {
+    private func judge(_ proofs: Proofs, _ before: CredentialStatus) throws(HTTPProblem) {
         if let refused = proofs.destinations.first(where: { $0.verdict == .refused }) {
-            throw Refusal(refused)
+            throw HTTPProblem(refused)
         }
         if let refused = proofs.roles.first(where: { $0.verdict == .refused }) {
-            throw Refusal(refused)
+            throw HTTPProblem(refused)
         }
         let isUsable = ![.expired, .missing, .refused].contains(before.state)
         guard isUsable, !proofs.isProved else { return }
-        if let doubtful = proofs.destinations.first { throw Refusal(doubtful) }
-        if let doubtful = proofs.roles.first { throw Refusal(doubtful) }
+        if let doubtful = proofs.destinations.first { throw HTTPProblem(doubtful) }
+        if let doubtful = proofs.roles.first { throw HTTPProblem(doubtful) }
     }
 }
 
-extension Refusal {
+extension HTTPProblem {
     init(_ proof: CredentialProof) {
         let said = [proof.code, proof.message].compactMap(\.self).joined(separator: ": ")
         let id = proof.requestID.map { " (request id \($0))" } ?? ""

@@ -10,7 +10,7 @@ struct TailDesk {
         _ responder: Responder,
         _ label: Int
     ) {
-        do throws(Refusal) {
+        do throws(HTTPProblem) {
             let filter = try TailFilter(head)
             let response = Response(
                 status: 200,
@@ -18,14 +18,14 @@ struct TailDesk {
                 body: Array(": logs as they are accepted\n\n".utf8)
             )
             guard tail.add(holder, filter, { responder.stream(response.labelled(label)) }) else {
-                throw Refusal(
+                throw HTTPProblem(
                     503,
                     "ServerBusy",
                     "\(Tail.watchersMax) tails are open already; close one of them"
                 )
             }
         } catch {
-            responder.send(ErrorShape.plain.response(error).labelled(label))
+            responder.send(error.response.labelled(label))
         }
     }
 }

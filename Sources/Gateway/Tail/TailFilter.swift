@@ -1,6 +1,7 @@
 import HTTP
 import Logs
 import Queue
+import System
 
 /// Which logs somebody wants to see as they come.
 struct TailFilter: Sendable, Equatable {
@@ -35,8 +36,10 @@ struct TailFilter: Sendable, Equatable {
 
     init() {}
 
-    init(_ head: RequestHead) throws(Refusal) {
-        func problem(_ reason: String) -> Refusal { Refusal(400, "ParameterInvalid", reason) }
+    init(_ head: RequestHead) throws(HTTPProblem) {
+        func problem(_ reason: String) -> HTTPProblem {
+            HTTPProblem(400, "ParameterInvalid", reason)
+        }
         guard let pairs = head.queryPairs else { throw problem("the query cannot be read") }
         for (name, value) in pairs {
             switch name {

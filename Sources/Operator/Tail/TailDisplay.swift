@@ -1,5 +1,5 @@
-import Gateway
 import JSON
+import System
 
 /// Prints the logs of a tail as they come, what came together at once, and counts them.
 final class TailDisplay {

@@ -1,8 +1,8 @@
 import HTTP
-import System
 import Testing
 
 @testable import Gateway
+@testable import System
 
 @Suite(.timeLimit(.minutes(1))) struct CountersTests {
     @Test("Answers are counted by route and status, and what is unknown with the others")

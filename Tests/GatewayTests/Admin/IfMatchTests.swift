@@ -38,7 +38,7 @@ struct IfMatchTests {
             (IfMatch.whateverThereIs, nil), (.versions(["\"a\""]), nil), (.versions([]), "\"a\""),
             (.versions(["\"b\""]), "\"a\""),
         ] {
-            #expect(throws: Refusal.self) { try condition.check(version) }
+            #expect(throws: HTTPProblem.self) { try condition.check(version) }
         }
     }
 }

@@ -1,6 +1,7 @@
 package import Crypto
 import HTTP
 import SLS
+import System
 
 /// What a token lets its holder do.
 package enum AdminRole: String, Sendable, Equatable, CaseIterable {

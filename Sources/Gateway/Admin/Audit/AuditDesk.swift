@@ -8,7 +8,7 @@ struct AuditDesk {
     let decisions: any Decisions
 
     func list(_ head: RequestHead, _ responder: Responder) {
-        do throws(Refusal) {
+        do throws(HTTPProblem) {
             let (before, limit) = try page(head)
             let wantsText = head.wantsText
             decisions.audit(before: before, limit: limit) { result in
@@ -21,17 +21,19 @@ struct AuditDesk {
                     response.continues(at: records.count == limit ? records.last?.id : nil)
                     responder.send(response)
                 case .failure(let problem):
-                    let refusal = Refusal(503, "ServerBusy", problem.description)
-                    responder.send(ErrorShape.plain.response(refusal))
+                    let refusal = HTTPProblem(503, "ServerBusy", problem.description)
+                    responder.send(refusal.response)
                 }
             }
         } catch {
-            responder.send(ErrorShape.plain.response(error))
+            responder.send(error.response)
         }
     }
 
-    private func page(_ head: RequestHead) throws(Refusal) -> (before: Int64?, limit: Int) {
-        func problem(_ reason: String) -> Refusal { Refusal(400, "ParameterInvalid", reason) }
+    private func page(_ head: RequestHead) throws(HTTPProblem) -> (before: Int64?, limit: Int) {
+        func problem(_ reason: String) -> HTTPProblem {
+            HTTPProblem(400, "ParameterInvalid", reason)
+        }
         guard let pairs = head.queryPairs else { throw problem("the query cannot be read") }
         var before: Int64?
         var limit = 100

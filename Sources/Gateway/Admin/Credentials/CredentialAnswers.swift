@@ -22,7 +22,7 @@ enum CredentialAnswers {
         _ steering: Steering,
         _ wantsText: Bool,
         after rotation: Steering.Rotation? = nil
-    ) throws(Refusal) -> Response {
+    ) throws(HTTPProblem) -> Response {
         let status = try steering.known(name)
         var response = answer(status, wantsText, after: rotation)
         response.fields.append(("etag", status.version))

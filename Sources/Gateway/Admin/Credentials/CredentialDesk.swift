@@ -18,7 +18,7 @@ struct CredentialDesk: Sendable {
         _ responder: Responder
     ) {
         let wantsText = head.wantsText
-        do throws(Refusal) {
+        do throws(HTTPProblem) {
             switch (route, head.method) {
             case (.credentials, _):
                 responder.send(CredentialAnswers.answer(steering.keeper.status, wantsText))
@@ -27,21 +27,21 @@ struct CredentialDesk: Sendable {
             case (.credential(let name), .delete):
                 let entry = steering.audit.entry(holder, head, "forget", "credential \(name)")
                 let condition = try IfMatch(head)
-                change(responder) { steering throws(Refusal) in
+                change(responder) { steering throws(HTTPProblem) in
                     try steering.forgetCredential(name, if: condition, entry)
                     return CredentialAnswers.forgotten(name, steering, wantsText)
                 }
             case (.credential(let name), _):
                 responder.send(try CredentialAnswers.answer(name, steering, wantsText))
             case (.credentialVerify(let name), _):
-                steering.vaultHelm.post(answering: responder) { [steering] () throws(Refusal) in
+                steering.vaultHelm.post(answering: responder) { [steering] () throws(HTTPProblem) in
                     let proofs = try steering.verify(name)
                     responder.send(CredentialAnswers.answer(name, proofs: proofs, wantsText))
                 }
-            default: responder.send(ErrorShape.plain.response(AdminRoute.unknownPath))
+            default: responder.send(AdminRoute.unknownPath.response)
             }
         } catch {
-            responder.send(ErrorShape.plain.response(error))
+            responder.send(error.response)
         }
     }
 
@@ -51,7 +51,7 @@ struct CredentialDesk: Sendable {
         _ body: UnsafeRawBufferPointer,
         _ holder: AdminHolder,
         _ responder: Responder
-    ) throws(Refusal) {
+    ) throws(HTTPProblem) {
         let isForced = try isForced(head)
         let condition = try IfMatch(head)
         let wantsText = head.wantsText
@@ -65,31 +65,31 @@ struct CredentialDesk: Sendable {
                 now: .now
             )
         } catch {
-            throw Refusal(error)
+            throw HTTPProblem(error)
         }
         let entry = steering.audit.entry(holder, head, "rotate", "credential \(name)")
         let exchange: @Sendable (Steering.Proofs) -> Void = { proofs in
-            change(responder) { steering throws(Refusal) in
+            change(responder) { steering throws(HTTPProblem) in
                 let rotation = try steering.rotate(name, pushed, proofs, if: condition, entry)
                 return try CredentialAnswers.answer(name, steering, wantsText, after: rotation)
             }
         }
         // Forced, it asks nobody, and must not wait for others' proofs.
         guard !isForced else { return exchange(Steering.Proofs()) }
-        steering.vaultHelm.post(answering: responder) { [steering] () throws(Refusal) in
+        steering.vaultHelm.post(answering: responder) { [steering] () throws(HTTPProblem) in
             exchange(try steering.proofs(of: pushed, for: name, if: condition))
             // What is proved next is meant to come after this one.
             steering.helm.waitUntilHere()
         }
     }
 
-    private func isForced(_ head: RequestHead) throws(Refusal) -> Bool {
+    private func isForced(_ head: RequestHead) throws(HTTPProblem) -> Bool {
         guard let pairs = head.queryPairs else {
-            throw Refusal(400, "ParameterInvalid", "the query cannot be read")
+            throw HTTPProblem(400, "ParameterInvalid", "the query cannot be read")
         }
         guard let value = pairs.first?.value else { return false }
         guard ["true", "false"].contains(value) else {
-            throw Refusal(
+            throw HTTPProblem(
                 400,
                 "ParameterInvalid",
                 "force cannot be \(clipped(value)); it is true or false"
@@ -101,9 +101,9 @@ struct CredentialDesk: Sendable {
     /// Makes the change at the helm, one after the other, and answers with what comes of it.
     private func change(
         _ responder: Responder,
-        _ change: @escaping @Sendable (Steering) throws(Refusal) -> Response
+        _ change: @escaping @Sendable (Steering) throws(HTTPProblem) -> Response
     ) {
-        steering.helm.post(answering: responder) { [steering] () throws(Refusal) in
+        steering.helm.post(answering: responder) { [steering] () throws(HTTPProblem) in
             responder.send(try change(steering))
         }
     }

@@ -13,10 +13,10 @@ struct DestinationDesk {
         _ holder: AdminHolder,
         _ responder: Responder
     ) {
-        do throws(Refusal) {
+        do throws(HTTPProblem) {
             try answer(route, head, body, holder, responder)
         } catch {
-            responder.send(ErrorShape.plain.response(error))
+            responder.send(error.response)
         }
     }
 
@@ -26,40 +26,40 @@ struct DestinationDesk {
         _ body: UnsafeRawBufferPointer,
         _ holder: AdminHolder,
         _ responder: Responder
-    ) throws(Refusal) {
+    ) throws(HTTPProblem) {
         switch (route, head.method) {
         case (.destinations, _): responder.send(steering.destinationsAnswer(head.wantsText))
         case (.destination(let name), .patch):
             let patch = Array(body)
             let entry = steering.audit.entry(holder, head, "patch", "destination \(name)")
             let condition = try IfMatch(head)
-            change(name, head, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(HTTPProblem) in
                 try steering.patch(name, patch, if: condition, entry)
             }
         case (.destination(let name), .delete):
             let entry = steering.audit.entry(holder, head, "reset", "destination \(name)")
             let condition = try IfMatch(head)
-            change(name, head, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(HTTPProblem) in
                 try steering.reset(name, if: condition, entry)
             }
         case (.destination(let name), _):
             responder.send(try steering.destinationAnswer(name, head.wantsText))
         case (.destinationPause(let name), _):
             let entry = steering.audit.entry(holder, head, "pause", "destination \(name)")
-            change(name, head, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(HTTPProblem) in
                 try steering.hold(name, true, entry)
             }
         case (.destinationResume(let name), _):
             let entry = steering.audit.entry(holder, head, "resume", "destination \(name)")
-            change(name, head, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(HTTPProblem) in
                 try steering.hold(name, false, entry)
             }
         case (.destinationFlush(let name), _):
             let entry = steering.audit.entry(holder, head, "flush", "destination \(name)")
-            change(name, head, responder) { steering throws(Refusal) in
+            change(name, head, responder) { steering throws(HTTPProblem) in
                 try steering.flush(name, entry)
             }
-        default: responder.send(ErrorShape.plain.response(AdminRoute.unknownPath))
+        default: responder.send(AdminRoute.unknownPath.response)
         }
     }
 
@@ -68,11 +68,11 @@ struct DestinationDesk {
         _ name: String,
         _ head: RequestHead,
         _ responder: Responder,
-        _ change: @escaping @Sendable (Steering) throws(Refusal) -> Void
+        _ change: @escaping @Sendable (Steering) throws(HTTPProblem) -> Void
     ) {
         let steering = steering
         let wantsText = head.wantsText
-        steering.helm.post(answering: responder) { () throws(Refusal) in
+        steering.helm.post(answering: responder) { () throws(HTTPProblem) in
             try change(steering)
             responder.send(try steering.answer(afterChangeOf: name, wantsText))
         }

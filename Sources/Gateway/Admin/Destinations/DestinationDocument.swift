@@ -26,7 +26,7 @@ extension Steering {
     }
 
     /// `/admin/destinations/{name}`, with the version that a change may ask for.
-    func destinationAnswer(_ name: String, _ wantsText: Bool) throws(Refusal) -> Response {
+    func destinationAnswer(_ name: String, _ wantsText: Bool) throws(HTTPProblem) -> Response {
         guard name != Self.all else { return destinationsAnswer(wantsText) }
         let report = reporter.report
         guard let destination = report.destinations.first(where: { $0.name == name }),
@@ -46,7 +46,7 @@ extension Steering {
     }
 
     /// What a destination is after a change of it.
-    func answer(afterChangeOf name: String, _ wantsText: Bool) throws(Refusal) -> Response {
+    func answer(afterChangeOf name: String, _ wantsText: Bool) throws(HTTPProblem) -> Response {
         let isThere = name == Self.all || runs(name)
         return isThere
             ? try destinationAnswer(name, wantsText) : forgottenAnswer(name, wantsText)

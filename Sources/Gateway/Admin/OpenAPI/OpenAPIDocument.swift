@@ -1,4 +1,5 @@
 import JSON
+import System
 
 /// What `/admin/openapi.json` says: every path of this listener, for tools that make clients and tests of it.
 enum OpenAPIDocument {

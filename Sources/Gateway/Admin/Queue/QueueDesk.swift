@@ -10,7 +10,7 @@ struct QueueDesk {
     let steering: Steering
 
     func show(_ head: RequestHead, _ responder: Responder) {
-        do throws(Refusal) {
+        do throws(HTTPProblem) {
             let wish = try StreamWish(head)
             if let name = wish.destination {
                 let known = steering.reporter.report.destinations
@@ -27,7 +27,7 @@ struct QueueDesk {
             }
             guard isTaken else { throw .tooManyViews }
         } catch {
-            responder.send(ErrorShape.plain.response(error))
+            responder.send(error.response)
         }
     }
 
@@ -52,8 +52,8 @@ struct QueueDesk {
     }
 }
 
-extension Refusal {
-    fileprivate static let tooManyViews = Refusal(
+extension HTTPProblem {
+    fileprivate static let tooManyViews = HTTPProblem(
         503,
         "ServerBusy",
         "too many ask what waits in the queue; ask again, or with streams=0"
@@ -64,9 +64,9 @@ extension StreamWish {
     private static let known =
         "known here: destination, streams (0 to 1000), order (oldest, largest)"
 
-    init(_ head: RequestHead) throws(Refusal) {
-        func problem(_ reason: String) -> Refusal {
-            Refusal(400, "ParameterInvalid", "\(reason); \(Self.known)")
+    init(_ head: RequestHead) throws(HTTPProblem) {
+        func problem(_ reason: String) -> HTTPProblem {
+            HTTPProblem(400, "ParameterInvalid", "\(reason); \(Self.known)")
         }
         self.init()
         guard let pairs = head.queryPairs else { throw problem("the query cannot be read") }

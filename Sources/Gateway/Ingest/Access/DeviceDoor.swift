@@ -1,4 +1,5 @@
 import HTTP
+import System
 import Tokens
 
 /// Who may send, and what: looked at with each request, replaced with a reload.

@@ -1,3 +1,5 @@
+import System
+
 /// Whoever showed a key that is known.
 struct DeviceSender: Sendable {
     let name: String

@@ -1,3 +1,5 @@
+import System
+
 /// What came with one key, and what it has used of its budgets. Counted on every loop and the queue's thread, so without a lock.
 package final class KeyCounter: Sendable {
     enum Reason: String, CaseIterable {

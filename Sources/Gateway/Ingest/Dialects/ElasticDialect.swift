@@ -1,6 +1,7 @@
 import HTTP
 import Logs
 import Queue
+import System
 
 /// Elasticsearch's `POST /_bulk`, `POST /{index}/_bulk` and, of clients from before version 8,
 /// `POST /{index}/{type}/_bulk`: documents to write, one a line, each behind a line that says so. The type means nothing.

@@ -1,3 +1,5 @@
+import System
+
 /// An index that a request named, and what became of its documents.
 struct ElasticIndex: Sendable {
     let name: String

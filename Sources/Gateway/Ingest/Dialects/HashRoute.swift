@@ -1,4 +1,5 @@
 import HTTP
+import System
 
 /// Which shard a client wants: `?key=…`, and `&seqid=…` where it wants to be stored once.
 ///

@@ -1,5 +1,6 @@
 import HTTP
 import Logs
+import System
 
 /// `POST /loki/api/v1/push`: what agents send to Grafana's Loki, as JSON or as protobuf in snappy.
 struct LokiDialect: LogDialect {

@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Logs
+import System
 
 /// `POST /logs/{tag}`: plain JSON, or text of which each line is a log.
 ///

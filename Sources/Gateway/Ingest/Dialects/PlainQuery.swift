@@ -1,5 +1,6 @@
 import HTTP
 import Logs
+import System
 
 /// What the query of `/logs/{tag}` says: `time_field`, `topic`, `source` and `format`.
 ///

@@ -1,5 +1,4 @@
 import Crypto
-import HTTP
 import SLS
 import System
 import Testing

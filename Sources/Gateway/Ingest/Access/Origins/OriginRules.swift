@@ -1,4 +1,5 @@
 import HTTP
+import System
 
 /// Which pages may send, and what browsers are told of it.
 ///

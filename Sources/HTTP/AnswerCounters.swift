@@ -1,4 +1,4 @@
-import HTTP
+import System
 
 /// Answers by route and status. Both are few and known before, so that each pair has its place, and what a request
 /// costs is one addition.
@@ -26,12 +26,12 @@ package final class AnswerCounters: Sendable {
     private let counts: CounterList
 
     /// `Response.label` counts through the labels; the first is for whatever has none.
-    init(labels: [String]) {
+    package init(labels: [String]) {
         self.labels = labels
         counts = CounterList(count: labels.count * Self.names.count)
     }
 
-    func count(_ response: Response) {
+    package func count(_ response: Response) {
         let isKnown = Self.places.indices.contains(response.status)
         let place = isKnown ? Int(Self.places[response.status]) : Self.statuses.count
         let label = labels.indices.contains(response.label) ? response.label : 0

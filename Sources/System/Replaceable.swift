@@ -1,5 +1,4 @@
 import Synchronization
-import System
 
 /// What each request looks at and a reload replaces: the routing table, the keys of devices.
 package final class Replaceable<Value: Sendable>: Sendable {
@@ -11,30 +10,30 @@ package final class Replaceable<Value: Sendable>: Sendable {
         current = Locked(value)
     }
 
-    var value: Value { current.withLock { $0 } }
+    package var value: Value { current.withLock { $0 } }
 
-    func replace(_ new: Value) {
+    package func replace(_ new: Value) {
         replace { _ in new }
     }
 
-    func replace(_ new: (Value) -> Value) {
+    package func replace(_ new: (Value) -> Value) {
         current.withLock { $0 = new($0) }
         generation.add(1, ordering: .releasing)
     }
 
     /// A loop's own copy of the value. While that stays the same, a look at one number is all it costs.
-    struct Snapshot {
+    package struct Snapshot {
         private let source: Replaceable
         private let generation: Int
-        let value: Value
+        package let value: Value
 
-        init(of source: Replaceable) {
+        package init(of source: Replaceable) {
             self.source = source
             generation = source.generation.load(ordering: .acquiring)
             value = source.value
         }
 
-        mutating func refresh() {
+        package mutating func refresh() {
             guard source.generation.load(ordering: .acquiring) != generation else { return }
             self = Snapshot(of: source)
         }

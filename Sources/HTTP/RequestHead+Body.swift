@@ -1,15 +1,13 @@
-import HTTP
-
 extension RequestHead {
     /// Whether a body follows, one of no bytes aside.
-    var announcesBody: Bool {
+    package var announcesBody: Bool {
         if fieldRange("transfer-encoding") != nil { return true }
         guard let length = fieldRange("content-length") else { return false }
         return bytes[length].contains { $0 != UInt8(ascii: "0") }
     }
 
     /// The size of the body as it comes; nil when only its end tells.
-    var declaredBodyBytes: Int? {
+    package var declaredBodyBytes: Int? {
         guard fieldRange("transfer-encoding") == nil else { return nil }
         guard let length = fieldRange("content-length") else { return 0 }
         // It has been read as a number before.

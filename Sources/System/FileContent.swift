@@ -1,14 +1,17 @@
 import Glibc
-import System
 
 /// Why a small file could not be read, in words.
-struct FileProblem: Error, Equatable {
-    let reason: String
+package struct FileProblem: Error, Equatable {
+    package let reason: String
+
+    package init(reason: String) {
+        self.reason = reason
+    }
 }
 
 /// The whole content of a small file; anything larger than the limit is refused unread. `waits` is for what may
 /// come from a pipe, whose other end is waited for.
-func fileContent(
+package func fileContent(
     _ path: String,
     bytesMax: Int = 1 << 20,
     waits: Bool = true

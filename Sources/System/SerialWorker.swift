@@ -1,10 +1,9 @@
 import Synchronization
-import System
 
 /// Where what may take its time is done while the gateway runs: one after the other, on a thread of its own. Changes
 /// have one, since each may wait for the disk; proofs, which may wait for SLS; and long looks at the queue.
 package final class SerialWorker: Sendable {
-    typealias Job = @Sendable () -> Void
+    package typealias Job = @Sendable () -> Void
 
     private let inbox: Mailbox<Job>
     private let wake: WakeUp
@@ -14,7 +13,7 @@ package final class SerialWorker: Sendable {
     private let name: String
     private let waitingMax: Int
 
-    init(_ name: String, waitingMax: Int = 64) throws(SystemError) {
+    package init(_ name: String, waitingMax: Int = 64) throws(SystemError) {
         self.name = name
         self.waitingMax = waitingMax
         let wake = try WakeUp()
@@ -24,7 +23,8 @@ package final class SerialWorker: Sendable {
     }
 
     /// `tick` is called between changes, about as often as `pause` says.
-    func start(every pause: Duration? = nil, _ tick: @escaping Job = {}) throws(SystemError) {
+    package func start(every pause: Duration? = nil, _ tick: @escaping Job = {}) throws(SystemError)
+    {
         let worker = try Worker(name) { [self] in
             while !isEnding {
                 wake.wait(timeout: pause)
@@ -39,10 +39,10 @@ package final class SerialWorker: Sendable {
     }
 
     /// The change at hand has to come to its end.
-    var isEnding: Bool { isStopping.load(ordering: .acquiring) }
+    package var isEnding: Bool { isStopping.load(ordering: .acquiring) }
 
     /// False when too many wait already, or the gateway stops.
-    func post(_ job: @escaping Job) -> Bool {
+    package func post(_ job: @escaping Job) -> Bool {
         guard !isEnding, waiting.add(1, ordering: .relaxed).oldValue < waitingMax else {
             waiting.subtract(1, ordering: .relaxed)
             return false
@@ -52,49 +52,17 @@ package final class SerialWorker: Sendable {
     }
 
     /// Returns when everything that was posted before is done, or nothing more will be.
-    func waitUntilHere() {
+    package func waitUntilHere() {
         guard let outcome = try? Promise<Void>(), post({ outcome.bring(()) }) else { return }
         while !isEnding, outcome.wait(atMost: .milliseconds(200)) == nil {}
     }
 
     /// Ends after the change at hand; those that wait are forgotten, and whoever asked gets no answer but that the
     /// gateway stopped.
-    func stop() {
+    package func stop() {
         isStopping.store(true, ordering: .releasing)
         wake.signal()
         worker.withLock { $0.take() }?.join()
         _ = inbox.takeAll()
-    }
-}
-
-/// A value that another thread brings, for the one that waits for it.
-final class Promise<Value: Sendable>: Sendable {
-    private let value = Locked<Value?>(nil)
-    private let wake: WakeUp
-
-    init() throws(SystemError) {
-        wake = try WakeUp()
-    }
-
-    func bring(_ value: Value) {
-        self.value.withLock { $0 = value }
-        wake.signal()
-    }
-
-    func wait() -> Value {
-        while true {
-            if let value = value.withLock({ $0 }) { return value }
-            wake.wait()
-        }
-    }
-
-    /// Nil when it has not come in time.
-    func wait(atMost time: Duration) -> Value? {
-        let deadline = Moment.now + time
-        while true {
-            if let value = value.withLock({ $0 }) { return value }
-            guard Moment.now < deadline else { return nil }
-            wake.wait(timeout: deadline - .now)
-        }
     }
 }

@@ -1,8 +1,9 @@
 import Synchronization
-import System
 
 /// How long something took, counted from any thread without a lock in the buckets that Prometheus shows.
 package final class DurationCounter: Sendable {
+
+    package init() {}
     /// What was counted so far. The parts may differ by what is being counted just now.
     package struct Counts: Sendable, Equatable {
         /// Not summed up; the last is what took longer than every bound.
@@ -21,7 +22,7 @@ package final class DurationCounter: Sendable {
     private let buckets = CounterList(count: bounds.count + 1)
     private let nanoseconds = Atomic<Int64>(0)
 
-    func count(since start: Moment) {
+    package func count(since start: Moment) {
         count(nanoseconds: Moment.now.nanoseconds - start.nanoseconds)
     }
 
@@ -32,7 +33,7 @@ package final class DurationCounter: Sendable {
         nanoseconds.add(taken, ordering: .relaxed)
     }
 
-    var counts: Counts {
+    package var counts: Counts {
         var counts = Counts()
         for index in 0..<buckets.count { counts.buckets[index] = buckets[index] }
         counts.sum = .nanoseconds(nanoseconds.load(ordering: .relaxed))

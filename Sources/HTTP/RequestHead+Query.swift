@@ -1,8 +1,8 @@
-import HTTP
+import System
 
 extension RequestHead {
     /// The query's pairs, decoded; nil when it cannot be read.
-    var queryPairs: [(name: String, value: String)]? {
+    package var queryPairs: [(name: String, value: String)]? {
         guard let query, !query.isEmpty else { return [] }
         var pairs: [(name: String, value: String)] = []
         for part in bytes[query].split(separator: UInt8(ascii: "&")) {

@@ -1,5 +1,5 @@
 /// Sizes as "4GiB", "512KiB", "10MB", "100B" or a plain count of bytes.
-func byteSize(_ text: String) -> Int? {
+package func byteSize(_ text: String) -> Int? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     guard let number = Int(digits) else { return nil }
     let scales: [String: Int] = [
@@ -13,7 +13,7 @@ func byteSize(_ text: String) -> Int? {
 }
 
 /// Durations as "500ms", "1s", "10m", "2h", "7d" or several of them, as in "1h30m"; nothing needs no unit.
-func timeSpan(_ text: String) -> Duration? {
+package func timeSpan(_ text: String) -> Duration? {
     if text == "0" { return .zero }
     let units: [String: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
     var rest = text[...]
@@ -34,12 +34,12 @@ func timeSpan(_ text: String) -> Duration? {
 }
 
 /// A size in the largest unit that divides it: "4GiB", "1500B".
-func sizeText(_ bytes: Int) -> String {
+package func sizeText(_ bytes: Int) -> String {
     inLargest(of: sizeUnits, Int64(bytes))
 }
 
 /// A duration in the largest unit that divides it: "7d", "1500ms".
-func durationText(_ duration: Duration) -> String {
+package func durationText(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     return inLargest(of: durationUnits, seconds * 1000 + attoseconds / 1_000_000_000_000_000)
 }
@@ -58,4 +58,28 @@ private let durationUnits: [Unit] = [
 private func inLargest(of units: [Unit], _ count: Int64) -> String {
     let unit = units.first { count >= $0.scale && count % $0.scale == 0 } ?? units[units.count - 1]
     return "\(count / unit.scale)\(unit.name)"
+}
+
+/// "12.3MiB": one decimal, for people.
+package func roughSize(_ bytes: Int) -> String {
+    for (name, scale) in [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+    where bytes >= scale {
+        let tenths = (Double(bytes) / Double(scale) * 10).rounded() / 10
+        return tenths == tenths.rounded() ? "\(Int(tenths))\(name)" : "\(tenths)\(name)"
+    }
+    return "\(bytes)B"
+}
+
+/// "3d 4h", "12m 5s", "850ms": the two largest units.
+package func spanText(_ span: Duration) -> String {
+    let milliseconds = max(.zero, span) / .milliseconds(1)
+    guard milliseconds >= 1000 else { return "\(Int(milliseconds))ms" }
+    var rest = Int(milliseconds / 1000)
+    var parts: [String] = []
+    for (unit, seconds) in [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)] {
+        let count = rest / seconds
+        rest %= seconds
+        if count > 0 { parts.append("\(count)\(unit)") }
+    }
+    return parts.prefix(2).joined(separator: " ")
 }
