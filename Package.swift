@@ -94,17 +94,31 @@ let package = Package(
         room("Credentials", uses: ["System", "JSON", "Crypto", "SLS", "CCurl"]),
         room("Sandbox", uses: ["System", "Crypto", "SQLite", "Net", "HTTP", "Logs", "SLS"]),
         room(
-            "Gateway",
+            "Configuration",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
-                "Delivery", "Credentials", "Sandbox", "Tokens", "CYAML",
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
+                "Credentials", "Tokens", "CYAML",
             ]
         ),
-        room("Operator", uses: ["System", "JSON", "Crypto", "Net", "SLS", "Gateway", "CCurl"]),
+        room(
+            "Ingest",
+            uses: [
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Credentials",
+                "Tokens", "Configuration",
+            ]
+        ),
+        room(
+            "Gateway",
+            uses: [
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
+                "Credentials", "Sandbox", "Tokens", "Configuration", "Ingest",
+            ]
+        ),
+        room("Operator", uses: ["System", "JSON", "Crypto", "Net", "Configuration", "CCurl"]),
         program(
             "sluice",
             path: "Sources/sluice",
-            uses: ["System", "Crypto", "Gateway", "Operator"]
+            uses: ["System", "Crypto", "Configuration", "Gateway", "Operator"]
         ),
 
         program(
@@ -160,19 +174,19 @@ let package = Package(
         tests(
             of: "Gateway",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
-                "Delivery", "Credentials", "Sandbox", "TestTLS", "TestPrograms", "Tokens", "CLZ4",
-                "CZlib",
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
+                "Credentials", "Sandbox", "Configuration", "Ingest", "TestTLS", "TestPrograms",
+                "Tokens", "CLZ4", "CZlib",
             ]
         ),
         tests(
             of: "Operator",
-            uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Gateway", "TestTLS"]
+            uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Configuration", "TestTLS"]
         ),
         fuzzEntries(
             uses: [
                 "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Delivery",
-                "Credentials", "Sandbox", "Gateway", "Tokens",
+                "Credentials", "Sandbox", "Configuration", "Ingest", "Gateway", "Tokens",
             ]
         ),
         // The built program itself, started as a process.

@@ -1,6 +1,6 @@
 import CCurl
+package import Configuration
 import Crypto
-package import Gateway
 import Glibc
 import Net
 import SLS

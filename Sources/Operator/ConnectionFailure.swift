@@ -1,5 +1,5 @@
 import CCurl
-import Gateway
+import Configuration
 import Net
 
 /// Why a gateway was not reached, in one sentence with the remedy.

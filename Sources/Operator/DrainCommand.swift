@@ -1,4 +1,4 @@
-package import Gateway
+package import Configuration
 import System
 
 /// `sluice drain`: lets a gateway take no more logs, and watches what is left until it is gone.

@@ -1,4 +1,4 @@
-package import Gateway
+package import Configuration
 import System
 
 /// A command that talks to a running gateway: one request, or several of a listing, and what they answer.

@@ -1,4 +1,3 @@
-import Gateway
 import Glibc
 import System
 

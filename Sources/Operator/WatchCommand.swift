@@ -1,4 +1,4 @@
-package import Gateway
+package import Configuration
 import System
 
 /// `sluice status --watch`: shows the answer to a request again and again, until it is interrupted. A gateway

@@ -1,4 +1,4 @@
-import Gateway
+import Configuration
 
 /// Words on the command line that mean nothing, in one line with a hint.
 struct UsageError: Error {

@@ -1,7 +1,7 @@
+import Configuration
 import Net
 import Testing
 
-@testable import Gateway
 @testable import Operator
 
 @Suite(.timeLimit(.minutes(1))) struct AdminClientTests {

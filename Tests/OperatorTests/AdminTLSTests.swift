@@ -1,4 +1,4 @@
-import Gateway
+import Configuration
 import Net
 import TestTLS
 import Testing

@@ -1,9 +1,9 @@
+import Configuration
 import HTTP
 import Net
 import System
 import TestTLS
 
-@testable import Gateway
 @testable import Operator
 
 /// A listener that says "here", with or without TLS.
@@ -15,11 +15,15 @@ final class SecureListener {
         func admit(_ head: RequestHead) -> Admission { .accept(bodyBytesMax: 100) }
 
         func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
-            responder.send(Response(text: head.peer.clientName ?? "here"))
+            responder.send(Self.answer(200, head.peer.clientName ?? "here"))
         }
 
         func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
-            Response(400, text: problem.reason)
+            Self.answer(400, problem.reason)
+        }
+
+        private static func answer(_ status: Int, _ text: String) -> Response {
+            Response(status: status, contentType: "text/plain; charset=utf-8", text: text)
         }
 
         func stamp(_ fields: inout [UInt8], of response: Response) {}

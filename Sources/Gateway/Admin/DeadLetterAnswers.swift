@@ -1,4 +1,5 @@
 import HTTP
+import Ingest
 import JSON
 import Queue
 

@@ -1,3 +1,4 @@
+import Ingest
 import JSON
 import Logs
 import Queue
@@ -111,12 +112,5 @@ extension JSONWriter {
         member("bytes", letter.cost)
         guard let entry = letter.content else { return member("log", nil as String?) }
         object("log") { $0.log(entry) }
-    }
-
-    mutating func log(_ entry: LogEntry) {
-        let nanoseconds = "\(1_000_000_000 + Int(entry.time.nanoseconds))".dropFirst()
-        let fraction = entry.time.nanoseconds > 0 ? ".\(nanoseconds)" : ""
-        member("__time__", "\(entry.time.seconds)\(fraction)")
-        for (key, value) in entry.fields { member(key, value) }
     }
 }

@@ -1,5 +1,6 @@
 import Delivery
 import HTTP
+import Ingest
 import JSON
 import Queue
 import System

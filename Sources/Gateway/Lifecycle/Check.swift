@@ -1,3 +1,4 @@
+package import Configuration
 import Credentials
 import Net
 import SLS

@@ -1,3 +1,4 @@
+import Configuration
 import Delivery
 import Queue
 import System

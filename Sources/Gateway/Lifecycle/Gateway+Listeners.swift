@@ -1,4 +1,6 @@
+import Configuration
 import HTTP
+import Ingest
 import Net
 import System
 

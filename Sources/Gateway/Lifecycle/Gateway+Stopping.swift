@@ -1,6 +1,8 @@
+import Configuration
 import Credentials
 import Delivery
 import HTTP
+import Ingest
 import Net
 import Queue
 import SQLiteQueue

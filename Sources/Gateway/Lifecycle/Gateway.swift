@@ -1,7 +1,9 @@
+package import Configuration
 import Credentials
 import Crypto
 import Delivery
 import HTTP
+import Ingest
 package import Net
 import Queue
 import SLS

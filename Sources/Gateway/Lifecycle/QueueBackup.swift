@@ -1,3 +1,4 @@
+package import Configuration
 import Glibc
 import JSON
 import Queue

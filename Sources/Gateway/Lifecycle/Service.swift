@@ -1,4 +1,5 @@
 import CSystem
+package import Configuration
 import Glibc
 import Net
 import System

@@ -1,3 +1,5 @@
+import Ingest
+
 extension MetricsPage {
     /// What addresses may send, where that is bounded.
     mutating func addresses(_ counts: AddressBook.Counts, most: Int) {

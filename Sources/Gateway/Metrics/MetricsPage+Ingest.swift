@@ -1,3 +1,4 @@
+import Ingest
 import System
 
 extension MetricsPage {

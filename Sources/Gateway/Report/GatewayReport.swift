@@ -1,6 +1,7 @@
 package import Credentials
 package import Delivery
 package import HTTP
+package import Ingest
 package import Queue
 package import System
 

@@ -1,3 +1,5 @@
+import Configuration
+import Ingest
 import Queue
 import SQLiteQueue
 import System

@@ -1,5 +1,7 @@
+import Configuration
 import Credentials
 import Delivery
+import Ingest
 import Net
 import Queue
 import SLS

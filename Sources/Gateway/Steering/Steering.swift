@@ -1,16 +1,11 @@
+import Configuration
 import Credentials
 import Crypto
 import Delivery
+import Ingest
 import Queue
 import SQLiteQueue
 import System
-
-/// Reads the configuration with what was decided of destinations: the file as it is now, or as it was when that was
-/// asked for last.
-package typealias ConfigurationReading =
-    @Sendable (
-        _ decided: [String: DecidedSettings], _ anew: Bool
-    ) throws(ConfigurationProblems) -> GatewayConfiguration
 
 /// Changes a gateway while it runs: what the file says anew, and what operators decide. It is no more than the parts
 /// of the gateway that it needs; all that changes is in those.

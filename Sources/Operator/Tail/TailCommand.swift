@@ -1,4 +1,4 @@
-package import Gateway
+package import Configuration
 import Glibc
 import System
 

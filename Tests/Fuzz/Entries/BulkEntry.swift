@@ -1,6 +1,6 @@
 import Logs
 
-@testable import Gateway
+@testable import Ingest
 @testable import Sandbox
 
 /// Elasticsearch's `_bulk`, and the answer to it.

@@ -1,4 +1,4 @@
-@testable import Gateway
+@testable import Configuration
 
 /// Configuration files.
 enum ConfigurationEntry: FuzzEntry {

@@ -2,7 +2,6 @@ import Net
 import SLS
 
 @testable import Delivery
-@testable import Gateway
 
 /// Addresses as operators and proxies write them. What is read can be written and read again.
 enum NetworkEntry: FuzzEntry {

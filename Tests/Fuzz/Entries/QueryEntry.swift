@@ -1,4 +1,5 @@
-@testable import Gateway
+import System
+
 @testable import Logs
 
 /// Queries of web tracking by GET, and what is percent-encoded in general.

@@ -2,6 +2,7 @@ import Net
 
 @testable import Gateway
 @testable import HTTP
+@testable import Ingest
 
 /// What the gateway takes from the heads of devices and operators: routes, queries, keys, signatures, origins.
 enum RequestEntry: FuzzEntry {

@@ -1,4 +1,4 @@
-@testable import Gateway
+@testable import Configuration
 
 /// What operators change of a destination at run time, as JSON.
 enum SettingsEntry: FuzzEntry {

@@ -4,6 +4,7 @@ import SLS
 import System
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 @Suite struct AdminTokenTests {

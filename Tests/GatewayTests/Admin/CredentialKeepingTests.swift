@@ -1,3 +1,4 @@
+import Configuration
 import Credentials
 import Crypto
 import Queue

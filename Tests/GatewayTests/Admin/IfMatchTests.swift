@@ -1,3 +1,4 @@
+import Ingest
 import Testing
 
 @testable import Gateway

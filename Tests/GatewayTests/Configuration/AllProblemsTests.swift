@@ -1,6 +1,5 @@
+import Configuration
 import Testing
-
-@testable import Gateway
 
 /// A mistake in one setting hides no mistake in another, whatever the two have to do with each other.
 @Suite struct AllProblemsTests {

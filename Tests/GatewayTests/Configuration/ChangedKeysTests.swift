@@ -1,6 +1,5 @@
+import Configuration
 import Testing
-
-@testable import Gateway
 
 /// Of every key that the reader knows: what a reload says when it changes.
 @Suite struct ChangedKeysTests {

@@ -1,6 +1,5 @@
+import Configuration
 import Testing
-
-@testable import Gateway
 
 @Suite struct ConfigurationMutationTests {
     private static let text = """

@@ -1,8 +1,7 @@
+import Configuration
 import Crypto
 import SLS
 import Testing
-
-@testable import Gateway
 
 @Suite struct ConfigurationProblemTests {
     @Test("Everything wrong is said at once, each with file, line, key and remedy")

@@ -1,6 +1,5 @@
+import Configuration
 import Testing
-
-@testable import Gateway
 
 @Suite struct ConfigurationReaderTests {
     @Test("A file that is being edited concerns nobody before it is asked for anew")

@@ -1,3 +1,4 @@
+import Configuration
 import Credentials
 import Crypto
 import HTTP
@@ -6,8 +7,6 @@ import Queue
 import SLS
 import System
 import Testing
-
-@testable import Gateway
 
 @Suite struct ConfigurationTests {
     @Test("A gateway to try out listens on this machine only, unless told otherwise")

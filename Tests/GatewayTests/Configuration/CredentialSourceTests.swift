@@ -1,9 +1,8 @@
+import Configuration
 import Credentials
 import Glibc
 import SLS
 import Testing
-
-@testable import Gateway
 
 @Suite struct CredentialSourceTests {
     private func source(

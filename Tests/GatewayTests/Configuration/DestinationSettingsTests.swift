@@ -5,7 +5,7 @@ import SLS
 import SQLiteQueue
 import Testing
 
-@testable import Gateway
+@testable import Configuration
 
 /// A destination with so much more to it.
 private func described(_ more: String, logstore: String = "app-log", rest: String = "") -> String {

@@ -4,7 +4,7 @@ import SLS
 import TestTLS
 import Testing
 
-@testable import Gateway
+@testable import Configuration
 
 @Suite struct DeviceKeySettingsTests {
     private let variables = [

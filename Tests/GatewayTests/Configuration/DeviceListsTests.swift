@@ -1,6 +1,5 @@
+import Configuration
 import Testing
-
-@testable import Gateway
 
 /// `devices.accept` and `devices.cors.headers`, which are lists of names.
 @Suite struct DeviceListsTests {

@@ -1,8 +1,7 @@
+import Configuration
 import Glibc
 import System
 import Testing
-
-@testable import Gateway
 
 @Suite struct DocumentedKeysTests {
     private let page = DocumentedKeys()

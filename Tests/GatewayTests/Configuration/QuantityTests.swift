@@ -1,7 +1,7 @@
 import System
 import Testing
 
-@testable import Gateway
+@testable import Configuration
 
 @Suite struct QuantityTests {
     @Test(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Gateway
+@testable import Configuration
 
 @Suite struct SubstitutionTests {
     private let substitution = Substitution(environment: [

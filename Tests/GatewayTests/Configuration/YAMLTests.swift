@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Gateway
+@testable import Configuration
 
 @Suite struct YAMLTests {
     @Test("Values keep their lines, and scalars stay text")

@@ -3,6 +3,7 @@ import Queue
 import System
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 /// Dialects that are switched off by `devices.accept`.

@@ -1,10 +1,11 @@
+import Configuration
 import HTTP
 import Logs
 import Queue
 import System
 import Testing
 
-@testable import Gateway
+@testable import Ingest
 
 /// Splunk's `useACK`: a client with a channel asks later whether its events are safe.
 @Suite(.timeLimit(.minutes(1))) struct AcknowledgementTests {

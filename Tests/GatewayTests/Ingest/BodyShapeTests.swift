@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Gateway
+@testable import Ingest
 
 @Suite struct BodyShapeTests {
     @Test(

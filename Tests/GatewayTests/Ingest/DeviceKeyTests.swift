@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import HTTP
 import Logs
@@ -6,6 +7,7 @@ import System
 import Testing
 
 @testable import Gateway
+@testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct DeviceKeyTests {
     private static let phone = "phone-0123456789abcdef+/="

@@ -1,9 +1,8 @@
+import Ingest
 import Logs
 import Queue
 import System
 import Testing
-
-@testable import Gateway
 
 /// Elasticsearch's requests with one document each.
 @Suite(.timeLimit(.minutes(1))) struct ElasticDocumentTests {

@@ -1,9 +1,9 @@
+import Configuration
 import HTTP
+import Ingest
 import Logs
 import Queue
 import Testing
-
-@testable import Gateway
 
 /// `DeviceHandler.costIfLarge`: requests whose content may exceed a mebibyte go to a worker thread.
 @Suite(.timeLimit(.minutes(1))) struct LargeBodyTests {

@@ -1,9 +1,8 @@
+import Configuration
 import Logs
 import Queue
 import System
 import Testing
-
-@testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct LokiPushTests {
     private static let path = "/loki/api/v1/push"

@@ -1,10 +1,9 @@
+import Configuration
 import HTTP
 import Logs
 import Queue
 import System
 import Testing
-
-@testable import Gateway
 
 /// Requests whose logs have more different labels than there may be streams of one request.
 @Suite(.timeLimit(.minutes(1))) struct ManyStreamsTests {

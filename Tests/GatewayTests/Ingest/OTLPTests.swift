@@ -1,10 +1,10 @@
+import Configuration
 import HTTP
+import Ingest
 import Logs
 import Queue
 import System
 import Testing
-
-@testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct OTLPTests {
     private static let protobuf = ["content-type": "application/x-protobuf"] as KeyValuePairs

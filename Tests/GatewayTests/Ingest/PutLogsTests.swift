@@ -1,11 +1,11 @@
+import Configuration
 import Crypto
+import Ingest
 import Logs
 import Queue
 import SLS
 import System
 import Testing
-
-@testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct PutLogsTests {
     private static let key = "0123456789ABCDEFfedcba9876543210"

@@ -1,9 +1,10 @@
+import Configuration
 import HTTP
 import Queue
 import System
 import Testing
 
-@testable import Gateway
+@testable import Ingest
 @testable import Logs
 
 @Suite(.timeLimit(.minutes(1))) struct RefusalTests {

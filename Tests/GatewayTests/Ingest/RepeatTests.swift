@@ -1,8 +1,7 @@
+import Ingest
 import Queue
 import System
 import Testing
-
-@testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct RepeatTests {
     private let packet = #"{"__logs__":[{"k":"1"}],"__tags__":{"__pack_id__":"ABC-1"}}"#

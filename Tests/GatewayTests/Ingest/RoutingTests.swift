@@ -1,7 +1,8 @@
+import Configuration
 import System
 import Testing
 
-@testable import Gateway
+@testable import Ingest
 
 @Suite struct RoutingTests {
     private func table() throws -> RoutingTable {

@@ -1,5 +1,5 @@
+import Configuration
 import Crypto
-import HTTP
 import Logs
 import Net
 import Queue
@@ -7,8 +7,8 @@ import SLS
 import System
 import Testing
 
-@testable import Gateway
 @testable import HTTP
+@testable import Ingest
 
 /// What the gateway knows of a sender, as fields and tags of its logs.
 @Suite(.timeLimit(.minutes(1))) struct SenderStampTests {

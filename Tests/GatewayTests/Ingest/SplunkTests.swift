@@ -1,11 +1,11 @@
+import Configuration
 import Crypto
 import HTTP
+import Ingest
 import Logs
 import Queue
 import SLS
 import Testing
-
-@testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct SplunkTests {
     private static let key = "splunk-0123456789abcdef"

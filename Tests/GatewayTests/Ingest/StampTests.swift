@@ -1,8 +1,7 @@
 import HTTP
+import Ingest
 import System
 import Testing
-
-@testable import Gateway
 
 @Suite struct StampTests {
     private let time = WallTime(seconds: 1_736_843_400)

@@ -1,10 +1,9 @@
 import HTTP
+import Ingest
 import Logs
 import Queue
 import System
 import Testing
-
-@testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct TakingTests {
     @Test("What was inflated counts among the bodies in flight until it is stored")

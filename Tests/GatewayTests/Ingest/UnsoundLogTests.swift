@@ -1,9 +1,8 @@
+import Configuration
 import Logs
 import Queue
 import System
 import Testing
-
-@testable import Gateway
 
 /// Logs that SLS would refuse, each destination as it wants them.
 @Suite(.timeLimit(.minutes(1))) struct UnsoundLogTests {

@@ -2,6 +2,7 @@ import Delivery
 import Queue
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 /// The ends of what `packet.bytes` may be, all the way to the sandbox, which has SLS's own limit.

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Glibc
 import SLS
@@ -5,6 +6,7 @@ import System
 import Testing
 
 @testable import Gateway
+@testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct TailTests {
     private func open(_ trial: TryOut, _ query: String = "") throws -> OpenConnection {

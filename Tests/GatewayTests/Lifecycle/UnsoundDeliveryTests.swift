@@ -1,3 +1,4 @@
+import Configuration
 import Queue
 import System
 import Testing

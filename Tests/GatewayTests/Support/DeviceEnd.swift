@@ -1,9 +1,10 @@
+import Configuration
 import HTTP
 import Net
 import Queue
 import System
 
-@testable import Gateway
+@testable import Ingest
 
 /// The devices' listener over a queue in memory.
 final class DeviceEnd: Sendable {

@@ -1,7 +1,8 @@
+import Configuration
 import System
 
-@testable import Gateway
 @testable import HTTP
+@testable import Ingest
 
 extension RequestHead {
     /// One as it would have come, for what looks at heads only.

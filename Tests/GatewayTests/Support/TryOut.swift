@@ -4,6 +4,7 @@ import SLS
 import Sandbox
 import System
 
+@testable import Configuration
 @testable import Gateway
 
 /// A whole gateway with a sandbox behind it, on ports and a directory of its own.

@@ -1,7 +1,6 @@
+import Configuration
 import Net
 import Testing
-
-@testable import Gateway
 
 /// What a command finds out about the listener that it is to talk to.
 @Suite struct AdminReachTests {

@@ -1,3 +1,4 @@
+import Configuration
 import Net
 import TestTLS
 import Testing

@@ -7,6 +7,7 @@ import SLS
 import System
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 /// A gateway with a webhook, and a credential that comes to its end.

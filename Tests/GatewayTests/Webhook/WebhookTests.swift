@@ -6,6 +6,7 @@ import SLS
 import System
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct WebhookTests {

@@ -1,7 +1,6 @@
 import System
 import Testing
 
-@testable import Gateway
 @testable import Operator
 
 @Suite struct TailedLogTests {

@@ -1,3 +1,4 @@
+import Configuration
 package import Crypto
 import Glibc
 import SLS

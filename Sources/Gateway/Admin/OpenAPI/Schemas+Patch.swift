@@ -1,3 +1,5 @@
+import Configuration
+
 extension OpenAPIDocument {
     /// What is decided of a destination, each setting as the configuration file would have it.
     static let destinationPatch = Schema.object(

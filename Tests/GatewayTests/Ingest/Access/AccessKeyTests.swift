@@ -1,10 +1,10 @@
 import Crypto
 import HTTP
+import Ingest
 import Logs
 import System
 import Testing
 
-@testable import Gateway
 @testable import SLS
 
 /// Requests of SLS's SDKs that were given one of our keys as their AccessKey, over sockets.

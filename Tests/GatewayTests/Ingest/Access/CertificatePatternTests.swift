@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import HTTP
 import Net
@@ -5,7 +6,7 @@ import SLS
 import System
 import Testing
 
-@testable import Gateway
+@testable import Ingest
 
 @Suite struct CertificatePatternTests {
     @Test(

@@ -1,12 +1,12 @@
+import Configuration
 import Crypto
 import HTTP
+import Ingest
 import Logs
 import Queue
 import SLS
 import System
 import Testing
-
-@testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct DeviceBudgetTests {
     private static let key = "phone-0123456789abcdef"

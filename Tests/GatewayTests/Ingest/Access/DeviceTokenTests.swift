@@ -1,10 +1,11 @@
+import Configuration
 import Crypto
 import SLS
 import System
 import Testing
 import Tokens
 
-@testable import Gateway
+@testable import Ingest
 
 /// Tokens in place of keys, over sockets. What is a good token is told in the room of tokens.
 @Suite(.timeLimit(.minutes(1))) struct DeviceTokenTests {

@@ -2,8 +2,8 @@ import Net
 import System
 import Testing
 
-@testable import Gateway
 @testable import HTTP
+@testable import Ingest
 
 @Suite struct ForwardedForTests {
     private static let proxies = ["10.0.0.0/8", "2001:db8:aaaa::/48"]

@@ -1,8 +1,9 @@
+import Configuration
 import Glibc
 import System
 import Testing
 
-@testable import Gateway
+@testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct MeterTests {
     private static let start = Moment(nanoseconds: 5_000_000_000)

@@ -1,9 +1,11 @@
 import HTTP
+import Ingest
 import Logs
 import SLS
 import System
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct OriginTests {

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Foundation
 import HTTP
@@ -6,7 +7,7 @@ import System
 import TestPrograms
 import Testing
 
-@testable import Gateway
+@testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct RequestSignatureTests {
     private static let secret = "signing-0123456789abcdef"

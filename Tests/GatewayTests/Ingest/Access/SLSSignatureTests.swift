@@ -1,10 +1,11 @@
+import Configuration
 import Crypto
 import HTTP
 import SLS
 import System
 import Testing
 
-@testable import Gateway
+@testable import Ingest
 
 /// The vectors that the official SDK gave, as requests that come in.
 @Suite struct SLSSignatureTests {

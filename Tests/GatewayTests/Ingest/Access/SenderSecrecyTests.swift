@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import Net
 import SLS
@@ -6,6 +7,7 @@ import Testing
 import Tokens
 
 @testable import Gateway
+@testable import Ingest
 
 /// No secret by which senders are known comes out anywhere, whatever way it is used and refused.
 @Suite(.timeLimit(.minutes(1))) struct SenderSecrecyTests {

@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 import HTTP
 import Net
@@ -8,6 +9,7 @@ import Testing
 import Tokens
 
 @testable import Gateway
+@testable import Ingest
 
 /// Keys that an issuer publishes over https, from a server of the test's own.
 @Suite(.timeLimit(.minutes(1))) struct TokenKeyFetcherTests {

@@ -1,0 +1,71 @@
+package import Crypto
+package import HTTP
+import SLS
+import System
+
+/// What a token lets its holder do.
+package enum AdminRole: String, Sendable, Equatable, CaseIterable {
+    /// Look only: `GET` and `HEAD`.
+    case read
+    case full
+}
+
+/// A token that the operator gave a name to, so that the audit log can tell who did what.
+package struct NamedToken: Sendable, Equatable {
+    package var name: String
+    package var secret: Secret
+    package var role: AdminRole
+
+    package init(name: String, secret: Secret, role: AdminRole) {
+        self.name = name
+        self.secret = secret
+        self.role = role
+    }
+}
+
+/// Whoever showed a token that is known.
+package struct AdminHolder: Sendable, Equatable {
+    package let name: String
+    package let role: AdminRole
+    /// Tells the token from others that had its name.
+    let mark: [UInt8]
+
+    /// With that of the certificate, where the other end showed one: a token may be in many hands.
+    package func name(at peer: PeerAddress) -> String {
+        peer.clientName.map { "\(name) (certificate \(printable($0)))" } ?? name
+    }
+}
+
+/// All tokens that the admin listener knows.
+package struct AdminKeys: Sendable, Equatable {
+    /// `admin.token`, or the one that the gateway made for itself.
+    package static let mainName = "admin"
+    package static let namedMax = 32
+
+    private var keys: [(token: AdminToken, holder: AdminHolder)]
+
+    package init(main: Secret, named: [NamedToken] = []) {
+        let first = NamedToken(name: Self.mainName, secret: main, role: .full)
+        keys = ([first] + named).map {
+            let mark = $0.secret.withBytes { Digest.sha256(Array($0)) }
+            return (AdminToken($0.secret), AdminHolder(name: $0.name, role: $0.role, mark: mark))
+        }
+    }
+
+    package static func == (left: AdminKeys, right: AdminKeys) -> Bool {
+        left.keys.map(\.token) == right.keys.map(\.token)
+            && left.keys.map(\.holder) == right.keys.map(\.holder)
+    }
+
+    /// Whether whoever was let in before still would be, and may do the same.
+    package func know(_ holder: AdminHolder) -> Bool {
+        keys.contains { $0.holder == holder }
+    }
+
+    /// Who the `Authorization` value belongs to. All tokens are compared, whichever fits.
+    package func holder(of authorization: some Collection<UInt8>) -> AdminHolder? {
+        var found: AdminHolder?
+        for key in keys where key.token.admits(authorization) { found = found ?? key.holder }
+        return found
+    }
+}

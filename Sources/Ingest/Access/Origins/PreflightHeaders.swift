@@ -1,0 +1,32 @@
+import Configuration
+
+/// The headers that a page may send besides those that browsers allow to all, for the answer to a preflight.
+struct PreflightHeaders: Sendable {
+    /// As `Access-Control-Allow-Headers` has them.
+    let names: String
+
+    private static let common = [
+        "authorization", "content-encoding", "content-md5", "content-type", "idempotency-key",
+        "x-log-bodyrawsize", "x-log-client-time", "x-log-compresstype", "x-log-logstore",
+        "x-log-project", "x-sluice-key", "x-sluice-signature",
+        // What tracing libraries and frameworks add to every request of a page.
+        "baggage", "sentry-trace", "traceparent", "tracestate", "x-requested-with",
+    ]
+    private static let own: [(dialect: AcceptedDialects, names: [String])] = [
+        (
+            .sls,
+            [
+                "x-acs-security-token", "x-log-apiversion", "x-log-content-sha256", "x-log-date",
+                "x-log-mode", "x-log-signaturemethod",
+            ]
+        ),
+        (.loki, ["x-scope-orgid"]),
+        (.splunk, ["x-splunk-request-channel"]),
+    ]
+
+    /// `more` are those of `devices.cors.headers`.
+    init(_ dialects: AcceptedDialects, _ more: [String]) {
+        let own = Self.own.filter { dialects.contains($0.dialect) }.flatMap(\.names)
+        names = Set(Self.common + own + more).sorted().joined(separator: ", ")
+    }
+}

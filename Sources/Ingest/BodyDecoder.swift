@@ -1,0 +1,110 @@
+import Configuration
+import HTTP
+import Logs
+import System
+
+/// Gives the content of a request's body, inflated where it has to be.
+struct BodyDecoder {
+    let decoder: JSONLogDecoder
+    let putLogs: PutLogsDecoder
+    let otlp: OTLPDecoder
+    let loki: LokiDecoder
+    let query: QueryLogDecoder
+    let lines: LineLogDecoder
+    private let inflater = Inflater()
+    /// What `Content-Encoding` may say, as `Accept-Encoding` of a refusal lists it.
+    static let contentEncodings =
+        (ContentCoding.contentEncodings.map(\.key) + ["identity"]).joined(separator: ", ")
+    let limit: InflateLimit
+
+    init(_ limits: LimitSettings) {
+        decoder = JSONLogDecoder(limits: limits.json)
+        putLogs = PutLogsDecoder(limits: limits.json)
+        otlp = OTLPDecoder(limits: limits.json)
+        loki = LokiDecoder(limits: limits.json)
+        query = QueryLogDecoder(limits: limits.json)
+        lines = LineLogDecoder(limits: limits.json)
+        limit = InflateLimit(bytes: limits.inflatedBytes, ratio: limits.inflateRatio)
+    }
+
+    /// The content is valid until the next call, and 64 bytes after its end may be read. `own` is what the dialect's
+    /// bodies are compressed with where their head does not say it.
+    func content(
+        of body: UnsafeRawBufferPointer,
+        _ head: RequestHead,
+        _ own: ContentCoding? = nil
+    ) throws(Refusal) -> UnsafeRawBufferPointer {
+        guard let coding = try coding(head, own) else {
+            guard body.count <= limit.bytes else {
+                throw Refusal(InflateError.tooLarge(limit: limit.bytes))
+            }
+            return body
+        }
+        do throws(InflateError) {
+            return try inflater.inflate(body, coding, rawBytes: try rawBytes(head), limit: limit)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    /// Upper bound of the content's size, from the body's size and the head alone.
+    func contentBytesMax(
+        of bodyBytes: Int,
+        _ head: RequestHead,
+        _ own: ContentCoding?
+    ) -> Int {
+        // Each package is compressed by itself.
+        guard head.field("x-log-mode") != "batch_group" else {
+            return limit.allowance(for: bodyBytes)
+        }
+        // Not compressed, or refused before any work.
+        guard (try? coding(head, own)) != nil else { return bodyBytes }
+        // The inflater rejects content of any other size.
+        return (try? rawBytes(head)) ?? limit.allowance(for: bodyBytes)
+    }
+
+    /// Of all bodies so far, packages in them and what failed included.
+    var inflatedBytes: Int { inflater.producedBytes + putLogs.inflatedBytes }
+
+    /// To be called when the content has been read: an idle handler does not keep a large body's memory.
+    func forget() {
+        inflater.shrink()
+    }
+
+    /// SLS's own header first; web pages and agents use HTTP's.
+    private func coding(
+        _ head: RequestHead,
+        _ own: ContentCoding?
+    ) throws(Refusal) -> ContentCoding? {
+        if let name = head.field("x-log-compresstype"), !name.isEmpty, name != "none" {
+            guard let coding = ContentCoding(compressType: name) else {
+                throw Refusal(
+                    400,
+                    "InvalidCompressType",
+                    "x-log-compresstype \(clipped(name)) is not one of lz4, deflate, gzip, zstd"
+                )
+            }
+            return coding
+        }
+        guard let name = head.field("content-encoding"), !name.isEmpty,
+            name.lowercased() != "identity", name.lowercased() != own?.rawValue
+        else { return own }
+        guard let coding = ContentCoding(contentEncoding: name) else {
+            throw Refusal(
+                415,
+                "InvalidCompressType",
+                "Content-Encoding \(clipped(name)) is not one of \(Self.contentEncodings)"
+            )
+        }
+        return coding
+    }
+
+    /// Looked at for compressed bodies only: of uncompressed JSON browsers count UTF-16 units.
+    private func rawBytes(_ head: RequestHead) throws(InflateError) -> Int? {
+        guard let text = head.field("x-log-bodyrawsize") else { return nil }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let size = Int(text) else {
+            throw .corrupt("x-log-bodyrawsize \(clipped(text)) is not a number of bytes")
+        }
+        return size
+    }
+}

@@ -1,0 +1,187 @@
+import Configuration
+import HTTP
+import Logs
+import Queue
+import System
+
+extension DeviceHandler {
+    /// Logs of one request that may become dead letters: each is a row of its own, in one transaction.
+    private static let doomedMax = 10_000
+    /// No head of ours is longer than this and the origin that it may repeat.
+    private static let answerHeadBytes = 16 << 10
+
+    /// Reads the body into batches, stores them, and answers once that is durable.
+    func take(
+        _ head: RequestHead,
+        _ dialect: some LogDialect,
+        _ body: UnsafeRawBufferPointer,
+        _ responder: Responder
+    ) throws(Refusal) {
+        let start = Moment.now
+        let request = try admittedRequest(head, dialect)
+        try access { () throws(AccessProblem) in try request.proven?.prove(body) }
+        let target = request.target
+        // A key stands for a body.
+        let hasBody = head.method == .post || head.method == .put
+        let isNamed = shared.recognizesRepeats && hasBody
+        let key = isNamed ? try head.idempotencyKey : nil
+        let damage = try head.damage
+        defer { reader.forget() }
+        try takeDeclared(request, head, dialect.label)
+        let (before, repairs) = (reader.inflatedBytes, reader.decoder.repairs)
+        // Also of what turns out to be unreadable: to find out has cost the same.
+        defer { settle(max(body.count, reader.inflatedBytes - before), request, head) }
+        try dialect.check(head, body)
+        let content = try reader.content(of: body, head, dialect.coding(head))
+        var taken = try dialect.read(
+            LogRequest(
+                head: head,
+                content: content,
+                target: target,
+                table: routes.value,
+                queue: shared.queue,
+                timing: timing(head, for: target.destination),
+                limits: shared.limits,
+                repeatedBytesMax: reader.limit.repeating(for: body.count),
+                recognizesContent: shared.recognizesRepeats && key == nil,
+                hidesKey: request.sender != nil || !keys.value.isOpen,
+                damage: damage
+            ),
+            reader
+        )
+        // The client's own name for the request counts more than what is in it.
+        if let key {
+            let outcome = taken.outcome
+            taken.identity = RequestIdentity.named(key, content: content, target, outcome: outcome)
+        }
+        // Logs may tell themselves where they belong.
+        for part in taken.parts {
+            try request.sender?.check(part.target.destination, dialect.label)
+        }
+        for part in taken.parts where part.logs.unreadable > 0 {
+            guard shared.queue.keepsUnreadable(for: part.target.destination) else {
+                throw .unreadable(part.logs)
+            }
+        }
+        let doomed = taken.parts.reduce(0) { $0 + $1.logs.faulty.reduce(0) { $0 + $1.logs.count } }
+        guard doomed <= Self.doomedMax else { throw .tooManyDoomed(doomed, most: Self.doomedMax) }
+        let streamsMax = 2 * shared.limits.json.batches
+        guard taken.parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
+        let receipt = shared.mint.next()
+        if taken.parts.contains(where: { !$0.target.intake.stamps.isEmpty }) {
+            let facts = SenderFacts(head, request.proven, keys.value.proxies, receipt: receipt)
+            let room = reader.limit.repeating(for: body.count)
+            shared.counters.countClaimsRemoved(facts.stamp(&taken.parts, atMost: room))
+        }
+        let bodyBytes = max(content.count, reader.inflatedBytes - before)
+        let origin = Origin(
+            sender: request.sender,
+            receipt: receipt,
+            sentBytes: body.count,
+            bodyBytes: bodyBytes,
+            isRepaired: reader.decoder.repairs != repairs,
+            start: start
+        )
+        try store(taken, of: dialect, origin, crossOrigin(head), responder)
+    }
+
+    /// What is counted when the logs are stored.
+    private struct Origin {
+        let sender: DeviceSender?
+        let receipt: [UInt8]
+        /// As the body came, and inflated.
+        let sentBytes: Int
+        let bodyBytes: Int
+        let isRepaired: Bool
+        let start: Moment
+    }
+
+    private func store(
+        _ taken: TakenLogs,
+        of dialect: some LogDialect,
+        _ origin: Origin,
+        _ readers: CrossOrigin,
+        _ responder: Responder
+    ) throws(Refusal) {
+        let (start, keyCounter) = (origin.start, origin.sender?.counter)
+        let figures = IngestCounters.Figures(
+            of: taken.parts,
+            bodyBytes: origin.bodyBytes,
+            isRepaired: origin.isRepaired
+        )
+        let (answers, counters, receipt) = (answers, shared.counters, origin.receipt)
+        let accepted = taken.accepted
+        // Nothing is done yet that an answer would have to tell.
+        if taken.answerBytes > 0 {
+            let bytes = taken.answerBytes + Self.answerHeadBytes
+            let largest = shared.limits.http.answerBytes + Self.answerHeadBytes
+            guard responder.reserve(answerBytes: bytes, largest: largest) else {
+                throw .tooManyAnswers
+            }
+        }
+        let answer = { @Sendable (receipt: [UInt8], logs: Int) in
+            let acceptance = Acceptance(
+                receipt: String(decoding: receipt, as: UTF8.self),
+                logs: logs
+            )
+            let response = accepted?(acceptance) ?? dialect.accepted(acceptance)
+            responder.send(answers.accepted(response, dialect.label, acceptance, readers))
+        }
+        guard figures.logs > 0 else {
+            counters.countAccepted(dialect.label, figures, since: start)
+            keyCounter?.countAccepted(figures)
+            return answer(receipt, 0)
+        }
+        let identity = taken.identity.map {
+            BatchIdentity(digest: $0, receipt: receipt, logs: figures.logs)
+        }
+        var batches: [Batch] = []
+        for part in taken.parts where part.logs.count > 0 { batches.append(try part.batch()) }
+        // What was inflated waits for the commit, and counts like what came.
+        guard responder.hold(batches.reduce(-origin.sentBytes) { $0 + $1.heldBytes }) else {
+            throw .tooMuchInFlight
+        }
+        // Mostly nobody looks, and then nothing is kept for them.
+        let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
+        let (intake, sender) = (shared.intake, origin.sender?.name)
+        guard intake.enter() else { throw .draining }
+        shared.queue.append(batches, identity: identity, sender: sender) { outcome in
+            defer { intake.leave() }
+            switch outcome {
+            case .stored:
+                if let (tail, batches) = shown { for batch in batches { tail.show(batch) } }
+                counters.countAccepted(dialect.label, figures, since: start)
+                keyCounter?.countAccepted(figures)
+                answer(receipt, figures.logs)
+            case .repeated(let receipt, let count):
+                counters.countRepeated(dialect.label, since: start)
+                answer(receipt, count)
+            case .refused(let admission):
+                responder.send(answers.refused(Refusal(admission), .logs(dialect), readers))
+            }
+        }
+    }
+}
+
+extension Batch {
+    /// What it takes in memory until it is stored.
+    fileprivate var heldBytes: Int {
+        dead.reduce(logs.bytes.count + stream.trailer.bytes.count) { $0 + $1.logs.bytes.count }
+    }
+}
+
+extension Refusal {
+    fileprivate static let tooMuchInFlight = Refusal(
+        503,
+        "ServerBusy",
+        "more bodies are on their way than limits.bodies_in_flight allows, in all or from one address; "
+            + "send the logs again"
+    )
+
+    fileprivate static let tooManyAnswers = Refusal(
+        503,
+        "ServerBusy",
+        "more answers wait to be read than limits.answers_in_flight allows, in all or from one "
+            + "address; read them, and send the logs again"
+    )
+}

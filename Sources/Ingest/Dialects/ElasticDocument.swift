@@ -1,0 +1,123 @@
+import Configuration
+import HTTP
+import JSON
+import Logs
+import System
+
+/// One document to write, on as many lines as it likes: Elasticsearch's `POST /{index}/_doc` and, with an id that the
+/// client chose, `PUT` or `POST` to `/{index}/_doc/{id}` and `/{index}/_create/{id}`.
+///
+/// A document that comes again with its id and its content is stored once, and answered as the first time. With another
+/// content it is another log, since logs are written once.
+struct ElasticDocument: LogDialect {
+    /// Elasticsearch's own limit.
+    private static let idBytes = 1...512
+
+    /// As they stand in the path.
+    private let index: Range<Int>
+    private let id: Range<Int>?
+    private let media: ElasticMedia
+
+    var label: DeviceLabel { .elastic }
+    var methods: DeviceMethods { id == nil ? .post : .bulk }
+
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+        guard path.count > 1, path[1] != UInt8(ascii: "_"),
+            let end = path[1...].firstIndex(of: UInt8(ascii: "/")), end > 1
+        else { return nil }
+        let offset = head.path.lowerBound
+        let rest = UnsafeBufferPointer(rebasing: path[end...])
+        if rest.equals("/_doc") || rest.equals("/_doc/") {
+            id = nil
+        } else {
+            let verb = rest.begins(with: "/_doc/") ? 6 : rest.begins(with: "/_create/") ? 9 : 0
+            let name = rest[verb...]
+            guard verb > 0, !name.isEmpty, !name.contains(UInt8(ascii: "/")) else { return nil }
+            id = offset + end + verb..<offset + path.count
+        }
+        index = offset + 1..<offset + end
+        media = ElasticMedia(head)
+    }
+
+    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        let name = try ElasticIndex.name(head.bytes[index])
+        _ = try idText(head)
+        if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
+            return .logstore(logstore)
+        }
+        return .tag(ElasticIndex.tag(of: name))
+    }
+
+    private func idText(_ head: RequestHead) throws(Refusal) -> String? {
+        guard let id else { return nil }
+        guard let text = percentDecodedText(head.bytes[id]),
+            Self.idBytes.contains(text.utf8.count)
+        else {
+            throw Refusal(
+                400,
+                "ParameterInvalid",
+                "an id has 1 to \(Self.idBytes.upperBound) bytes of UTF-8"
+            )
+        }
+        return text
+    }
+
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+        let name = try ElasticIndex.name(request.head.bytes[index])
+        let id = try idText(request.head)
+        let logs: DecodedLogs
+        do throws(LogDecodingError) {
+            logs = try reader.decoder.decodeDocument(
+                request.content,
+                request.timing,
+                request.rules,
+                id: id
+            )
+        } catch {
+            throw Refusal(error)
+        }
+        let topic = request.target.labels.topic
+        let tracked = TrackedLogs(
+            logs: logs,
+            topic: topic.isEmpty ? ElasticIndex.tag(of: name) : topic
+        )
+        var taken = TakenLogs([tracked], of: request)
+        if let id, request.recognizesContent {
+            taken.identity = RequestIdentity.document(
+                id,
+                of: name,
+                content: request.content,
+                request.target
+            )
+        }
+        let media = media
+        taken.accepted = { acceptance in
+            // A repetition has the receipt of the first time, and so the same id.
+            media.response(201, Self.created(name, id ?? acceptance.receipt))
+        }
+        return taken
+    }
+
+    private static func created(_ index: String, _ id: String) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("_index", index)
+            json.member("_id", id)
+            json.member("_version", 1)
+            json.member("result", "created")
+            json.object("_shards") { json in
+                json.member("total", 1)
+                json.member("successful", 1)
+                json.member("failed", 0)
+            }
+            json.member("_seq_no", 0)
+            json.member("_primary_term", 1)
+        }
+        return Array(json.text.utf8)
+    }
+
+    /// Never asked: what was read decides.
+    func accepted(_ acceptance: Acceptance) -> Response { Response(status: 201) }
+
+    func refused(_ refusal: Refusal) -> Response { media.response(refusal) }
+}

@@ -1,0 +1,129 @@
+import Configuration
+import HTTP
+import Logs
+import System
+
+/// `POST /loki/api/v1/push`: what agents send to Grafana's Loki, as JSON or as protobuf in snappy.
+struct LokiDialect: LogDialect {
+    /// The tag of its logs: it names the logstore where every one is taken, and is the topic of streams whose labels
+    /// have none.
+    private static let tag = "loki"
+    /// The labels that name what logs; the first that a stream has is its topic.
+    private static let namingLabels = ["service_name", "app", "job"]
+
+    /// Nil when the request does not say it, or says another one.
+    private let encoding: Encoding?
+
+    private enum Encoding {
+        case json, protobuf
+    }
+
+    var label: DeviceLabel { .loki }
+    var methods: DeviceMethods { .post }
+
+    init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
+        guard path.equals("/loki/api/v1/push") else { return nil }
+        let type = head.field("content-type")?.prefix { $0 != ";" }.filter { !$0.isWhitespace }
+        switch type?.lowercased() {
+        case "application/json": encoding = .json
+        // Loki's own clients, and what has no type is that to Loki too.
+        case "application/x-protobuf", nil, "": encoding = .protobuf
+        default: encoding = nil
+        }
+    }
+
+    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        guard let encoding else {
+            throw Refusal(
+                415,
+                "ContentTypeInvalid",
+                "Content-Type must be application/json, or application/x-protobuf for snappy"
+            )
+        }
+        if encoding == .protobuf { try checkCoding(head) }
+        _ = try LokiTenant(head)
+        guard let logstore = head.field("x-log-logstore"), !logstore.isEmpty else {
+            return .tag(Self.tag)
+        }
+        return .logstore(logstore)
+    }
+
+    private func checkCoding(_ head: RequestHead) throws(Refusal) {
+        guard let coding = head.field("content-encoding"), !coding.isEmpty else { return }
+        guard ["snappy", "identity"].contains(coding.lowercased()) else {
+            throw Refusal(
+                415,
+                "InvalidCompressType",
+                "protobuf comes in snappy; Content-Encoding \(clipped(coding)) is for JSON"
+            )
+        }
+    }
+
+    /// Protobuf comes in snappy, which Loki's own clients do not say.
+    func coding(_ head: RequestHead) -> ContentCoding? { encoding == .protobuf ? .snappy : nil }
+
+    var contentEncodings: String {
+        encoding == .protobuf ? "snappy, identity" : BodyDecoder.contentEncodings
+    }
+
+    func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
+        let tenant = try LokiTenant(request.head)
+        var streams = try streams(of: request, reader)
+        for index in streams.indices {
+            if request.target.labels.topic.isEmpty {
+                streams[index].topic = Self.topic(of: streams[index].tags, request.limits)
+            }
+            tenant.mark(&streams[index])
+        }
+        var taken = TakenLogs(streams, of: request)
+        // Loki stores a line once that comes again with its time and its labels.
+        if request.recognizesContent, taken.identity == nil, streams.allSatisfy(\.areTimed) {
+            taken.identity = RequestIdentity.push(
+                of: tenant.name ?? "",
+                content: request.content,
+                request.target
+            )
+        }
+        return taken
+    }
+
+    private func streams(
+        of request: LogRequest,
+        _ reader: BodyDecoder
+    ) throws(Refusal) -> [TrackedLogs] {
+        let (content, timing, rules) = (
+            request.content, request.timing, request.rules
+        )
+        do throws(LogDecodingError) {
+            return encoding == .json
+                ? try reader.decoder.decodeLoki(content, timing, rules)
+                : try reader.loki.decode(content, timing, rules)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    private static func topic(
+        of labels: [(key: String, value: String)],
+        _ limits: LimitSettings
+    ) -> String {
+        for name in namingLabels {
+            guard let label = labels.first(where: { $0.key.hasSameBytes(as: name) }) else {
+                continue
+            }
+            return label.value.cut(to: limits.json.topicBytes)
+        }
+        return tag
+    }
+
+    func accepted(_ acceptance: Acceptance) -> Response { Response(status: 204) }
+
+    /// Agents log the first line of an error, and go by the status.
+    func refused(_ refusal: Refusal) -> Response {
+        Response(
+            status: refusal.status,
+            contentType: "text/plain; charset=utf-8",
+            text: "\(refusal.code): \(refusal.reason)\n"
+        )
+    }
+}

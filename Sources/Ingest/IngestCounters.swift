@@ -1,0 +1,176 @@
+package import Configuration
+package import HTTP
+import Logs
+import Synchronization
+package import System
+
+/// What devices sent and what became of it, over all loops.
+package final class IngestCounters: Sendable {
+    package struct Accepted: Sendable, Equatable {
+        package var requests = 0
+        package var logs = 0
+        /// After inflating.
+        package var bodyBytes = 0
+        /// Requests that were stored before, and answered again.
+        package var repeated = 0
+        /// From a complete request to its 2xx.
+        package var acknowledgements = DurationCounter.Counts()
+    }
+
+    /// What was not as it should be, and taken nevertheless.
+    package struct Damage: Sendable, Equatable {
+        /// Requests whose JSON could be read only after parts of it were replaced.
+        package var repairedRequests = 0
+        /// Logs with bytes that are not UTF-8.
+        package var repairedLogs = 0
+        /// Texts that could not be read as logs.
+        package var unreadableLogs = 0
+    }
+
+    /// What devices' own clocks gave to do.
+    package struct Clocks: Sendable, Equatable {
+        /// Requests of which times were corrected.
+        package var corrected = 0
+        /// Requests whose device told a time that cannot be one.
+        package var unusable = 0
+    }
+
+    package struct RefusalKind: Hashable, Sendable {
+        package let route: String
+        package let status: Int
+        package let code: String
+    }
+
+    /// What one stored request adds.
+    struct Figures: Sendable {
+        let logs: Int
+        let bodyBytes: Int
+        let isCorrected: Bool
+        let isRepaired: Bool
+        let repairedLogs: Int
+        let unreadableLogs: Int
+
+        init(of parts: [TakenPart], bodyBytes: Int, isRepaired: Bool) {
+            logs = parts.reduce(0) { $0 + $1.logs.count }
+            self.bodyBytes = bodyBytes
+            isCorrected = parts.contains { $0.logs.corrected > 0 }
+            self.isRepaired = isRepaired
+            repairedLogs = parts.reduce(0) { $0 + $1.logs.repaired }
+            unreadableLogs = parts.reduce(0) { $0 + $1.logs.unreadable }
+        }
+    }
+
+    /// Counted with every request on every loop, so without a lock.
+    private final class RouteCounter: Sendable {
+        let requests = Atomic<Int>(0)
+        let logs = Atomic<Int>(0)
+        let bodyBytes = Atomic<Int>(0)
+        let repeated = Atomic<Int>(0)
+        let acknowledgements = DurationCounter()
+
+        var counts: Accepted {
+            Accepted(
+                requests: requests.load(ordering: .relaxed),
+                logs: logs.load(ordering: .relaxed),
+                bodyBytes: bodyBytes.load(ordering: .relaxed),
+                repeated: repeated.load(ordering: .relaxed),
+                acknowledgements: acknowledgements.counts
+            )
+        }
+    }
+
+    /// By `DeviceLabel`.
+    private let routes = DeviceLabel.allCases.map { _ in RouteCounter() }
+    private let corrected = Atomic<Int>(0)
+    private let unusableClocks = Atomic<Int>(0)
+    private let repairedRequests = Atomic<Int>(0)
+    private let repairedLogs = Atomic<Int>(0)
+    private let unreadableLogs = Atomic<Int>(0)
+    private let claims = Atomic<Int>(0)
+    private let refusals = Locked<[RefusalKind: Int]>([:])
+    /// Of device listeners, by `DeviceLabel`.
+    package let answers = AnswerCounters(labels: DeviceLabel.names)
+
+    package init() {}
+
+    func countAccepted(_ label: DeviceLabel, _ figures: Figures, since start: Moment) {
+        let counter = routes[label.rawValue]
+        counter.requests.add(1, ordering: .relaxed)
+        counter.logs.add(figures.logs, ordering: .relaxed)
+        counter.bodyBytes.add(figures.bodyBytes, ordering: .relaxed)
+        if figures.isCorrected { corrected.add(1, ordering: .relaxed) }
+        if figures.isRepaired { repairedRequests.add(1, ordering: .relaxed) }
+        if figures.repairedLogs > 0 { repairedLogs.add(figures.repairedLogs, ordering: .relaxed) }
+        if figures.unreadableLogs > 0 {
+            unreadableLogs.add(figures.unreadableLogs, ordering: .relaxed)
+        }
+        counter.acknowledgements.count(since: start)
+    }
+
+    func countRepeated(_ label: DeviceLabel, since start: Moment) {
+        let counter = routes[label.rawValue]
+        counter.repeated.add(1, ordering: .relaxed)
+        counter.acknowledgements.count(since: start)
+    }
+
+    func countUnusableClock() {
+        unusableClocks.add(1, ordering: .relaxed)
+    }
+
+    func countClaimsRemoved(_ count: Int) {
+        if count > 0 { claims.add(count, ordering: .relaxed) }
+    }
+
+    /// Fields and tags of devices that had the name of a stamp.
+    package var claimsRemoved: Int { claims.load(ordering: .relaxed) }
+
+    /// Routes, statuses and codes are few, whatever clients send.
+    func countRefused(_ label: DeviceLabel, _ refusal: Refusal, as status: Int) {
+        let kind = RefusalKind(route: label.name, status: status, code: refusal.code)
+        refusals.withLock { $0[kind, default: 0] += 1 }
+    }
+
+    package var accepted: [(route: String, counts: Accepted)] {
+        DeviceLabel.ofLogs.map { ($0.name, routes[$0.rawValue].counts) }
+    }
+
+    package var damage: Damage {
+        Damage(
+            repairedRequests: repairedRequests.load(ordering: .relaxed),
+            repairedLogs: repairedLogs.load(ordering: .relaxed),
+            unreadableLogs: unreadableLogs.load(ordering: .relaxed)
+        )
+    }
+
+    /// Without the routes of dialects that are switched off, unless there is something to tell of them from before.
+    package func accepted(
+        showing dialects: AcceptedDialects
+    ) -> [(route: String, counts: Accepted)] {
+        zip(DeviceLabel.ofLogs, accepted).filter { label, accepted in
+            dialects.covers(label) || accepted.counts.requests > 0
+                || accepted.counts.repeated > 0
+        }.map(\.1)
+    }
+
+    /// Likewise.
+    package func answers(showing dialects: AcceptedDialects) -> [AnswerCounters.Count] {
+        let hidden = Set(DeviceLabel.allCases.filter { !dialects.covers($0) }.map(\.name))
+        return answers.all.filter { $0.answers > 0 || !hidden.contains($0.route) }
+    }
+
+    package var clocks: Clocks {
+        Clocks(
+            corrected: corrected.load(ordering: .relaxed),
+            unusable: unusableClocks.load(ordering: .relaxed)
+        )
+    }
+
+    package var refused: [(kind: RefusalKind, count: Int)] {
+        refusals.withLock { $0.map { ($0.key, $0.value) } }
+            .sorted {
+                ($0.kind.route, $0.kind.status, $0.kind.code) < (
+                    $1.kind.route, $1.kind.status, $1.kind.code
+                )
+            }
+    }
+}

@@ -1,0 +1,115 @@
+package import Configuration
+import Queue
+import SLS
+import System
+
+/// Finds the destination of a request.
+///
+/// The project is the first label of `Host` when a destination has it, else the default
+/// destination's. Within the project the logstore decides, one that is named before "*".
+package struct RoutingTable: Sendable {
+    /// Where the logs of a request go, and what they get there.
+    struct Target: Equatable {
+        let destination: String
+        let logstore: String
+        let labels: Destination.Labels
+        let intake: Destination.Intake
+        /// Of a request that has one instead of a logstore.
+        var tag: String?
+
+        var outlet: Outlet { Outlet(destination: destination, logstore: logstore) }
+    }
+
+    private let projects: [String: [Destination]]
+    private let fallback: Destination
+
+    package init(_ configuration: GatewayConfiguration) {
+        projects = Dictionary(grouping: configuration.destinations, by: \.project)
+        fallback = configuration.defaultDestination
+    }
+
+    func target(
+        host: String?,
+        project: String?,
+        _ address: LogAddress
+    ) throws(Refusal) -> Target {
+        switch address {
+        case .logstore(let name): try target(host: host, project: project, logstore: name)
+        case .tag(let tag): try target(host: host, project: project, tag: tag)
+        }
+    }
+
+    /// The target of a request whose path names the logstore. The host and the project are the `Host`
+    /// and `x-log-project` headers; clients send the latter when their host is an address.
+    func target(
+        host: String?,
+        project: String?,
+        logstore: String
+    ) throws(Refusal) -> Target {
+        let candidates = try destinations(host: host, project: project)
+        if let exact = candidates.first(where: { $0.logstore == .named(logstore) }) {
+            return target(exact, logstore)
+        }
+        guard let any = candidates.first(where: { $0.logstore == .any }) else {
+            throw Refusal(
+                404,
+                "LogStoreNotExist",
+                "logstore \(clipped(logstore)) does not exist in project \(candidates[0].project)"
+            )
+        }
+        if let problem = NamePattern.logstore.problem(with: logstore) {
+            throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
+        }
+        return target(any, logstore)
+    }
+
+    /// The target of a request that has a tag instead of a logstore. Where the destination takes every
+    /// logstore, the tag's first term names it, since no logstore's name has a dot: `pv.home` is for
+    /// `pv`.
+    func target(host: String?, project: String?, tag: String) throws(Refusal) -> Target {
+        let candidates = try destinations(host: host, project: project)
+        let destination =
+            candidates.first { $0.name == fallback.name } ?? candidates[0]
+        switch destination.logstore {
+        case .named(let logstore): return target(destination, logstore, tag)
+        case .any:
+            let term = String(tag.prefix { $0 != "." })
+            if let problem = NamePattern.logstore.problem(with: term) {
+                throw Refusal(404, "LogStoreNotExist", clipped(problem, to: 160))
+            }
+            return target(destination, term, tag)
+        }
+    }
+
+    private func destinations(
+        host: String?,
+        project: String?
+    ) throws(Refusal) -> [Destination] {
+        if let project {
+            guard let found = projects[project] else {
+                throw Refusal(
+                    404,
+                    "ProjectNotExist",
+                    "project \(clipped(project)) does not exist here"
+                )
+            }
+            return found
+        }
+        let label = host?.prefix { $0 != "." && $0 != ":" }.lowercased()
+        return label.flatMap { projects[$0] } ?? projects[fallback.project] ?? [fallback]
+    }
+
+    private func target(
+        _ destination: Destination,
+        _ logstore: String,
+        _ tag: String? = nil
+    ) -> Target {
+        Target(
+            destination: destination.name,
+            logstore: logstore,
+            labels: destination.labels,
+            intake: destination.intake,
+            tag: tag
+        )
+    }
+}

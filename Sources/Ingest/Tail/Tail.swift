@@ -1,0 +1,109 @@
+package import Configuration
+package import HTTP
+import Logs
+import Queue
+import Synchronization
+package import System
+
+/// Shows logs as they are accepted to whoever looks. Nobody looks most of the time, and then it costs one load a
+/// request; whoever reads slowly misses logs and is told how many.
+package final class Tail: Sendable {
+    package static let watchersMax = 16
+    /// Bytes of batches that wait to be shown. What finds no room is not shown.
+    static let waitingBytesMax = 4 << 20
+    private static let heartbeat: Duration = .seconds(15)
+
+    private let isLooking = Atomic<Bool>(false)
+    private let waitingBytes = Atomic<Int>(0)
+    private let watchers = Locked<[TailWatcher]>([])
+    private let inbox: Mailbox<Batch>
+    private let wake: WakeUp
+    private let isStopping = Atomic<Bool>(false)
+    private let worker = Locked<Worker?>(nil)
+
+    package init() throws(SystemError) {
+        let wake = try WakeUp()
+        self.wake = wake
+        inbox = Mailbox { wake.signal() }
+    }
+
+    package func start() throws(SystemError) {
+        let worker = try Worker("tail") { [self] in run() }
+        self.worker.withLock { $0 = worker }
+    }
+
+    package func stop() {
+        isStopping.store(true, ordering: .releasing)
+        wake.signal()
+        worker.withLock { $0.take() }?.join()
+        watchers.withLock { $0 = [] }
+    }
+
+    /// Whether somebody looks. Asked for each request.
+    var isWatched: Bool { isLooking.load(ordering: .relaxed) }
+
+    /// A batch was stored.
+    func show(_ batch: Batch) {
+        let bytes = Self.weight(batch)
+        guard waitingBytes.add(bytes, ordering: .relaxed).newValue <= Self.waitingBytesMax else {
+            waitingBytes.subtract(bytes, ordering: .relaxed)
+            watchers.withLock { watchers in
+                for watcher in watchers { watcher.passOver(batch) }
+            }
+            return
+        }
+        inbox.post(batch)
+    }
+
+    /// What a batch takes while it waits: a small one has tags and a place in the line, too.
+    private static func weight(_ batch: Batch) -> Int {
+        batch.logs.bytes.count + batch.stream.trailer.bytes.count + 256
+    }
+
+    /// Closes what was opened by those who may look no more.
+    package func keep(_ maySee: (AdminHolder) -> Bool) {
+        watchers.withLock { watchers in
+            for watcher in watchers where !maySee(watcher.holder) { watcher.close() }
+        }
+        wake.signal()
+    }
+
+    /// False when as many look as may.
+    package func add(
+        _ holder: AdminHolder,
+        _ filter: TailFilter,
+        _ open: () -> ResponseStream?
+    ) -> Bool {
+        // The first is told every now and then that somebody is there.
+        defer { wake.signal() }
+        return watchers.withLock { watchers in
+            watchers.removeAll { !$0.isOpen }
+            guard watchers.count < Self.watchersMax else { return false }
+            if let stream = open() { watchers.append(TailWatcher(holder, filter, stream)) }
+            isLooking.store(!watchers.isEmpty, ordering: .relaxed)
+            return true
+        }
+    }
+
+    private func run() {
+        var nextBeat = Moment.now + Self.heartbeat
+        while !isStopping.load(ordering: .acquiring) {
+            wake.wait(timeout: isWatched ? max(.zero, nextBeat - .now) : .seconds(60))
+            let batches = inbox.takeAll()
+            let isBeat = Moment.now >= nextBeat
+            if isBeat { nextBeat = .now + Self.heartbeat }
+            let present = watchers.withLock { $0 }
+            for watcher in present {
+                for batch in batches { watcher.show(batch) }
+                if isBeat { watcher.beat() }
+            }
+            for batch in batches {
+                waitingBytes.subtract(Self.weight(batch), ordering: .relaxed)
+            }
+            watchers.withLock { watchers in
+                watchers.removeAll { !$0.isOpen }
+                isLooking.store(!watchers.isEmpty, ordering: .relaxed)
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package import HTTP
+import Logs
+import Queue
+import System
+
+/// Which logs somebody wants to see as they come.
+package struct TailFilter: Sendable, Equatable {
+    var destination: String?
+    var logstore: String?
+    /// The topic, which is the tag of `/logs/{tag}` where the destination gives no other.
+    var topic: String?
+    /// Tags and fields that a log must have, with these values where one is given.
+    var tags: [Field] = []
+    var fields: [Field] = []
+
+    struct Field: Sendable, Equatable {
+        var name: String
+        var value: String?
+
+        /// `NAME` or `NAME:VALUE`, of which the value may be empty.
+        init?(_ text: String) {
+            let sides = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = sides.first, !name.isEmpty else { return nil }
+            self.name = String(name)
+            value = sides.count == 2 ? String(sides[1]) : nil
+        }
+
+        fileprivate func isAmong(_ pairs: [(key: String, value: String)]) -> Bool {
+            pairs.contains { key, value in key == name && (self.value ?? value) == value }
+        }
+    }
+
+    static let fieldsMax = 8
+    private static let known =
+        "known here: destination, logstore, topic, and tag or field as NAME or NAME:VALUE"
+
+    init() {}
+
+    package init(_ head: RequestHead) throws(HTTPProblem) {
+        func problem(_ reason: String) -> HTTPProblem {
+            HTTPProblem(400, "ParameterInvalid", reason)
+        }
+        guard let pairs = head.queryPairs else { throw problem("the query cannot be read") }
+        for (name, value) in pairs {
+            switch name {
+            case "destination": destination = value
+            case "logstore": logstore = value
+            case "topic": topic = value
+            case "tag", "field":
+                guard let wanted = Field(value), tags.count + fields.count < Self.fieldsMax else {
+                    throw problem(
+                        "at most \(Self.fieldsMax) tags and fields, each as NAME or NAME:VALUE"
+                    )
+                }
+                if name == "tag" { tags.append(wanted) } else { fields.append(wanted) }
+            default: throw problem("\(clipped(name)) means nothing here; \(Self.known)")
+            }
+        }
+    }
+
+    /// Whether logs of the stream may be wanted at all.
+    func admits(_ stream: StreamKey) -> Bool {
+        (destination ?? stream.destination) == stream.destination
+            && (logstore ?? stream.logstore) == stream.logstore
+            && (topic ?? stream.trailer.topic) == stream.trailer.topic
+            && tags.allSatisfy { $0.isAmong(stream.trailer.tags) }
+    }
+
+    func admits(_ entry: LogEntry) -> Bool {
+        fields.allSatisfy { $0.isAmong(entry.fields) }
+    }
+}

@@ -1,0 +1,64 @@
+import Configuration
+import HTTP
+import Logs
+import Queue
+
+/// Logs of one request that go to one stream, as they are to be stored.
+struct TakenPart {
+    let target: RoutingTable.Target
+    var logs: DecodedLogs
+    var trailer: GroupTrailer
+
+    /// What one request to SLS can carry, less its packet's id.
+    private static let packetBytes = 10 << 20 - 64
+
+    init(_ logs: DecodedLogs, _ trailer: GroupTrailer, _ target: RoutingTable.Target) {
+        self.target = target
+        self.logs = logs
+        self.trailer = trailer
+    }
+
+    /// Logs that come with a device's tags. Those that are repeated in each may make them `repeatedBytesMax` large
+    /// together; else the tags are the stream's after all.
+    init(
+        _ tracked: TrackedLogs,
+        _ target: RoutingTable.Target,
+        _ limits: LogLimits,
+        repeatedBytesMax: Int,
+        foldsAll: Bool = false
+    ) {
+        let folding = foldsAll ? .all : target.intake.foldTags
+        var tags = DeviceTags(tracked.tags, for: target, limits, folding: folding)
+        var logs = tags.added(to: tracked.logs, atMost: repeatedBytesMax)
+        if logs == nil, !tags.folded.isEmpty {
+            tags = DeviceTags(tracked.tags, for: target, limits, folding: .none)
+            logs = tags.added(to: tracked.logs, atMost: repeatedBytesMax)
+        }
+        let kept = logs == nil ? tags.keptMarkingCrowded : tags.kept
+        self.init(
+            logs ?? tags.crowdedAddedToFirst(of: tracked.logs, atMost: limits.valueBytes),
+            target.labels.trailer(of: tracked, kept),
+            target
+        )
+    }
+
+    var stream: StreamKey {
+        StreamKey(destination: target.destination, logstore: target.logstore, trailer: trailer)
+    }
+
+    /// The batch for the queue. A log that no packet can carry is set aside whatever the policy.
+    func batch() throws(Refusal) -> Batch {
+        var logs = logs
+        do throws(ProtobufError) {
+            try logs.setAside(largerThan: Self.packetBytes - trailer.bytes.count)
+        } catch {
+            // Our own encoding: nobody sent it.
+            throw Refusal(500, "InternalServerError", "the logs were encoded wrongly")
+        }
+        let dead = logs.faulty.map { faulty in
+            let reason = DeathReason(code: faulty.fault.code, message: faulty.fault.message)
+            return Batch.Dead(logs: faulty.logs, reason: reason)
+        }
+        return Batch(stream: stream, logs: logs.sound, dead: dead, dropped: logs.dropped)
+    }
+}
