@@ -108,10 +108,25 @@ let package = Package(
             ]
         ),
         room(
+            "Operations",
+            uses: [
+                "System", "JSON", "Crypto", "Net", "HTTP", "SLS", "Queue", "SQLiteQueue",
+                "Delivery", "Credentials", "Configuration", "Ingest",
+            ]
+        ),
+        room(
+            "Admin",
+            uses: [
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
+                "Delivery", "Credentials", "Configuration", "Ingest", "Operations",
+            ]
+        ),
+        room(
             "Gateway",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
-                "Credentials", "Sandbox", "Tokens", "Configuration", "Ingest",
+                "System", "JSON", "Crypto", "Net", "HTTP", "SLS", "Queue", "SQLiteQueue",
+                "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
+                "Admin",
             ]
         ),
         room("Operator", uses: ["System", "JSON", "Crypto", "Net", "Configuration", "CCurl"]),
@@ -174,9 +189,10 @@ let package = Package(
         tests(
             of: "Gateway",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
-                "Credentials", "Sandbox", "Configuration", "Ingest", "TestTLS", "TestPrograms",
-                "Tokens", "CLZ4", "CZlib",
+                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
+                "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
+                "Admin",
+                "TestTLS", "TestPrograms", "Tokens", "CLZ4", "CZlib",
             ]
         ),
         tests(
@@ -186,7 +202,8 @@ let package = Package(
         fuzzEntries(
             uses: [
                 "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Delivery",
-                "Credentials", "Sandbox", "Configuration", "Ingest", "Gateway", "Tokens",
+                "Credentials", "Sandbox", "Configuration", "Ingest", "Operations", "Admin",
+                "Tokens",
             ]
         ),
         // The built program itself, started as a process.

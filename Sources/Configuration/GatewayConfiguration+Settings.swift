@@ -1,29 +1,9 @@
-import Delivery
-import Queue
-import SQLiteQueue
 package import Delivery
 package import Queue
 
 // The configuration in the words of the rooms that it is for.
 
 extension GatewayConfiguration {
-    package var queueConfiguration: QueueConfiguration {
-        var settings = QueueConfiguration(
-            directory: dataDirectory,
-            bytesMax: queue.bytesMax,
-            ageMax: queue.ageMax,
-            durability: queue.durability,
-            freeBytesMin: queue.freeBytesMin,
-            destinations: queueRules
-        )
-        settings.deadLetterAgeMax = queue.deadLetterAgeMax
-        settings.streamsMax = queue.streamsMax
-        settings.senders = devices.senders.count
-        settings.repeatsAgeMax = devices.duplicates.window
-        settings.repeatsMax = devices.duplicates.window > .zero ? devices.duplicates.max : 0
-        return settings
-    }
-
     package var queueBounds: QueueBounds {
         QueueBounds(
             bytesMax: queue.bytesMax,

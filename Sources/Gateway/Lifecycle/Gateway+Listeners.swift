@@ -2,6 +2,7 @@ import Configuration
 import HTTP
 import Ingest
 import Net
+import Operations
 import System
 
 extension Gateway {

@@ -4,6 +4,7 @@ import Delivery
 import HTTP
 import Ingest
 import Net
+import Operations
 import Queue
 import SQLiteQueue
 import System

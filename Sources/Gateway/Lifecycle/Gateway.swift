@@ -1,3 +1,4 @@
+import Admin
 package import Configuration
 import Credentials
 import Crypto
@@ -5,6 +6,7 @@ import Delivery
 import HTTP
 import Ingest
 package import Net
+package import Operations
 import Queue
 import SLS
 import SQLiteQueue
@@ -92,7 +94,8 @@ package final class Gateway: Sendable {
                 intake: shared.intake,
                 door: shared.door,
                 keeper: keeper,
-                webhook: webhook
+                webhook: webhook,
+                adminLabels: AdminRoute.labels
             )
         )
         self.reporter = reporter

@@ -1,3 +1,4 @@
+import Admin
 import JSON
 import Queue
 import SQLiteQueue

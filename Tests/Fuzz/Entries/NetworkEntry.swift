@@ -2,6 +2,7 @@ import Net
 import SLS
 
 @testable import Delivery
+@testable import Ingest
 
 /// Addresses as operators and proxies write them. What is read can be written and read again.
 enum NetworkEntry: FuzzEntry {

@@ -1,8 +1,10 @@
+import Configuration
 import Net
 
-@testable import Gateway
+@testable import Admin
 @testable import HTTP
 @testable import Ingest
+@testable import Operations
 
 /// What the gateway takes from the heads of devices and operators: routes, queries, keys, signatures, origins.
 enum RequestEntry: FuzzEntry {

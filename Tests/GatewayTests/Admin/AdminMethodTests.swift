@@ -3,7 +3,9 @@ import HTTP
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// What the admin listener answers to whatever it does not do.
 @Suite(.timeLimit(.minutes(1))) struct AdminMethodTests {

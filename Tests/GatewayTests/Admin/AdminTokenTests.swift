@@ -4,8 +4,10 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 @Suite struct AdminTokenTests {
     private let token = AdminToken(Secret("0123456789abcdef0123456789abcdef"))

@@ -5,8 +5,10 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Delivery
 @testable import Gateway
+@testable import Operations
 
 /// What is shown of a destination's part of the queue.
 @Suite(.timeLimit(.minutes(1))) struct BacklogTests {

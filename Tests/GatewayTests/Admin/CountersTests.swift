@@ -1,7 +1,9 @@
-import HTTP
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import HTTP
+@testable import Operations
 @testable import System
 
 @Suite(.timeLimit(.minutes(1))) struct CountersTests {

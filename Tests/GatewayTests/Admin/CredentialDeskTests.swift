@@ -10,7 +10,9 @@ import Sandbox
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// Rotations against a sandbox that knows three keys.
 @Suite(.timeLimit(.minutes(1))) struct CredentialDeskTests {

@@ -7,7 +7,9 @@ import Sandbox
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// What is said of pushed credentials that are kept, or are not.
 @Suite(.timeLimit(.minutes(1))) struct CredentialKeepingTests {

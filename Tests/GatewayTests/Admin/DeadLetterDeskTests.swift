@@ -4,7 +4,9 @@ import Queue
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct DeadLetterDeskTests {
     private static let authorized: KeyValuePairs = [

@@ -4,8 +4,10 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Delivery
 @testable import Gateway
+@testable import Operations
 
 /// What is shown of a destination and its logstores.
 @Suite struct DeliveryStatusTests {

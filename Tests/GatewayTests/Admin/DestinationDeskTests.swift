@@ -1,11 +1,13 @@
-import Configuration
 import Delivery
 import Foundation
 import Queue
 import System
 import Testing
 
+@testable import Admin
+@testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct DestinationDeskTests {
     private static let path = "/admin/destinations/default"

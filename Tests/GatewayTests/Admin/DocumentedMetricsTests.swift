@@ -2,7 +2,9 @@ import Configuration
 import Foundation
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// What the documents, the dashboard and the alerts say of metrics, held against a gateway that has had traffic.
 @Suite(.timeLimit(.minutes(1))) struct DocumentedMetricsTests {

@@ -2,7 +2,9 @@ import Net
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite struct DoorkeeperTests {
     private let start = Moment(nanoseconds: 1_000_000_000_000)

@@ -9,7 +9,9 @@ import Sandbox
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// Operators and a disk that others filled: admin keeps answering, and what it says is true.
 @Suite(.timeLimit(.minutes(1))) struct FullDiskTests {

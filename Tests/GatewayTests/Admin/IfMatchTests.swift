@@ -1,7 +1,10 @@
+import HTTP
 import Ingest
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// RFC 9110, sections 8.8.3 and 13.1.1.
 struct IfMatchTests {

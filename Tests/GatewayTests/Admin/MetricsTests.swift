@@ -1,6 +1,8 @@
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite struct MetricsTests {
     @Test("A family has its help, its type and then its samples")

@@ -2,7 +2,9 @@ import Foundation
 import HTTP
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct OpenAPITests {
     /// Each route once, with what stands in its path where there is a parameter.

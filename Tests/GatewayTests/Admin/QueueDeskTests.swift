@@ -6,7 +6,9 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct QueueDeskTests {
     /// A gateway whose logs stay.

@@ -1,10 +1,12 @@
-import Configuration
 import Delivery
 import Queue
 import System
 import Testing
 
+@testable import Admin
+@testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 /// A destination that is taken out of the file while the gateway runs.
 @Suite(.timeLimit(.minutes(1))) struct RemovedDestinationTests {

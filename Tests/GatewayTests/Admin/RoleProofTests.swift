@@ -7,7 +7,9 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// A credential that nobody signs logs with: roles are asked for with it.
 @Suite(.timeLimit(.minutes(1))) struct RoleProofTests {

@@ -8,7 +8,9 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// A request that is on its way while the credential that signed it is replaced.
 @Suite(.timeLimit(.minutes(1))) struct RotationInFlightTests {

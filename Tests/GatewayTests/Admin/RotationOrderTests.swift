@@ -7,7 +7,9 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// A proof that takes its time, and what is decided meanwhile.
 @Suite(.timeLimit(.minutes(1))) struct RotationOrderTests {

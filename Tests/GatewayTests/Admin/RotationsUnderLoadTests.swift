@@ -9,7 +9,9 @@ import Sandbox
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// Rotations while devices send as fast as they can, against a sandbox that knows three keys.
 @Suite(.timeLimit(.minutes(2))) struct RotationsUnderLoadTests {

@@ -6,6 +6,7 @@ import SQLiteQueue
 import Testing
 
 @testable import Configuration
+@testable import Gateway
 
 /// A destination with so much more to it.
 private func described(_ more: String, logstore: String = "app-log", rest: String = "") -> String {

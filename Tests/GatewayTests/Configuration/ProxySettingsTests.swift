@@ -4,7 +4,9 @@ import Net
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite struct ProxySettingsTests {
     private func devices(_ lines: String) throws -> DeviceSettings {

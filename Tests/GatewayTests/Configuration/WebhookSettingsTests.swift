@@ -3,7 +3,9 @@ import Crypto
 import SLS
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite struct WebhookSettingsTests {
     private let environment = [

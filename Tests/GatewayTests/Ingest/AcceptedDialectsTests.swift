@@ -3,8 +3,10 @@ import Queue
 import System
 import Testing
 
+@testable import Admin
 @testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 /// Dialects that are switched off by `devices.accept`.
 @Suite(.timeLimit(.minutes(1))) struct AcceptedDialectsTests {

@@ -3,7 +3,9 @@ import Queue
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// What agents send to `/logs/{tag}`, as they send it.
 @Suite(.timeLimit(.minutes(1))) struct AgentTests {

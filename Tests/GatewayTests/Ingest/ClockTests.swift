@@ -1,8 +1,9 @@
-import Ingest
 import Logs
 import Queue
 import System
 import Testing
+
+@testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct ClockTests {
     @Test("A device that tells its time gets its logs' times corrected, and the logs say so")

@@ -2,8 +2,10 @@ import CLZ4
 import CZlib
 import Testing
 
+@testable import Admin
 @testable import Gateway
 @testable import Logs
+@testable import Operations
 
 /// What `Content-Encoding` may say, and what `Accept-Encoding` of a refusal says of that.
 @Suite(.timeLimit(.minutes(1))) struct ContentEncodingTests {

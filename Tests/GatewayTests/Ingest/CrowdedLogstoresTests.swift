@@ -3,7 +3,9 @@ import Queue
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// Bodies that name logstores of a destination which has no place for one more.
 @Suite(.timeLimit(.minutes(1))) struct CrowdedLogstoresTests {

@@ -1,8 +1,9 @@
-import Ingest
 import Logs
 import Queue
 import System
 import Testing
+
+@testable import Ingest
 
 /// Bodies with bytes that are not UTF-8, with raw control characters, and with logs that are not JSON, in each dialect.
 @Suite(.timeLimit(.minutes(1))) struct DamagedBodyTests {

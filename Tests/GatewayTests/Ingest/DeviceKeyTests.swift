@@ -6,8 +6,10 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
 @testable import Ingest
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct DeviceKeyTests {
     private static let phone = "phone-0123456789abcdef+/="

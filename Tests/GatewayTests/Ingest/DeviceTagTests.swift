@@ -2,7 +2,9 @@ import Logs
 import Queue
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct DeviceTagTests {
     private let body =

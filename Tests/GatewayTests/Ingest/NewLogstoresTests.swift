@@ -3,7 +3,9 @@ import Queue
 import SLS
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// Bulks that name several new logstores at once, over a real queue from which nothing leaves.
 @Suite(.timeLimit(.minutes(1))) struct NewLogstoresTests {

@@ -3,7 +3,9 @@ import Queue
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct PlainQueryTests {
     private static let hour = WallTime.now.seconds - 3600

@@ -4,7 +4,9 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct AdminAccessTests {
     private static let looker = String(repeating: "l", count: 32)

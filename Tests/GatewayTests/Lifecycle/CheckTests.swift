@@ -1,6 +1,8 @@
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite struct CheckTests {
     private let keys = [

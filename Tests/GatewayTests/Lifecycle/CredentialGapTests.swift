@@ -7,7 +7,9 @@ import Sandbox
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// A credential ends while a gate is closed for another reason, and all that waited grows too old before the next
 /// credential comes: what devices send after that has to arrive without a restart.

@@ -4,7 +4,9 @@ import Queue
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// Small senders with tags of their own, which would each need packets of their own.
 @Suite(.timeLimit(.minutes(5))) struct FleetTests {

@@ -6,7 +6,9 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct GatewayTests {
     @Test("A log posted by a device arrives at SLS, signed, with its tag as topic")

@@ -2,7 +2,9 @@ import Delivery
 import Queue
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// A gateway whose host has a wrong clock, so that SLS takes none of the times that it gives.
 @Suite(.timeLimit(.minutes(1))) struct HostClockTests {

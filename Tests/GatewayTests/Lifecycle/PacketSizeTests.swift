@@ -2,8 +2,10 @@ import Delivery
 import Queue
 import Testing
 
+@testable import Admin
 @testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 /// The ends of what `packet.bytes` may be, all the way to the sandbox, which has SLS's own limit.
 @Suite(.timeLimit(.minutes(1))) struct PacketSizeTests {

@@ -1,4 +1,3 @@
-import Configuration
 import Credentials
 import Crypto
 import Delivery
@@ -9,7 +8,10 @@ import Sandbox
 import System
 import Testing
 
+@testable import Admin
+@testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct ReloadTests {
     private func configuration(

@@ -5,7 +5,9 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// One device key against another, through the whole gateway.
 @Suite(.timeLimit(.minutes(2))) struct ShareTests {

@@ -5,8 +5,10 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
 @testable import Ingest
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct TailTests {
     private func open(_ trial: TryOut, _ query: String = "") throws -> OpenConnection {

@@ -3,7 +3,9 @@ import Queue
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// What ingest sets apart, in the ledger and at the other end.
 @Suite(.timeLimit(.minutes(1))) struct UnsoundDeliveryTests {

@@ -3,7 +3,9 @@ import Queue
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 extension TryOut {
     /// Lets so many logs arrive that are dead letters at once.

@@ -4,8 +4,10 @@ import SLS
 import Sandbox
 import System
 
+@testable import Admin
 @testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 /// A whole gateway with a sandbox behind it, on ports and a directory of its own.
 final class TryOut: Sendable {

@@ -2,7 +2,9 @@ import HTTP
 import Net
 import System
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// A server that a test writes: remembers what it was asked, and answers as the test says, or not before it says so.
 final class WebReceiver: Sendable {

@@ -5,7 +5,9 @@ import System
 import TestTLS
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// The admin listener with TLS, over real sockets.
 @Suite(.timeLimit(.minutes(1))) struct AdminTLSTests {

@@ -8,7 +8,9 @@ import System
 import TestTLS
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// The devices' second listener, over real sockets.
 @Suite(.timeLimit(.minutes(1))) struct DeviceTLSTests {

@@ -4,7 +4,9 @@ import System
 import TestTLS
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// Certificates that are replaced under a gateway that runs.
 @Suite(.timeLimit(.minutes(1))) struct RenewalTests {

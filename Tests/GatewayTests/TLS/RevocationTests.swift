@@ -5,7 +5,9 @@ import System
 import TestTLS
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// Clients whose certificates were revoked or denied, over real handshakes.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct RevocationTests {

@@ -4,7 +4,9 @@ import Net
 import System
 import TestTLS
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// A gateway whose admin listener speaks TLS, with certificates in a directory of its own and a journal to read.
 final class SecureTrial {

@@ -3,7 +3,9 @@ import Net
 import TestTLS
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 /// The group `tls` of the configuration file, read.
 @Suite struct TLSSettingsTests {

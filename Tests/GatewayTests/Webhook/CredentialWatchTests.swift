@@ -2,7 +2,9 @@ import Credentials
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite struct CredentialWatchTests {
     private typealias State = CredentialStatus.State

@@ -7,8 +7,10 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 /// A gateway with a webhook, and a credential that comes to its end.
 @Suite(.timeLimit(.minutes(1))) struct GatewayWebhookTests {

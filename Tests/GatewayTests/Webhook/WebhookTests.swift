@@ -6,8 +6,10 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct WebhookTests {
     private static let pace = WebhookPace(

@@ -6,7 +6,9 @@ import Net
 import System
 import Testing
 
+@testable import Admin
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct AddressLimitTests {
     private static let key = "phone-0123456789abcdef"

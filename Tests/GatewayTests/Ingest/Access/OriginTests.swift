@@ -5,8 +5,10 @@ import SLS
 import System
 import Testing
 
+@testable import Admin
 @testable import Configuration
 @testable import Gateway
+@testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct OriginTests {
     private static let own = "own-0123456789abcdef"

@@ -1,4 +1,3 @@
-import Configuration
 import Crypto
 import Foundation
 import HTTP
@@ -7,6 +6,7 @@ import System
 import TestPrograms
 import Testing
 
+@testable import Configuration
 @testable import Ingest
 
 @Suite(.timeLimit(.minutes(1))) struct RequestSignatureTests {

@@ -1,4 +1,3 @@
-import Configuration
 import Crypto
 import Net
 import SLS
@@ -6,8 +5,11 @@ import System
 import Testing
 import Tokens
 
+@testable import Admin
+@testable import Configuration
 @testable import Gateway
 @testable import Ingest
+@testable import Operations
 
 /// No secret by which senders are known comes out anywhere, whatever way it is used and refused.
 @Suite(.timeLimit(.minutes(1))) struct SenderSecrecyTests {

@@ -1,4 +1,3 @@
-import Configuration
 import Crypto
 import HTTP
 import Net
@@ -8,8 +7,11 @@ import TestTLS
 import Testing
 import Tokens
 
+@testable import Admin
+@testable import Configuration
 @testable import Gateway
 @testable import Ingest
+@testable import Operations
 
 /// Keys that an issuer publishes over https, from a server of the test's own.
 @Suite(.timeLimit(.minutes(1))) struct TokenKeyFetcherTests {

@@ -1,0 +1,222 @@
+import Configuration
+package import HTTP
+import Ingest
+package import Operations
+import Queue
+import System
+
+/// Answers operators and their tools.
+package final class AdminHandler: RequestHandler {
+    package struct Shared: Sendable {
+        package let steering: Steering
+
+        package init(steering: Steering) {
+            self.steering = steering
+        }
+
+        var report: GatewayReport { steering.reporter.report }
+    }
+
+    private let shared: Shared
+    private let deadLetters: DeadLetterDesk
+    private let destinations: DestinationDesk
+    private let credentials: CredentialDesk
+    private var doorkeeper = Doorkeeper()
+    private var stamp = Stamp(mint: ReceiptMint())
+
+    package init(_ shared: Shared) {
+        self.shared = shared
+        let steering = shared.steering
+        deadLetters = DeadLetterDesk(steering.store, steering.audit)
+        destinations = DestinationDesk(steering: steering)
+        credentials = CredentialDesk(steering: steering)
+    }
+
+    package func admit(_ head: RequestHead) -> Admission {
+        let admission = judge(head)
+        guard case .refuse(let response) = admission else { return admission }
+        if !head.method.isReading { shared.steering.tellRefused(head, response.status) }
+        return .refuse(response.labelled(AdminRoute.label(ofPath: head.pathText)))
+    }
+
+    private func judge(_ head: RequestHead) -> Admission {
+        let route = AdminRoute(path: head.pathText)
+        // Before anything else, so that a stranger does not learn which paths there are.
+        let holder = holder(of: head)
+        guard route?.isOpen == true || holder != nil else { return .refuse(strange(head)) }
+        guard let route else { return .refuse(refused(404, "PathNotExist", AdminRoute.hint)) }
+        guard route.methods.contains(head.method) else {
+            let names = route.methodNames
+            var response = refused(405, "InvalidMethod", "this path answers to \(names)")
+            response.fields.append(("allow", names))
+            return .refuse(response)
+        }
+        guard head.method.isReading || holder?.role == .full else { return .refuse(forbidden) }
+        guard !head.announcesBody || head.announcesJSON else {
+            return .refuse(
+                refused(415, "ContentTypeInvalid", "a body here has Content-Type: application/json")
+            )
+        }
+        if let problem = route.problem(withQueryOf: head) {
+            return .refuse(problem.response)
+        }
+        let bodyBytesMax = route.bodyBytesMax(head.method)
+        guard bodyBytesMax > 0 || !head.announcesBody else {
+            return .refuse(HTTPProblem(Refusal.unwantedBody).response)
+        }
+        return .accept(bodyBytesMax: bodyBytesMax, isSecret: true)
+    }
+
+    package func handle(
+        _ head: RequestHead,
+        body: UnsafeRawBufferPointer,
+        responder unlabelled: Responder
+    ) {
+        let label = AdminRoute.label(ofPath: head.pathText)
+        let responder = shared.steering.answering(head, label, unlabelled)
+        guard let route = AdminRoute(path: head.pathText) else {
+            return responder.send(refused(404, "PathNotExist", AdminRoute.hint))
+        }
+        // A token that was taken away while the body came, or may only look since, changes nothing.
+        let holder = holder(of: head)
+        guard route.isOpen || holder != nil else { return responder.send(strange(head)) }
+        guard head.method.isReading || holder?.role == .full else {
+            return responder.send(forbidden)
+        }
+        switch route {
+        case .health: responder.send(Response(text: "ok\n"))
+        case .readiness:
+            let report = shared.report
+            let status = report.reasonsAgainstTraffic.isEmpty ? 200 : 503
+            responder.send(
+                head.wantsText
+                    ? Response(status, text: report.readinessText)
+                    : Response(status, json: report.readinessDocument)
+            )
+        case .metrics:
+            responder.send(
+                Response(
+                    status: 200,
+                    contentType: MetricsPage.contentType,
+                    text: shared.report.metrics
+                )
+            )
+        case .status:
+            let report = shared.report
+            responder.send(
+                head.wantsText
+                    ? Response(text: report.statusText) : Response(json: report.statusDocument)
+            )
+        case .document: responder.send(Response(json: OpenAPIDocument.text))
+        case .audit: AuditDesk(decisions: shared.steering.store).list(head, responder)
+        case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
+            guard let holder else { return }
+            deadLetters.handle(route, head, body, holder, responder)
+        case .destinations, .destination, .destinationPause, .destinationResume, .destinationFlush:
+            guard let holder else { return }
+            destinations.handle(route, head, body, holder, responder)
+        case .credentials, .credential, .credentialVerify:
+            guard let holder else { return }
+            credentials.handle(route, head, body, holder, responder)
+        case .tail:
+            guard let holder else { return }
+            TailDesk(tail: shared.steering.tail).follow(head, holder, unlabelled, label)
+        case .queue: QueueDesk(steering: shared.steering).show(head, responder)
+        case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
+        case .drain:
+            guard let holder else { return }
+            drain(head, holder, responder)
+        }
+    }
+
+    package func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+        let label = head.map { AdminRoute.label(ofPath: $0.pathText) } ?? 0
+        return HTTPProblem(problem).response.labelled(label)
+    }
+
+    package func stamp(_ fields: inout [UInt8], of response: Response) {
+        fields += Array("cache-control: no-store\r\n".utf8)
+        shared.steering.reporter.operators.answers.count(response)
+        stamp.apply(to: &fields, of: response)
+    }
+
+    /// Whose token the request shows; nobody's while its address has to wait, unless it came from there before.
+    private func holder(of head: RequestHead) -> AdminHolder? {
+        guard let range = head.fieldRange("authorization") else { return nil }
+        let address = head.peer.neighbourhood
+        guard
+            doorkeeper.wait(of: address, .now) == nil
+                || doorkeeper.hasAdmitted(head.bytes[range], from: address)
+        else { return nil }
+        let keys = shared.steering.adminKeys.withLock { $0 }
+        guard let holder = keys.holder(of: head.bytes[range]) else { return nil }
+        // Whoever may only look could guess the full one in between.
+        // And a neighbour's token makes nothing good while somebody has to wait.
+        let isForgiving = holder.role == .full && doorkeeper.wait(of: address, .now) == nil
+        doorkeeper.admitted(head.bytes[range], from: address, forgiving: isForgiving)
+        return holder
+    }
+
+    /// The answer to whoever shows no token that is known. It says the same of all of them.
+    private func strange(_ head: RequestHead) -> Response {
+        let now = Moment.now
+        let address = head.peer.neighbourhood
+        if doorkeeper.wait(of: address, now) == nil, let range = head.fieldRange("authorization"),
+            doorkeeper.refused(head.bytes[range], from: address, now)
+        {
+            shared.steering.journal.warning(
+                "somebody tries out admin tokens and has to wait",
+                ["address": head.peer.host]
+            )
+        }
+        var response: Response
+        if let wait = doorkeeper.wait(of: address, now) {
+            response =
+                HTTPProblem(
+                    429,
+                    "TooManyAttempts",
+                    "too many different tokens were wrong; wait",
+                    retryAfter: Int(max(1, wait.milliseconds / 1000 + 1))
+                ).response
+        } else {
+            response = refused(401, "Unauthorized", "a bearer token is needed, see admin.token")
+            response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
+        }
+        response.closes = true
+        return response
+    }
+
+    private func drain(_ head: RequestHead, _ holder: AdminHolder, _ responder: Responder) {
+        let steering = shared.steering
+        let wantsText = head.wantsText
+        guard !head.method.isReading else {
+            return responder.send(steering.reporter.report.drainAnswer(wantsText))
+        }
+        let isOn = head.method == .post
+        let entry = steering.audit.entry(holder, head, isOn ? "drain" : "end drain", "gateway")
+        steering.helm.post(answering: responder) {
+            steering.drain(isOn, entry)
+            responder.send(steering.reporter.report.drainAnswer(wantsText))
+        }
+    }
+
+    private var forbidden: Response {
+        refused(403, "Forbidden", "this token may only look; changes want one of role full")
+    }
+
+    private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {
+        HTTPProblem(status, code, reason).response
+    }
+}
+
+extension Response {
+    /// For people.
+    init(_ status: Int = 200, text: String) {
+        self.init(status: status, contentType: "text/plain; charset=utf-8", text: text)
+    }
+
+    /// For scripts.
+    init(_ status: Int = 200, json: String) {
+        self.init(status: status, contentType: "application/json", text: json)
+    }
+}

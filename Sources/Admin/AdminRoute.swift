@@ -1,0 +1,153 @@
+import Configuration
+import HTTP
+import System
+
+/// What an operator asks for, by the path alone.
+package enum AdminRoute: Equatable {
+    case health, readiness, metrics, status, queue, ledger, audit, drain, tail, document
+    case credentials
+    /// One of them, by its name.
+    case credential(String)
+    case credentialVerify(String)
+    case destinations
+    /// One of them, by its name.
+    case destination(String)
+    case destinationPause(String), destinationResume(String), destinationFlush(String)
+    case deadLetters, deadLetterExport, deadLetterReplay, deadLetterPurge
+    /// One of them, by its number.
+    case deadLetter(Int64)
+
+    init?(path: String) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        switch (parts.first, parts.dropFirst().first, Array(parts.dropFirst(2))) {
+        case ("healthz", nil, _): self = .health
+        case ("readyz", nil, _): self = .readiness
+        case ("metrics", nil, _): self = .metrics
+        case ("admin", "status", []): self = .status
+        case ("admin", "queue", []): self = .queue
+        case ("admin", "ledger", []): self = .ledger
+        case ("admin", "audit", []): self = .audit
+        case ("admin", "drain", []): self = .drain
+        case ("admin", "tail", []): self = .tail
+        case ("admin", "openapi.json", []): self = .document
+        case ("admin", "credentials", let rest): self.init(credential: rest)
+        case ("admin", "destinations", let rest): self.init(destination: rest)
+        case ("admin", "dead-letters", let rest): self.init(deadLetter: rest)
+        default: return nil
+        }
+    }
+
+    private init?(destination rest: [Substring]) {
+        guard let first = rest.first else {
+            self = .destinations
+            return
+        }
+        guard let name = percentDecodedText(Array(first.utf8)[...]), !name.isEmpty else {
+            return nil
+        }
+        switch rest.dropFirst() {
+        case []: self = .destination(name)
+        case ["pause"]: self = .destinationPause(name)
+        case ["resume"]: self = .destinationResume(name)
+        case ["flush"]: self = .destinationFlush(name)
+        default: return nil
+        }
+    }
+
+    private init?(credential rest: [Substring]) {
+        guard let first = rest.first else {
+            self = .credentials
+            return
+        }
+        guard let name = percentDecodedText(Array(first.utf8)[...]), !name.isEmpty else {
+            return nil
+        }
+        switch rest.dropFirst() {
+        case []: self = .credential(name)
+        case ["verify"]: self = .credentialVerify(name)
+        default: return nil
+        }
+    }
+
+    private init?(deadLetter rest: [Substring]) {
+        switch rest {
+        case []: self = .deadLetters
+        case ["export"]: self = .deadLetterExport
+        case ["replay"]: self = .deadLetterReplay
+        case ["purge"]: self = .deadLetterPurge
+        default:
+            guard rest.count == 1, let number = Int64(rest[0]), number > 0 else { return nil }
+            self = .deadLetter(number)
+        }
+    }
+
+    /// What a path answers to that is none of these.
+    static let hint =
+        "no such path; there are /healthz, /readyz, /metrics, and under /admin/ status, queue, ledger, "
+        + "credentials, destinations, dead-letters, drain, tail, audit and openapi.json"
+    static let unknownPath = HTTPProblem(404, "PathNotExist", hint)
+
+    /// Without a token: what orchestrators ask.
+    var isOpen: Bool { self == .health || self == .readiness }
+
+    var methods: [RequestHead.Method] {
+        switch self {
+        case .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .tail, .document,
+            .credentials, .destinations, .deadLetters, .deadLetterExport:
+            [.get, .head]
+        case .deadLetterReplay, .deadLetterPurge, .destinationPause, .destinationResume,
+            .destinationFlush:
+            [.post]
+        case .credential: [.get, .head, .put, .delete]
+        case .credentialVerify: [.post]
+        case .drain: [.get, .head, .post, .delete]
+        case .destination: [.get, .head, .patch, .delete]
+        case .deadLetter: [.get, .head, .put]
+        }
+    }
+
+    var methodNames: String { methods.map(\.name).joined(separator: ", ") }
+
+    /// The parameters that its query may have, each once.
+    func queryNames(_ method: RequestHead.Method) -> [String] {
+        let page = ["destination", "logstore", "code", "after", "limit"]
+        return switch self {
+        case .audit: ["before", "after", "limit"]
+        case .queue: ["destination", "streams", "order"]
+        case .tail: ["destination", "logstore", "topic", "tag", "field"]
+        case .deadLetters, .deadLetterExport: page
+        case .deadLetterReplay, .deadLetterPurge:
+            ["destination", "logstore", "code", "ids", "all"]
+        case .deadLetter where method == .put: ["logstore"]
+        case .credential where method == .put: ["force"]
+        default: []
+        }
+    }
+
+    /// The largest body that a request of this method may have.
+    func bodyBytesMax(_ method: RequestHead.Method) -> Int {
+        switch method {
+        case .put: if case .credential = self { 64 << 10 } else { 10 << 20 }
+        case .patch: DecidedSettings.bytesMax
+        default: 0
+        }
+    }
+}
+
+extension RequestHead.Method {
+    /// Whether it only looks.
+    var isReading: Bool { self == .get || self == .head }
+
+    var name: String {
+        switch self {
+        case .get: "GET"
+        case .head: "HEAD"
+        case .post: "POST"
+        case .put: "PUT"
+        case .patch: "PATCH"
+        case .delete: "DELETE"
+        case .options: "OPTIONS"
+        case .other: "other"
+        }
+    }
+}

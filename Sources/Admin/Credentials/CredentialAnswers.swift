@@ -1,0 +1,224 @@
+import Credentials
+import Delivery
+import HTTP
+import JSON
+import Operations
+import System
+
+/// What is shown of credentials: nothing that signs.
+enum CredentialAnswers {
+    static func answer(_ all: [CredentialStatus], _ wantsText: Bool) -> Response {
+        guard !wantsText else { return Response(text: all.map(\.line).joined()) }
+        var json = JSONWriter()
+        json.object { json in
+            json.array("credentials") { json in
+                for status in all { json.object { $0.credential(status) } }
+            }
+        }
+        return Response(json: json.text + "\n")
+    }
+
+    static func answer(
+        _ name: String,
+        _ steering: Steering,
+        _ wantsText: Bool,
+        after rotation: Steering.Rotation? = nil
+    ) throws(HTTPProblem) -> Response {
+        let status = try steering.known(name)
+        var response = answer(status, wantsText, after: rotation)
+        response.fields.append(("etag", status.version))
+        return response
+    }
+
+    private static func answer(
+        _ status: CredentialStatus,
+        _ wantsText: Bool,
+        after rotation: Steering.Rotation?
+    ) -> Response {
+        guard !wantsText else {
+            var note = rotation?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
+            if rotation?.isProved == false {
+                note += "  not proved: nobody was asked who could tell\n"
+            }
+            return Response(text: status.line + note)
+        }
+        var json = JSONWriter()
+        json.object { json in
+            json.credential(status)
+            guard let rotation else { return }
+            json.member("proved", rotation.isProved)
+            json.member("stored", rotation.isStored)
+            json.member("not_stored_because", rotation.reason)
+            json.proofs(rotation.proofs)
+        }
+        return Response(json: json.text + "\n")
+    }
+
+    /// As the source has it again; nothing but its name where it has none.
+    static func forgotten(_ name: String, _ steering: Steering, _ wantsText: Bool) -> Response {
+        if let answer = try? answer(name, steering, wantsText) { return answer }
+        guard !wantsText else { return Response(text: "\(name): forgotten\n") }
+        var json = JSONWriter()
+        json.object { $0.member("name", name) }
+        return Response(json: json.text + "\n")
+    }
+
+    /// 422 where SLS refuses it and 502 where nobody could tell, so that a script sees it too.
+    static func answer(_ name: String, proofs: Steering.Proofs, _ wantsText: Bool) -> Response {
+        let isTaken = proofs.verdicts.isEmpty || proofs.isProved
+        var response = document(name, proofs: proofs, wantsText)
+        response.status = proofs.isRefused ? 422 : isTaken ? 200 : 502
+        return response
+    }
+
+    private static func document(
+        _ name: String,
+        proofs: Steering.Proofs,
+        _ wantsText: Bool
+    ) -> Response {
+        guard !wantsText else {
+            guard !proofs.verdicts.isEmpty else {
+                return Response(
+                    text: "\(name): no destination or role uses it, so there is nobody to ask\n"
+                )
+            }
+            return Response(
+                text: proofs.destinations.map { $0.line(of: name) }.joined()
+                    + proofs.roles.map { $0.line(of: name) }.joined()
+            )
+        }
+        var json = JSONWriter()
+        json.object { json in
+            json.member("name", name)
+            let verdicts = proofs.verdicts
+            json.member(
+                "verdict",
+                (verdicts.first { $0 != .accepted } ?? verdicts.first)?.name
+            )
+            json.proofs(proofs)
+        }
+        return Response(json: json.text + "\n")
+    }
+}
+
+extension CredentialStatus {
+    /// "default: ok, environment, LTAI…9f2c (fingerprint 1a2b3c4d), expires in 2 h"
+    var line: String {
+        let key = fingerprint.map { ", \(shownID ?? "") (fingerprint \($0))" } ?? ""
+        let end =
+            secondsLeft.map { left in
+                left > 0
+                    ? ", expires in \(spanText(.seconds(left)))"
+                    : ", expired \(spanText(.seconds(-left))) ago"
+            } ?? ""
+        let pushed = isPushed ? " (pushed)" : ""
+        let kept = kept?.line ?? ""
+        let coming =
+            next.map { "\n  next: fingerprint \($0.fingerprint) from \($0.activation.rfc3339)" }
+            ?? ""
+        let problem = lastProblem.map { "\n  \(printable($0.description))" } ?? ""
+        return
+            "\(name): \(state.rawValue), \(source)\(pushed)\(key)\(end)\(kept)\(coming)\(problem)\n"
+    }
+}
+
+extension CredentialStatus.Kept {
+    fileprivate var name: String {
+        switch self {
+        case .onDisk: "disk"
+        case .inMemory: "memory"
+        case .closed: "closed"
+        }
+    }
+
+    fileprivate var line: String {
+        switch self {
+        case .onDisk: ", kept on disk"
+        case .inMemory(let reason): ", kept in memory only: \(reason)"
+        case .closed(let reason): "\n  the one on disk stays closed: \(reason)"
+        }
+    }
+}
+
+extension CredentialProof.Verdict {
+    fileprivate var name: String {
+        switch self {
+        case .accepted: "accepted"
+        case .refused: "refused"
+        case .undecided: "undecided"
+        }
+    }
+}
+
+extension CredentialProof {
+    fileprivate func line(of name: String) -> String {
+        let said =
+            verdict == .accepted
+            ? "" : ": \([code, message].compactMap(\.self).joined(separator: ": "))"
+        let help = verdict == .accepted ? "" : "; \(remedy)"
+        return "\(name) at \(destination): \(verdict.name)\(printable(said))\(help)\n"
+    }
+}
+
+extension RoleProof {
+    fileprivate func line(of name: String) -> String {
+        let said = problem.map { ": \(printable($0.description))" } ?? ""
+        return "\(name) for the role \(role): \(verdict.name)\(said)\n"
+    }
+}
+
+extension JSONWriter {
+    mutating func credential(_ status: CredentialStatus) {
+        member("name", status.name)
+        member("source", status.source)
+        member("state", status.state.rawValue)
+        member("origin", status.origin)
+        member("pushed", status.isPushed)
+        member("access_key_id", status.shownID)
+        member("fingerprint", status.fingerprint)
+        member("expiration", status.expiration?.rfc3339)
+        member("seconds_left", status.secondsLeft.map { Int($0) })
+        if let next = status.next {
+            object("next") { json in
+                json.member("fingerprint", next.fingerprint)
+                json.member("activation", next.activation.rfc3339)
+            }
+        }
+        member("kept", status.kept?.name)
+        member("kept_reason", status.kept?.reason)
+        member("last_refresh", status.lastRefresh?.rfc3339)
+        member("last_problem", status.lastProblem?.description)
+        member("failures", status.failures)
+        member("next_try", status.nextTry?.rfc3339)
+    }
+
+    fileprivate mutating func proofs(_ proofs: Steering.Proofs) {
+        array("proofs") { json in
+            for proof in proofs.destinations {
+                json.object { json in
+                    json.member("destination", proof.destination)
+                    json.member("endpoint", proof.endpoint)
+                    json.member("verdict", proof.verdict.name)
+                    json.member("status", proof.status)
+                    json.member("code", proof.code)
+                    json.member("message", proof.message)
+                    json.member("request_id", proof.requestID)
+                    json.member("remedy", proof.verdict == .accepted ? nil : proof.remedy)
+                }
+            }
+        }
+        array("role_proofs") { json in
+            for proof in proofs.roles {
+                json.object { json in
+                    json.member("role", proof.role)
+                    json.member("verdict", proof.verdict.name)
+                    json.member("status", proof.problem?.words?.status)
+                    json.member("code", proof.problem?.words?.code)
+                    json.member("message", proof.problem?.words?.message ?? proof.problem?.what)
+                    json.member("request_id", proof.problem?.words?.requestID)
+                    json.member("remedy", proof.problem?.remedy)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import HTTP
+import Ingest
+import JSON
+import Operations
+import Queue
+
+// What became of a change, for people and for scripts.
+
+extension DeadLetterChange {
+    func response(doing verb: String, _ wantsText: Bool) -> Response {
+        let done = verb == "replay" ? "replayed" : "purged"
+        if let refusal = refusal(done) {
+            return refusal.response
+        }
+        guard wantsText else {
+            var json = JSONWriter()
+            json.object { json in
+                json.member(done, changed)
+                json.member("unreadable", unreadable)
+            }
+            return Response(json: json.text + "\n")
+        }
+        let rest = unreadable > 0 ? ", \(unreadable) changed on the disk and stay" : ""
+        return Response(text: "\(changed) \(done)\(rest)\n")
+    }
+
+    private func refusal(_ done: String) -> HTTPProblem? {
+        switch end {
+        case .complete: nil
+        case .refused(let admission):
+            HTTPProblem(
+                503,
+                "ServerBusy",
+                "\(changed) \(done), the rest stay dead letters: \(admission.reason ?? "try again")"
+            )
+        case .busy: .changesWait
+        case .tooManyIDs:
+            HTTPProblem(
+                400,
+                "ParameterInvalid",
+                "at most \(DeadLetterSelection.idsMax) ids at a time; use a filter for more"
+            )
+        }
+    }
+}
+
+extension DeadLetterEditOutcome {
+    func response(_ id: Int64, _ wantsText: Bool) -> Response {
+        switch self {
+        case .replaced(let letter):
+            return wantsText
+                ? Response(text: "dead letter \(id) is changed; replay it to deliver it\n")
+                : Response(json: DeadLetterText.line(letter) + "\n")
+        case .notFound: return HTTPProblem.noDeadLetter(id).response
+        case .unreadable:
+            return HTTPProblem(
+                409,
+                "DeadLetterUnreadable",
+                "dead letter \(id) changed on the disk; send the whole log to replace it"
+            ).response
+        case .tooLarge(let bytesMax):
+            return HTTPProblem(413, "PostBodyTooLarge", "a log has at most \(bytesMax) bytes")
+                .response
+        case .otherLogstore(let logstore):
+            return HTTPProblem(
+                409,
+                "ParameterInvalid",
+                "its destination delivers to \(logstore) alone; only one with logstore: \"*\" has others"
+            ).response
+        case .refused(let admission): return HTTPProblem(Refusal(admission)).response
+        case .busy: return HTTPProblem.changesWait.response
+        }
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static let changesWait = HTTPProblem(
+        503,
+        "ServerBusy",
+        "too many changes of dead letters wait already; try again in a moment"
+    )
+}

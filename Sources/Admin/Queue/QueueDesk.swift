@@ -1,0 +1,109 @@
+import HTTP
+import Operations
+import Queue
+import SQLiteQueue
+import System
+
+/// Answers `GET /admin/queue`: what waits, of whom and for how long.
+struct QueueDesk {
+    private static let patience: Duration = .seconds(2)
+
+    let steering: Steering
+
+    func show(_ head: RequestHead, _ responder: Responder) {
+        do throws(HTTPProblem) {
+            let wish = try StreamWish(head)
+            if let name = wish.destination {
+                let known = steering.reporter.report.destinations
+                guard known.contains(where: { $0.name == name }) else { throw .noDestination(name) }
+            }
+            let wantsText = head.wantsText
+            // Nobody waits for the queue's thread then, whatever it does.
+            guard wish.count > 0 else {
+                return responder.send(response(wish, nil, wantsText))
+            }
+            // Neither the queue's thread nor that of changes waits for who reads this.
+            let isTaken = steering.views.post {
+                responder.send(response(wish, listing(wish), wantsText))
+            }
+            guard isTaken else { throw .tooManyViews }
+        } catch {
+            responder.send(error.response)
+        }
+    }
+
+    /// Nil where the queue's thread is held up, by a disk that stands still perhaps: the rest is shown all the same.
+    private func listing(_ wish: StreamWish) -> StreamListing? {
+        guard let outcome = try? Promise<StreamListing?>() else { return nil }
+        steering.store.list(wish) { outcome.bring($0) }
+        return outcome.wait(atMost: Self.patience) ?? nil
+    }
+
+    private func response(
+        _ wish: StreamWish,
+        _ listing: StreamListing?,
+        _ wantsText: Bool
+    ) -> Response {
+        let view = QueueView(
+            report: steering.reporter.report,
+            destination: wish.destination,
+            listing: listing
+        )
+        return wantsText ? Response(text: view.text) : Response(json: view.document)
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static let tooManyViews = HTTPProblem(
+        503,
+        "ServerBusy",
+        "too many ask what waits in the queue; ask again, or with streams=0"
+    )
+}
+
+extension StreamWish {
+    private static let known =
+        "known here: destination, streams (0 to 1000), order (oldest, largest)"
+
+    init(_ head: RequestHead) throws(HTTPProblem) {
+        func problem(_ reason: String) -> HTTPProblem {
+            HTTPProblem(400, "ParameterInvalid", "\(reason); \(Self.known)")
+        }
+        self.init()
+        guard let pairs = head.queryPairs else { throw problem("the query cannot be read") }
+        for (name, value) in pairs {
+            switch name {
+            case "destination": destination = value
+            case "streams":
+                guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                    let number = Int(value), number <= Self.countMax
+                else { throw problem("streams cannot be \(clipped(value))") }
+                count = number
+            case "order":
+                guard let order = Order(rawValue: value) else {
+                    throw problem("order cannot be \(clipped(value))")
+                }
+                self.order = order
+            default: throw problem("\(clipped(name)) means nothing here")
+            }
+        }
+    }
+}
+
+/// What is shown of the queue.
+struct QueueView {
+    let report: GatewayReport
+    /// Nil for all.
+    let destination: String?
+    /// Nil when streams were not asked for, or could not be looked at.
+    let listing: StreamListing?
+
+    var destinations: [GatewayReport.Destination] {
+        report.destinations.filter { destination ?? $0.name == $0.name }
+    }
+
+    /// Nil as the listing is; without any where nothing waits.
+    func streams(of destination: String) -> StreamListing.Destination? {
+        listing.map { $0.destinations[destination] ?? StreamListing.Destination() }
+    }
+}

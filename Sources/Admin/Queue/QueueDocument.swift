@@ -1,0 +1,108 @@
+import JSON
+import Logs
+import Operations
+import Queue
+import System
+
+extension QueueView {
+    /// Devices choose what streams are called, and may choose much. Streams that find no room in the document are
+    /// counted as more.
+    private static let streamBytesMax = 8 << 20
+
+    /// `/admin/queue`: what waits, how much of what may, and for how long.
+    var document: String {
+        let now = report.now
+        var json = JSONWriter()
+        json.object { json in
+            json.object("queue") { $0.queue(report.queue, now: now) }
+            json.object("destinations") { json in
+                for destination in destinations {
+                    json.object(destination.name) { json in
+                        json.member("queued_logs", destination.queue.ledger.queued)
+                        json.backlog(destination.queue, now: now)
+                        json.array("outlets") { json in
+                            for outlet in destination.outlets {
+                                json.object { json in
+                                    json.member("logstore", outlet.logstore)
+                                    json.member("queued_logs", outlet.queue.queued)
+                                    json.member("packets", outlet.queue.packets)
+                                    json.age("oldest_seconds", of: outlet.queue.oldest, now: now)
+                                }
+                            }
+                        }
+                        write(streams(of: destination.name), into: &json)
+                    }
+                }
+            }
+        }
+        return json.text + "\n"
+    }
+
+    private func write(_ streams: StreamListing.Destination?, into json: inout JSONWriter) {
+        guard let streams else {
+            json.member("streams", String?.none)
+            return json.member("streams_more", Int?.none)
+        }
+        var more = streams.more
+        json.array("streams") { json in
+            for entry in streams.entries {
+                guard json.text.utf8.count < Self.streamBytesMax else {
+                    more += 1
+                    continue
+                }
+                json.object { $0.stream(entry, now: report.now) }
+            }
+        }
+        json.member("streams_more", more)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func stream(_ entry: StreamListing.Entry, now: WallTime) {
+        let names = StreamNames(entry.stream)
+        member("logstore", names.logstore)
+        member("topic", names.topic)
+        member("source", names.source)
+        // A device may give two tags one name, and their order makes another stream.
+        array("tags") { json in
+            for tag in names.tags {
+                json.object { json in
+                    json.member("key", tag.key)
+                    json.member("value", tag.value)
+                }
+            }
+        }
+        member("tags_more", names.tagsLeft)
+        member("queued_logs", entry.logs)
+        member("raw_bytes", entry.rawBytes)
+        member("packets", entry.packets)
+        age("oldest_seconds", of: entry.oldest, now: now)
+    }
+}
+
+/// What a stream is called, cut where devices were not modest.
+struct StreamNames {
+    static let scalarsMax = 256
+    static let tagsMax = 32
+
+    let logstore: String
+    let topic: String
+    let source: String
+    let tags: [(key: String, value: String)]
+    let tagsLeft: Int
+
+    init(_ key: StreamKey) {
+        logstore = key.logstore
+        topic = Self.cut(key.trailer.topic)
+        source = Self.cut(key.trailer.source)
+        let all = key.trailer.tags
+        tags = all.prefix(Self.tagsMax).map { (Self.cut($0.key), Self.cut($0.value)) }
+        tagsLeft = all.count - tags.count
+    }
+
+    private static func cut(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        guard scalars.count > scalarsMax else { return text }
+        return String(scalars.prefix(scalarsMax)) + "…"
+    }
+}

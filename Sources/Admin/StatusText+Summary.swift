@@ -1,0 +1,91 @@
+import Credentials
+import Delivery
+import Operations
+import Queue
+import System
+
+/// What somebody asks who was woken up: the most important first, each answered in the first word.
+extension GatewayReport {
+    private static let troublesMax = 3
+
+    var summary: [String] {
+        accepting.map { "accepting    \($0)" } + delivering
+            + ["backlog      \(backlog)"] + credentialLines + certificateLines + lastErrorLines
+    }
+
+    private var accepting: [String] {
+        if isStopping { return ["no: the gateway is stopping"] }
+        if isDraining {
+            return ["no: it is being drained; sluice drain --end lets it take logs again"]
+        }
+        if let reason = queue.admission.reason {
+            return ["no: " + (queue.problem.map { "\(reason): \($0)" } ?? reason)]
+        }
+        let full = destinations.filter { $0.queue.admission == .destinationFull }.map(\.name)
+        guard !full.isEmpty else { return ["yes"] }
+        return [
+            "yes, but not for \(full.joined(separator: ", ")): no room left for it in the queue"
+        ]
+    }
+
+    /// Whether logs arrive, and of each destination where they do not, why.
+    private var delivering: [String] {
+        let troubles = destinations.compactMap { destination in
+            destination.delivery.trouble.map { "\(destination.name): \(printable($0))" }
+        }
+        guard !troubles.isEmpty else { return ["delivering   yes"] }
+        let word = troubles.count == destinations.count ? "no" : "partly"
+        let more = troubles.count - Self.troublesMax
+        return zip(
+            ["delivering   \(word), "] + Array(repeating: "             ", count: troubles.count),
+            troubles.prefix(Self.troublesMax) + (more > 0 ? ["and \(more) more"] : [])
+        ).map { $0 + $1 }
+    }
+
+    private var backlog: String {
+        let logs = queue.ledger.queued
+        let size = "\(roughSize(queue.bytes)) of \(roughSize(queue.bytesMax))"
+        guard logs > 0 else { return "nothing waits, \(size)" }
+        let oldest = queue.oldest.map { ", the oldest for \(age(of: $0))" } ?? ""
+        return "\(counted(logs, "log")) \(logs == 1 ? "waits" : "wait"), \(size)\(oldest)"
+    }
+
+    /// Those that are not well and, of the others, the one that ends first.
+    private var credentialLines: [String] {
+        let troubled = credentials.filter { ![.ok, .refreshing].contains($0.state) }
+        let awaited = credentials.filter { $0.state == .refreshing && $0.fingerprint == nil }
+        let next = credentials.compactMap { each in each.secondsLeft.map { (each.name, $0) } }
+            .filter { $0.1 > 0 }.min { $0.1 < $1.1 }
+        var texts = troubled.prefix(Self.troublesMax).map {
+            "\($0.name) is \($0.state.rawValue); sluice rotate \($0.name) gives another"
+        }
+        texts += awaited.prefix(Self.troublesMax).map {
+            "\($0.name) is being fetched, there is none yet"
+        }
+        if let (name, left) = next {
+            texts.append("\(name) expires in \(spanText(.seconds(left)))")
+        }
+        if texts.isEmpty { texts = ["fine, none expires"] }
+        return zip(["credentials  "] + Array(repeating: "             ", count: texts.count), texts)
+            .map { $0 + $1 }
+    }
+
+    private var lastErrorLines: [String] {
+        let failures = destinations.compactMap { destination in
+            destination.delivery.lastFailure.map { (destination, $0) }
+        }
+        guard let (destination, failure) = failures.max(by: { $0.1.at < $1.1.at }) else {
+            return ["last error   none since the start"]
+        }
+        let isOver = destination.delivery.lastSuccess.map { $0 > failure.at } ?? false
+        return [
+            "last error   \(age(of: failure.at)) ago, \(destination.name)/\(failure.logstore)"
+                + "\(isOver ? " (delivered since)" : ""): \(printable(failure.summary))",
+            "  remedy     \(failure.remedy)",
+        ]
+    }
+
+    private func age(of time: WallTime) -> String {
+        spanText(.nanoseconds(now.nanoseconds - time.nanoseconds))
+    }
+}

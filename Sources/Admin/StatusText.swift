@@ -1,0 +1,87 @@
+import Delivery
+import Operations
+import Queue
+import System
+
+extension GatewayReport {
+    /// What `/admin/status` says, for a person in a hurry.
+    var statusText: String {
+        var lines = summary
+        lines += ["", "sluice \(Version.current), up \(spanText(uptime)), at \(now.rfc3339)"]
+        lines += queue.ledger.lines
+        for destination in destinations {
+            lines += ["", "destination  \(destination.name): \(destination.delivery.stateName)"]
+            lines += destination.lines(now)
+        }
+        for (name, ledger) in strangers.sorted(by: { $0.key < $1.key }) {
+            lines += ["", "destination  \(name): no longer in the configuration"]
+            lines += ledger.lines
+        }
+        if !credentials.isEmpty { lines += [""] }
+        lines += credentials.flatMap {
+            "credential   \($0.line)".split(separator: "\n").map(String.init)
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension Ledger {
+    /// The equation, which must always hold.
+    fileprivate var lines: [String] {
+        let equation =
+            "accepted \(accepted) = delivered \(delivered) + queued \(queued) + dead \(dead) "
+            + "+ expired \(expired) + discarded \(discarded)"
+        let verdict = isClosed ? "" : "   DOES NOT HOLD: report this as a defect of Sluice"
+        return ["  ledger     \(equation)\(verdict)"]
+    }
+}
+
+extension GatewayReport.Destination {
+    func lines(_ now: WallTime) -> [String] {
+        var lines = ["  sends to   \(project)/\(logstore) at \(endpoint)"]
+        if let reason = delivery.endpointReason { lines.append("             because \(reason)") }
+        lines += queue.ledger.lines
+        if queue.imbalance != 0 {
+            lines.append(
+                "             IT IS OFF BY \(queue.imbalance) LOGS: report this as a defect of Sluice"
+            )
+        }
+        if let oldest = queue.oldest {
+            let age = Duration.nanoseconds(now.nanoseconds - oldest.nanoseconds)
+            lines.append("  oldest     \(spanText(age))")
+        }
+        if let rate = delivery.rate {
+            let tenths = (rate * 10).rounded() / 10
+            lines.append("  pace       \(tenths) requests/s, which the project's quota allows")
+        }
+        if let notice { lines.append("  notice     \(notice)") }
+        if let trouble { lines.append("  trouble    \(printable(trouble))") }
+        // The destination's own trouble is theirs too.
+        if delivery.trouble == nil { lines += troubledLogstores }
+        if let failure = delivery.lastFailure {
+            let id = failure.requestID.map { " (request id \($0))" } ?? ""
+            lines += [
+                "  last error \(failure.at.rfc3339) \(failure.logstore): "
+                    + printable(failure.summary + id),
+                "  sdk result \(failure.result.name) (\(failure.result.number))",
+                "  remedy     \(failure.remedy)",
+            ]
+        }
+        return lines
+    }
+}
+
+extension GatewayReport.Destination {
+    private static let shownMax = 10
+
+    /// Logstores that take nothing while others do.
+    fileprivate var troubledLogstores: [String] {
+        let troubles = outlets.compactMap { outlet in
+            outlet.delivery?.trouble.map {
+                "  logstore   \(outlet.logstore), \(outlet.queue.queued) queued: \($0)"
+            }
+        }
+        let more = troubles.count - Self.shownMax
+        return troubles.prefix(Self.shownMax) + (more > 0 ? ["             and \(more) more"] : [])
+    }
+}

@@ -1,0 +1,149 @@
+package import Net
+package import System
+
+/// Keeps what a listener serves in step with the files of its certificates.
+///
+/// It looks at the files every few seconds: a few system calls, no descriptor, and no way of renewing that it
+/// would not see. Called by the thread that makes changes, but for `status`.
+package final class CertificateWatch: Sendable {
+    /// What is served, for reports.
+    package struct Status: Sendable, Equatable {
+        package let certificates: [TLSCertificate]
+        /// By which certificates of clients are checked.
+        package let revocationLists: [TLSRevocationList]
+        /// Why the files as they are now cannot be served.
+        package let problem: String?
+    }
+
+    static let pause = Duration.seconds(10)
+    /// Keys of tickets do not live longer; and as often something is said of a certificate near its end.
+    private static let ageMax = Duration.seconds(86_400)
+
+    private struct State {
+        var settings: TLSSettings
+        var seen: [FileStamp?]
+        var began: Moment
+        var failures = 0
+        var problem: TLSError?
+        /// Revocation lists whose end was told.
+        var toldExpired: Set<RevocationSource> = []
+    }
+
+    /// A file may hold the lists of several authorities, which expire one after the other.
+    private struct RevocationSource: Hashable {
+        let file: String
+        let issuer: String
+
+        init(_ list: TLSRevocationList) {
+            file = list.file
+            issuer = list.issuer
+        }
+    }
+
+    let listener: String
+    package let context: TLSContext
+    private let state: Locked<State>
+    private let journal: Journal
+
+    package init(_ settings: TLSSettings, of listener: String, journal: Journal) throws(TLSError) {
+        self.listener = listener
+        self.journal = journal
+        // Before they are read, so that no change is missed.
+        let seen = Self.stamps(settings)
+        context = try TLSContext(settings)
+        state = Locked(State(settings: settings, seen: seen, began: .now))
+    }
+
+    var status: Status {
+        Status(
+            certificates: context.certificates,
+            revocationLists: context.revocationLists,
+            problem: state.withLock { $0.problem }?.description
+        )
+    }
+
+    /// Reads the files again when they are others, when they could not be read last time, and once a day.
+    package func look(_ now: Moment = .now) {
+        tellExpiry(at: .now)
+        let before = state.withLock { $0 }
+        let seen = Self.stamps(before.settings)
+        let areOthers = seen != before.seen
+        guard areOthers || before.failures > 0 || now - before.began >= Self.ageMax else { return }
+        read(before, seen, areOthers: areOthers || before.failures > 0, now)
+    }
+
+    /// Reads them in any case: somebody asked for it.
+    func lookAnew(_ now: Moment = .now) {
+        let before = state.withLock { $0 }
+        let seen = Self.stamps(before.settings)
+        read(before, seen, areOthers: seen != before.seen || before.failures > 0, now)
+    }
+
+    /// Goes on with other settings, of which everything has been read already.
+    func adopt(_ settings: TLSSettings, _ read: TLSContext, seen: [FileStamp?]) {
+        context.adopt(read)
+        state.withLock { $0 = State(settings: settings, seen: seen, began: .now) }
+        told(areOthers: true)
+    }
+
+    static func stamps(_ settings: TLSSettings) -> [FileStamp?] {
+        settings.files.map { FileStamp(of: $0) }
+    }
+
+    private func read(_ before: State, _ seen: [FileStamp?], areOthers: Bool, _ now: Moment) {
+        var after = before
+        do throws(TLSError) {
+            try context.replace(before.settings)
+            after = State(settings: before.settings, seen: seen, began: now)
+            told(areOthers: areOthers)
+        } catch {
+            after.seen = seen
+            after.failures += 1
+            after.problem = error
+            // A pair of files is not replaced at one blow: what fails once may be whole at the next look.
+            if after.failures == 2 || after.failures > 2 && error != before.problem {
+                journal.error(
+                    "the listener's certificates cannot be renewed; it goes on with those it has, and "
+                        + "tries again",
+                    ["listener": listener, "problem": error.description]
+                )
+            }
+        }
+        let next = after
+        state.withLock { $0 = next }
+    }
+
+    /// A list may have expired since the last look, and clients are refused then: tells that once for each file and
+    /// issuer, as an error.
+    func tellExpiry(at now: WallTime) {
+        let expired = context.revocationLists.filter { $0.isExpired(at: now) }
+        var told = state.withLock { state in
+            defer { state.toldExpired = Set(expired.map(RevocationSource.init)) }
+            return state.toldExpired
+        }
+        for list in expired where told.insert(RevocationSource(list)).inserted {
+            journal.error(
+                "a revocation list has expired, and clients are refused; put a current one in its place",
+                [
+                    "listener": listener, "file": list.file, "issuer": list.issuer,
+                    "expired": list.expires?.rfc3339 ?? "",
+                ]
+            )
+        }
+    }
+
+    private func told(areOthers: Bool) {
+        if areOthers {
+            journal.info(
+                "certificates are renewed; connections go on, new ones get the new",
+                [
+                    "listener": listener,
+                    "expires": context.certificates.map(\.expires.rfc3339).joined(separator: ", "),
+                ]
+            )
+        }
+        for warning in context.warnings(at: .now) {
+            journal.warning("\(warning)", ["listener": listener])
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Delivery
+package import Queue
+
+extension GatewayReport {
+    /// Why no traffic should be sent here; empty when all is well.
+    package var reasonsAgainstTraffic: [String] {
+        var reasons: [String] = []
+        if isStopping {
+            reasons.append("the gateway is stopping")
+        } else if isDraining {
+            reasons.append("the gateway is being drained")
+        } else if let reason = queue.admission.reason {
+            reasons.append(queue.problem.map { "\(reason): \($0)" } ?? reason)
+        }
+        let troubles = destinations.compactMap { destination in
+            destination.trouble.map { "destination \(destination.name): \($0)" }
+        }
+        // One that works is enough: the others' logs wait in the queue.
+        if troubles.count == destinations.count { reasons += troubles }
+        return reasons
+    }
+}
+
+extension GatewayReport.Destination {
+    /// Why logs of its do not arrive, or are not taken while others' are.
+    package var trouble: String? {
+        delivery.trouble ?? (queue.admission == .destinationFull ? queue.admission.reason : nil)
+    }
+}
+
+extension GatewayReport.Destination {
+    /// What an operator has to know of it that is no trouble.
+    package var notice: String? {
+        isRemoved
+            ? "removed from the configuration; until the restart it takes and delivers logs as before, and what is "
+                + "queued then waits until it is described again"
+            : nil
+    }
+}
+
+extension QueueAdmission {
+    /// Why batches are refused; nil when they are taken.
+    package var reason: String? {
+        switch self {
+        case .open: nil
+        case .full: "the queue is full"
+        case .destinationFull: "the destination's part of the queue is full"
+        case .tooManyLogstores: "the destination has too many logstores"
+        case .tooManyStreams: "the queue has too many streams"
+        case .tooManyStreamsOfDestination: "the destination has too many streams"
+        case .tooManyStreamsOfSender: "the device key has too many streams"
+        case .diskFull: "the disk is full"
+        case .failing: "the queue cannot be written"
+        case .stopping: "the queue is stopping"
+        }
+    }
+
+    /// For metrics and scripts.
+    package var name: String {
+        switch self {
+        case .open: "open"
+        case .full: "full"
+        case .destinationFull: "destination_full"
+        case .tooManyLogstores: "too_many_logstores"
+        case .tooManyStreams: "too_many_streams"
+        case .tooManyStreamsOfDestination: "too_many_streams_of_destination"
+        case .tooManyStreamsOfSender: "too_many_streams_of_key"
+        case .diskFull: "disk_full"
+        case .failing: "failing"
+        case .stopping: "stopping"
+        }
+    }
+
+    /// Whether it can be true of the whole queue.
+    package var isOfQueue: Bool { self != .destinationFull && self != .tooManyLogstores }
+
+    /// What can be said before a request's streams are known.
+    package static let all: [QueueAdmission] = [
+        .open, .full, .destinationFull, .tooManyLogstores, .diskFull, .failing, .stopping,
+    ]
+}

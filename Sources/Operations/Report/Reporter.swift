@@ -1,0 +1,162 @@
+package import Configuration
+package import Credentials
+package import Delivery
+package import HTTP
+package import Ingest
+import Net
+import Queue
+import SLS
+package import SQLiteQueue
+import Synchronization
+package import System
+
+/// Looks at all parts of a running gateway and puts together what they say.
+package final class Reporter: Sendable {
+    package struct Parts: Sendable {
+        package let configuration: Locked<GatewayConfiguration>
+        package let store: DurableQueue
+        package let forwarder: Forwarder
+        package let counters: IngestCounters
+        package let intake: IntakeSwitch
+        package let door: DeviceDoor
+        package let keeper: CredentialKeeper
+        package let webhook: Webhook
+        /// The admin routes as metrics name them.
+        package let adminLabels: [String]
+
+        package init(
+            configuration: Locked<GatewayConfiguration>,
+            store: DurableQueue,
+            forwarder: Forwarder,
+            counters: IngestCounters,
+            intake: IntakeSwitch,
+            door: DeviceDoor,
+            keeper: CredentialKeeper,
+            webhook: Webhook,
+            adminLabels: [String]
+        ) {
+            self.configuration = configuration
+            self.store = store
+            self.forwarder = forwarder
+            self.counters = counters
+            self.intake = intake
+            self.door = door
+            self.keeper = keeper
+            self.webhook = webhook
+            self.adminLabels = adminLabels
+        }
+    }
+
+    package let operators: OperatorCounters
+    private let parts: Parts
+    private let start = Moment.now
+    private struct Listener {
+        let name: String
+        let server: HTTPServer
+        let certificates: CertificateWatch?
+    }
+
+    private let servers = Locked<[Listener]>([])
+    private let stopping = Atomic<Bool>(false)
+
+    package init(_ parts: Parts) {
+        self.parts = parts
+        operators = OperatorCounters(labels: parts.adminLabels)
+    }
+
+    package func add(
+        _ server: HTTPServer,
+        as name: String,
+        _ certificates: CertificateWatch? = nil
+    ) {
+        let listener = Listener(name: name, server: server, certificates: certificates)
+        servers.withLock { $0.append(listener) }
+    }
+
+    /// From now on the gateway is not ready, so that balancers look elsewhere.
+    package func markStopping() {
+        stopping.store(true, ordering: .relaxed)
+    }
+
+    /// Lets go of the servers, whose handlers hold on to this.
+    package func forgetServers() {
+        servers.withLock { $0 = [] }
+    }
+
+    package var report: GatewayReport {
+        let arriving = parts.intake.arriving
+        let queue = parts.store.status
+        let delivery = Dictionary(
+            parts.forwarder.status.map { ($0.name, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let described = parts.configuration.withLock(\.destinations)
+        let configured = Set(described.map(\.name))
+        let servers = servers.withLock { $0 }
+        let dialects = parts.configuration.withLock(\.devices.accepted)
+        return GatewayReport(
+            now: .now,
+            uptime: .now - start,
+            isStopping: stopping.load(ordering: .relaxed),
+            isDraining: parts.intake.isOff,
+            arriving: arriving,
+            listeners: servers.map {
+                .init(
+                    name: $0.name,
+                    address: $0.server.address.description,
+                    counters: $0.server.counters,
+                    certificates: $0.certificates?.status
+                )
+            },
+            queue: queue,
+            destinations: described.compactMap { settings in
+                delivery[settings.name].map {
+                    .init(
+                        settings,
+                        queue: queue.destinations[settings.name] ?? .init(),
+                        delivery: $0
+                    )
+                }
+            },
+            strangers: queue.destinations.filter { !configured.contains($0.key) }
+                .mapValues(\.ledger),
+            credentials: parts.keeper.status,
+            webhook: parts.webhook.status,
+            accepted: parts.counters.accepted(showing: dialects),
+            clocks: parts.counters.clocks,
+            damage: parts.counters.damage,
+            claimsRemoved: parts.counters.claimsRemoved,
+            refused: parts.counters.refused,
+            keys: parts.door.counts,
+            unknownSenders: parts.door.strangers,
+            nonces: parts.door.nonces.count,
+            tokens: parts.door.tokenCount,
+            tokenKeys: parts.door.keySources.status,
+            addresses: parts.door.addresses.counts,
+            addressesMax: parts.configuration.withLock(\.devices.perAddress.addressesMax),
+            answers: [
+                ("devices", parts.counters.answers(showing: dialects)),
+                ("admin", operators.answers.all),
+            ],
+            changes: operators.changed
+        )
+    }
+}
+
+extension GatewayReport.Destination {
+    init(
+        _ destination: Destination,
+        queue: QueueStatus.Destination,
+        delivery: DestinationStatus
+    ) {
+        self.init(
+            name: destination.name,
+            endpoint: delivery.endpoint,
+            project: destination.project,
+            logstore: destination.logstore.name,
+            queue: queue,
+            delivery: delivery,
+            isRemoved: destination.isRemoved
+        )
+    }
+}
