@@ -69,16 +69,21 @@ final class QueueWeight: StorePart {
     // MARK: - Bounds
 
     /// Bytes by which logs may grow by dying: a little more than the bounds, since what dies leaves the queue for
-    /// it. Where the oldest logs make room they do so here too, and nothing exceeds the bound.
+    /// it. Where the oldest logs make room for others they do so here too. With nothing left to drop the same
+    /// little is allowed: else a destination whose refused packets are all that it has would never go on.
     func roomForDeaths(of destination: QueuedDestination) -> Int {
-        guard destination.rules.overflow == .reject else {
-            let all = configuration.bytesMax - bytes + droppableBytes
-            let most = destination.rules.bytesMax ?? .max
-            return min(all, most - (destination.bytes - destination.waitingBytes))
+        func room(_ most: Int, _ bytes: Int, droppable: Int) -> Int {
+            most - bytes + max(most / 8, droppable)
         }
-        func room(_ most: Int, _ bytes: Int) -> Int { most - bytes + most / 8 }
-        let all = room(configuration.bytesMax, bytes)
-        return min(all, destination.rules.bytesMax.map { room($0, destination.bytes) } ?? all)
+        let dropsOldest = destination.rules.overflow == .dropOldest
+        let all = room(
+            configuration.bytesMax,
+            bytes,
+            droppable: dropsOldest ? droppableBytes : 0
+        )
+        guard let most = destination.rules.bytesMax else { return all }
+        let droppable = dropsOldest ? destination.waitingBytes : 0
+        return min(all, room(most, destination.bytes, droppable: droppable))
     }
 
     /// Where the oldest logs make room, all that wait could: they are dropped once it is known how many must.

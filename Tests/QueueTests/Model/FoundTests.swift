@@ -41,4 +41,46 @@ import Testing
             ]
         ).run()
     }
+
+    @Test("A refused packet that is all of a destination is taken apart beyond the bound")
+    func refusedAndFull() throws {
+        try Scenario(
+            settings: Settings(rules: [Rules(), Rules(packetLogs: 38)]),
+            operations: [
+                .append([
+                    Load(stream: 1, logs: 22, filling: 268), Load(stream: 1, logs: 5, filling: 7),
+                ]),
+                .ask(outlet: 1, count: 1),
+                .apply(destination: 1, Rules(bytes: 7079, dropsOldest: true)),
+                .refuse(0),
+            ]
+        ).run()
+    }
+
+    @Test("Logs of a packet that a salvage took apart make room for new ones")
+    func takenApartAndDropped() throws {
+        try Scenario(
+            settings: Settings(
+                rowBytes: 100,
+                rules: [Rules(packetLogs: 20, bytes: 19087, dropsOldest: true), Rules()]
+            ),
+            operations: [
+                .append([
+                    Load(stream: 0, logs: 5, filling: 3), Load(stream: 6, logs: 4, filling: 196),
+                ]),
+                .append([
+                    Load(stream: 0, logs: 2, filling: 39), Load(stream: 0, logs: 6, filling: 28),
+                ]),
+                .ask(outlet: 0, count: 2),
+                .flush(destination: 0),
+                .append([Load(stream: 0, logs: 4, filling: 207)]),
+                .damage(log: 0),
+                .salvage,
+                .append([
+                    Load(stream: 0, logs: 5, filling: 224), Load(stream: 0, logs: 6, filling: 38),
+                ]),
+                .append([Load(stream: 0, logs: 16, filling: 375)]),
+            ]
+        ).run()
+    }
 }

@@ -145,7 +145,9 @@ extension ScenarioRun {
         let waiting = rows.filter { !$0.isSealed && $0.key.destination == name }
         let oldest = waiting.map(\.record.received).min()
         for number in gone {
-            let isSealed = model[number].packet != nil || model[number].parent != nil
+            // A salvage takes packets apart whose stream lost rows: their logs wait like new ones.
+            let log = model[number]
+            let isSealed = log.packet != nil || (log.parent != nil && !log.isLoose)
             try check(!isSealed, "log \(number) was dropped out of a packet")
             try check(
                 oldest.map { model[number].received <= $0 } ?? true,
