@@ -143,10 +143,15 @@ class Directory:
     def write_image(self, path: pathlib.Path, random: Random, order: str) -> None:
         """Writes what a power cut may leave of it; with the order "synced", only what must be left."""
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        first_names: dict[int, pathlib.Path] = {}
         for name, what in self.after_cut(random, order).items():
             if isinstance(what, Directory):
                 what.write_image(path / name, random, order)
+            elif id(what) in first_names:
+                # A hard link: both names lead to the same content, whatever that is after the cut.
+                (path / name).hardlink_to(first_names[id(what)])
             else:
+                first_names[id(what)] = path / name
                 (path / name).write_bytes(what.synced if order == "synced" else what.after_cut(random))
                 (path / name).chmod(0o600)
 
