@@ -95,6 +95,20 @@ import Testing
         #expect(copies.contains { "\(directory.path)/\($0)" == aside })
     }
 
+    @Test("A copy that a restored backup made of a second name goes")
+    func copiedFiles() throws {
+        try fill()
+        let aside = try data.linkAside(WallTime(seconds: 1_767_323_045))
+        for path in [aside, aside + "-wal"] where access(path, F_OK) == 0 {
+            let bytes = readFile(path)
+            unlink(path)
+            writeFile(path, bytes)
+        }
+        let store = try DurableQueue(.small(directory.path), journal: .silent)
+        defer { store.close() }
+        #expect(copies.isEmpty && store.status.ledger.queued == 300)
+    }
+
     /// A name that leads to itself: each look at it fails, and not because nothing is there.
     private func makeUnanswered(_ name: String) {
         let path = "\(directory.path)/\(name)"

@@ -44,8 +44,25 @@ extension DataDirectory {
         case .absent: true
         case .unknown: false
         case .file(_, _, bytes: 0): true
-        case let file: file == FileIdentity(first)
+        case let file: file == FileIdentity(first) || hasSameBytes(second, first)
         }
+    }
+
+    /// A directory that was copied or restored has two files in place of two names of one.
+    private func hasSameBytes(_ second: String, _ first: String) -> Bool {
+        guard let count = fileSize(second), count == fileSize(first) else { return false }
+        let (left, right) = (open(second, O_RDONLY | O_CLOEXEC), open(first, O_RDONLY | O_CLOEXEC))
+        let files = [left, right].filter { $0 >= 0 }
+        defer { for file in files { close(file) } }
+        guard files.count == 2 else { return false }
+        let portion = 1 << 20
+        for offset in stride(from: 0, to: count, by: portion) {
+            let size = min(portion, count - offset)
+            guard let bytes = WALScan.read(left, size, at: offset),
+                bytes == WALScan.read(right, size, at: offset)
+            else { return false }
+        }
+        return true
     }
 
     /// The page of zeroes beside a log that is alone.
