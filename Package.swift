@@ -88,7 +88,7 @@ let package = Package(
         room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy", "CSimdjson"]),
         room("SLS", uses: ["System", "JSON", "Crypto", "Logs"]),
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
-        room("Queue", uses: ["System", "Logs"]),
+        room("Queue", uses: ["System", "JSON", "Logs"]),
         room("SQLiteQueue", uses: ["System", "Logs", "SQLite", "CSQLite", "Queue"]),
         room("Delivery", uses: ["System", "Crypto", "Logs", "SLS", "Queue", "CCurl"]),
         room("Credentials", uses: ["System", "JSON", "Crypto", "SLS", "CCurl"]),
@@ -129,11 +129,16 @@ let package = Package(
                 "Admin",
             ]
         ),
-        room("Operator", uses: ["System", "JSON", "Crypto", "Net", "Configuration", "CCurl"]),
+        room(
+            "CLI",
+            uses: [
+                "System", "JSON", "Crypto", "Net", "Queue", "SQLiteQueue", "Configuration", "CCurl",
+            ]
+        ),
         program(
             "sluice",
             path: "Sources/sluice",
-            uses: ["System", "Crypto", "Configuration", "Gateway", "Operator"]
+            uses: ["System", "Gateway", "CLI"]
         ),
 
         program(
@@ -196,7 +201,7 @@ let package = Package(
             ]
         ),
         tests(
-            of: "Operator",
+            of: "CLI",
             uses: ["System", "JSON", "Crypto", "Net", "HTTP", "Configuration", "TestTLS"]
         ),
         fuzzEntries(

@@ -1,9 +1,9 @@
 import Delivery
 import HTTP
 import Ingest
-package import JSON
+import JSON
 import Operations
-package import Queue
+import Queue
 import System
 import Tokens
 
@@ -83,15 +83,6 @@ extension GatewayReport {
 }
 
 extension JSONWriter {
-    package mutating func ledger(_ ledger: Ledger) {
-        member("accepted", ledger.accepted)
-        member("delivered", ledger.delivered)
-        member("queued", ledger.queued)
-        member("dead", ledger.dead)
-        member("expired", ledger.expired)
-        member("discarded", ledger.discarded)
-    }
-
     mutating func webhook(_ webhook: WebhookStatus) {
         // Its path and query may hold a token.
         member("place", webhook.place)

@@ -7,8 +7,6 @@ import System
 extension DeviceHandler {
     /// Logs of one request that may become dead letters: each is a row of its own, in one transaction.
     private static let doomedMax = 10_000
-    /// No head of ours is longer than this and the origin that it may repeat.
-    private static let answerHeadBytes = 16 << 10
 
     /// Reads the body into batches, stores them, and answers once that is durable.
     func take(
@@ -113,8 +111,8 @@ extension DeviceHandler {
         let accepted = taken.accepted
         // Nothing is done yet that an answer would have to tell.
         if taken.answerBytes > 0 {
-            let bytes = taken.answerBytes + Self.answerHeadBytes
-            let largest = shared.limits.http.answerBytes + Self.answerHeadBytes
+            let bytes = taken.answerBytes + HTTPServer.Limits.answerHeadBytes
+            let largest = shared.limits.http.largestAnswerBytes
             guard responder.reserve(answerBytes: bytes, largest: largest) else {
                 throw .tooManyAnswers
             }

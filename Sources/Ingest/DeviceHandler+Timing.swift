@@ -3,15 +3,16 @@ import Logs
 import System
 
 extension DeviceHandler {
-    /// When a batch came, by the true clock and by the device's. What the device's clock showed is held
-    /// against the arrival of the head, which was sent with it: a large body may take minutes.
+    /// The time of logs that bring none, and the skew of the device's clock. Both are measured at the arrival of the
+    /// head: a large body may take minutes, and then wait for a worker.
     func timing(_ head: RequestHead, for destination: String) -> BatchTiming {
-        let plain = BatchTiming(arrival: .now, offset: shared.clockOffset(destination))
-        guard let shown = head.field("x-log-client-time") else { return plain }
-        guard let skew = ClockSkew(clientTime: shown, received: head.arrival) else {
+        var timing = BatchTiming(arrival: head.arrival, offset: shared.clockOffset(destination))
+        guard let shown = head.field("x-log-client-time") else { return timing }
+        if let skew = ClockSkew(clientTime: shown, received: head.arrival) {
+            timing.skew = skew
+        } else {
             shared.counters.countUnusableClock()
-            return plain
         }
-        return BatchTiming(arrival: plain.arrival, skew: skew, offset: plain.offset)
+        return timing
     }
 }

@@ -73,6 +73,12 @@ enum DeviceRoute {
     }
 }
 
+extension Refusal {
+    static func method(_ route: DeviceRoute) -> Refusal {
+        Refusal(405, "InvalidMethod", "this path answers to \(route.methods.names)")
+    }
+}
+
 extension UnsafeBufferPointer<UInt8> {
     func equals(_ text: StaticString) -> Bool {
         count == text.utf8CodeUnitCount && begins(with: text)

@@ -1,53 +1,23 @@
+import CLI
+import Gateway
 import Glibc
 import System
 
-/// The command: arguments in, exit code out.
 @main
 struct Sluice {
     static func main() {
         // Whatever is asked, a token or a key is soon in memory.
         CoreDumps.forbid()
-        exit(run(Array(CommandLine.arguments.dropFirst())))
-    }
-
-    private static func run(_ words: [String]) -> CInt {
-        do throws(UsageError) {
-            guard let word = words.first else {
-                Terminal.say(Help.overview)
-                return ExitCode.fine
+        let server = ServerPrograms(
+            serve: { Service($0).run() },
+            sandbox: {
+                SandboxService(
+                    listen: $0.listen,
+                    storage: $0.storage,
+                    environment: $0.environment
+                ).run()
             }
-            if Help.isWanted(word) { return help(nil) }
-            if word == "--version" || word == "version" {
-                try refuseMore(words, than: 1)
-                Terminal.say("sluice \(Version.current)")
-                return ExitCode.fine
-            }
-            if word == "help" {
-                try refuseMore(words, than: 2)
-                return try help(about: words.dropFirst())
-            }
-            let command = try Command(named: word)
-            let arguments = try Arguments(Array(words.dropFirst()), of: command)
-            if arguments.wantsHelp { return help(command) }
-            return try command.run(arguments)
-        } catch {
-            Terminal.complain(error.text)
-            return ExitCode.wrong
-        }
-    }
-
-    private static func refuseMore(_ words: [String], than count: Int) throws(UsageError) {
-        guard words.count > count else { return }
-        throw UsageError("sluice \(words[0]): unexpected \(words[count])", hint: "sluice help")
-    }
-
-    private static func help(about words: ArraySlice<String>) throws(UsageError) -> CInt {
-        guard let word = words.first else { return help(nil) }
-        return help(try Command(named: word))
-    }
-
-    private static func help(_ command: Command?) -> CInt {
-        Terminal.say(command.map { Help.of($0) } ?? Help.overview)
-        return ExitCode.fine
+        )
+        exit(CommandLineTool(server).run(Array(CommandLine.arguments.dropFirst())))
     }
 }

@@ -73,7 +73,7 @@ import Testing
 
     @Test("The check names where it goes, and no more")
     func check() throws {
-        let summary = Check.summary(
+        let summary = ConfigurationSummary.text(
             try read(
                 minimal + #"webhook: { url: "https://hooks.example.com/canary?token=canary" }"#
                     + "\n",

@@ -1,3 +1,4 @@
+import HTTP
 import Logs
 import Queue
 import System
@@ -54,5 +55,13 @@ import Testing
         slow.say(Array(body.utf8.dropFirst()))
         #expect(String(decoding: slow.heard(), as: UTF8.self).contains(" 200 "))
         #expect(try end.queue.stored[0].entries()[0].fields.map(\.key) == ["k"])
+    }
+
+    @Test("Logs without a time get that of their head, however long the request waits")
+    func waitingRequest() throws {
+        let end = try DeviceEnd()
+        let arrival = WallTime(nanoseconds: WallTime.now.nanoseconds - 60_000_000_000)
+        let head = RequestHead.made("POST /logs/x", [], at: arrival)
+        #expect(DeviceHandler(end.shared).timing(head, for: "app").arrival == arrival)
     }
 }

@@ -1,3 +1,4 @@
+import Configuration
 import Testing
 
 @testable import Admin
@@ -29,7 +30,7 @@ import Testing
             keys
         )
         #expect(
-            Check.summary(configuration) == """
+            ConfigurationSummary.text(configuration) == """
                 configuration is fine
                   devices      [::]:8080
                   admin        127.0.0.1:8081, with a token of its own making
@@ -48,6 +49,6 @@ import Testing
     @Test("Of what nobody chose nothing is said")
     func plain() throws {
         let quiet = minimal + "listen: 127.0.0.1:8080\n"
-        #expect(Check.summary(try read(quiet, keys)).split(separator: "\n").count == 5)
+        #expect(ConfigurationSummary.text(try read(quiet, keys)).split(separator: "\n").count == 5)
     }
 }

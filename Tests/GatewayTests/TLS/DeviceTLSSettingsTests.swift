@@ -66,7 +66,7 @@ import Testing
     @Test("The summary of a check tells of it")
     func check() throws {
         let authority = "client_ca: \(Self.made.certificate("authority"))"
-        let summary = Check.summary(
+        let summary = ConfigurationSummary.text(
             try read(minimal + "tls: {\(Self.pair), \(authority)}\n", keys)
         )
         #expect(

@@ -160,13 +160,13 @@ import Testing
             text("certificate: C:server, key: K:server, client_ca: C:authority"),
             keys
         )
-        let summary = Check.summary(secure)
+        let summary = ConfigurationSummary.text(secure)
         #expect(summary.contains("token of its own making, TLS and certificates of clients\n"))
         #expect(!summary.contains("warning      the admin"))
         let token = String(repeating: "t", count: 32)
         let open = try read(minimal + "admin: {listen: \":8081\", token: \(token)}\n", keys)
         #expect(
-            Check.summary(open).contains(
+            ConfigurationSummary.text(open).contains(
                 "  warning      the admin listener [::]:8081 can be reached"
             )
         )

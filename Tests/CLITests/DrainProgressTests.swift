@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Operator
+@testable import CLI
 
 @Suite struct DrainProgressTests {
     private func read(_ text: String) -> DrainProgress? {

@@ -3,7 +3,7 @@ import Net
 import TestTLS
 import Testing
 
-@testable import Operator
+@testable import CLI
 
 /// How a command knows the gateway, and what it says when it does not.
 @Suite(.timeLimit(.minutes(1))) struct AdminTLSTests {

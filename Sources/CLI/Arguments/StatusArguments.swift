@@ -1,5 +1,3 @@
-import Operator
-
 /// `sluice status …`.
 enum StatusArguments {
     static let options: KeyValuePairs<String, String?> = [

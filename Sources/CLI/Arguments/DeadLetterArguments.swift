@@ -1,5 +1,3 @@
-import Operator
-
 /// `sluice dead-letters …`: what its words and options ask the gateway for.
 enum DeadLetterArguments {
     private enum Verb: String, CaseIterable {

@@ -1,5 +1,3 @@
-import Operator
-
 /// `sluice tail …`.
 enum TailArguments {
     static let options: KeyValuePairs<String, String?> = [

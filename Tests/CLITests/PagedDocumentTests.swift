@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Operator
+@testable import CLI
 
 @Suite struct PagedDocumentTests {
     func joined(_ pages: [String]) -> String {

@@ -1,7 +1,7 @@
 import System
 import Testing
 
-@testable import Operator
+@testable import CLI
 
 @Suite struct TailedLogTests {
     private func read(_ json: String) -> String? {

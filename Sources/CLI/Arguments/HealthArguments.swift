@@ -1,5 +1,3 @@
-import Operator
-
 /// `sluice health …`.
 enum HealthArguments {
     static let options: KeyValuePairs<String, String?> = [

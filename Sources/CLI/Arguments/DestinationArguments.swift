@@ -1,4 +1,3 @@
-import Operator
 import System
 
 /// `sluice destinations …`, `pause`, `resume` and `flush`: what they ask the gateway for.

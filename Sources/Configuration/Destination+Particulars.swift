@@ -1,4 +1,3 @@
-import Configuration
 import Delivery
 import Queue
 import System

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Operator
+@testable import CLI
 
 @Suite struct AdminAnswerTests {
     private func problem(_ text: String) -> String? {

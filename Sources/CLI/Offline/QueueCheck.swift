@@ -1,4 +1,3 @@
-import Admin
 import JSON
 import Queue
 import SQLiteQueue

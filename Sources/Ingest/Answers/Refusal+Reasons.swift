@@ -97,10 +97,6 @@ extension Refusal {
         "ParameterInvalid",
         "this request takes no body; send it without one"
     )
-
-    static func method(_ route: DeviceRoute) -> Refusal {
-        Refusal(405, "InvalidMethod", "this path answers to \(route.methods.names)")
-    }
 }
 
 extension Refusal {

@@ -1,28 +1,11 @@
-package import Configuration
 import Credentials
 import Net
 import SLS
 import System
 
-/// `sluice check`: reads the configuration, and says what it comes to or what is wrong.
-package struct Check: Sendable {
-    private let inputs: ConfigurationInputs
-
-    package init(_ inputs: ConfigurationInputs) {
-        self.inputs = inputs
-    }
-
-    package func run() -> CInt {
-        do throws(ConfigurationProblems) {
-            Terminal.say(Self.summary(try .read(inputs)))
-            return ExitCode.fine
-        } catch {
-            Terminal.complain(error.description)
-            return ExitCode.wrong
-        }
-    }
-
-    static func summary(_ configuration: GatewayConfiguration) -> String {
+/// What a configuration comes to, in a few lines for `sluice check`.
+package enum ConfigurationSummary {
+    package static func text(_ configuration: GatewayConfiguration) -> String {
         let queue = configuration.queue
         let token = configuration.admin.token == nil ? "a token of its own making" : "your token"
         func spoken(_ tls: TLSSettings) -> String {

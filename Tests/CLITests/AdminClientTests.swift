@@ -2,7 +2,7 @@ import Configuration
 import Net
 import Testing
 
-@testable import Operator
+@testable import CLI
 
 @Suite(.timeLimit(.minutes(1))) struct AdminClientTests {
     /// What a client says of a gateway that takes a request and never answers.

@@ -1,4 +1,3 @@
-import Operator
 import System
 
 /// `sluice rotate NAME` and `sluice credentials …`. A secret never comes from the arguments, which anybody on the

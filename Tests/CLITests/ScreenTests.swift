@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Operator
+@testable import CLI
 
 @Suite struct ScreenTests {
     private func plain(_ text: String) -> String {

@@ -4,7 +4,7 @@ import Net
 import System
 import TestTLS
 
-@testable import Operator
+@testable import CLI
 
 /// A listener that says "here", with or without TLS.
 final class SecureListener {

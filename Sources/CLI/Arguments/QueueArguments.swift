@@ -1,5 +1,3 @@
-import Operator
-
 /// `sluice queue …`. What a number or an order may be the gateway knows.
 enum QueueArguments {
     static let options: KeyValuePairs<String, String?> = [

@@ -1,6 +1,4 @@
 import Configuration
-import Gateway
-import Operator
 
 /// What `sluice` can be told to do.
 enum Command: String, CaseIterable {
@@ -54,9 +52,12 @@ enum Command: String, CaseIterable {
         }
     }
 
-    func run(_ arguments: Arguments) throws(UsageError) -> CInt {
+    func run(
+        _ arguments: Arguments,
+        _ server: ServerPrograms
+    ) throws(UsageError) -> CInt {
         switch self {
-        case .serve: return Service(arguments.inputs).run()
+        case .serve: return server.serve(arguments.inputs)
         case .check: return Check(arguments.inputs).run()
         case .health:
             return OperatorCommand(arguments.inputs, patience: HealthArguments.patience)
@@ -106,11 +107,13 @@ enum Command: String, CaseIterable {
             let isJSON = arguments.flags.contains("--json")
             return QueueBackup(arguments.inputs, to: path, isJSON: isJSON).run()
         case .sandbox:
-            return SandboxService(
-                listen: arguments.values["--listen"],
-                storage: arguments.values["--storage"],
-                environment: environmentVariables()
-            ).run()
+            return server.sandbox(
+                .init(
+                    listen: arguments.values["--listen"],
+                    storage: arguments.values["--storage"],
+                    environment: environmentVariables()
+                )
+            )
         }
     }
 }

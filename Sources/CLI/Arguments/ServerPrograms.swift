@@ -1,0 +1,22 @@
+package import Configuration
+
+/// The programs behind `sluice serve` and `sluice sandbox`. They are given to the command line, so that its room does
+/// not link the server.
+package struct ServerPrograms: Sendable {
+    package struct Sandbox: Sendable {
+        package let listen: String?
+        package let storage: String?
+        package let environment: [String: String]
+    }
+
+    let serve: @Sendable (ConfigurationInputs) -> CInt
+    let sandbox: @Sendable (Sandbox) -> CInt
+
+    package init(
+        serve: @escaping @Sendable (ConfigurationInputs) -> CInt,
+        sandbox: @escaping @Sendable (Sandbox) -> CInt
+    ) {
+        self.serve = serve
+        self.sandbox = sandbox
+    }
+}

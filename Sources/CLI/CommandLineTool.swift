@@ -1,0 +1,51 @@
+import System
+
+/// The command `sluice`: arguments in, exit code out.
+package struct CommandLineTool: Sendable {
+    private let server: ServerPrograms
+
+    package init(_ server: ServerPrograms) {
+        self.server = server
+    }
+
+    package func run(_ words: [String]) -> CInt {
+        do throws(UsageError) {
+            guard let word = words.first else {
+                Terminal.say(Help.overview)
+                return ExitCode.fine
+            }
+            if Help.isWanted(word) { return help(nil) }
+            if word == "--version" || word == "version" {
+                try refuseMore(words, than: 1)
+                Terminal.say("sluice \(Version.current)")
+                return ExitCode.fine
+            }
+            if word == "help" {
+                try refuseMore(words, than: 2)
+                return try help(about: words.dropFirst())
+            }
+            let command = try Command(named: word)
+            let arguments = try Arguments(Array(words.dropFirst()), of: command)
+            if arguments.wantsHelp { return help(command) }
+            return try command.run(arguments, server)
+        } catch {
+            Terminal.complain(error.text)
+            return ExitCode.wrong
+        }
+    }
+
+    private func refuseMore(_ words: [String], than count: Int) throws(UsageError) {
+        guard words.count > count else { return }
+        throw UsageError("sluice \(words[0]): unexpected \(words[count])", hint: "sluice help")
+    }
+
+    private func help(about words: ArraySlice<String>) throws(UsageError) -> CInt {
+        guard let word = words.first else { return help(nil) }
+        return help(try Command(named: word))
+    }
+
+    private func help(_ command: Command?) -> CInt {
+        Terminal.say(command.map { Help.of($0) } ?? Help.overview)
+        return ExitCode.fine
+    }
+}
