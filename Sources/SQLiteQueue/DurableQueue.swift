@@ -3,6 +3,11 @@ package import System
 
 /// The durable queue: a SQLite database in a directory, and the one thread that writes it.
 ///
+/// Between two transactions, whatever happens: each log is in one row or one dead letter, and its destination's ledger
+/// counts it once; each sealed packet has all its rows, and no other packet has one of them; a lane has one packet at most.
+/// Nothing is answered, and nothing is handed over, before the commit that makes it true. What our own code could get wrong
+/// of this is a precondition where it would go wrong. What the disk could get wrong is an error, which leads to a repair.
+///
 /// Opening recovers what an earlier life left, also after `kill -9`: packets that were sealed are handed
 /// over first, with the same content and pack id.
 package final class DurableQueue: Sendable {

@@ -182,6 +182,7 @@ import Testing
         while try all.step() { rows.append(StoredRow(all)) }
         try connection.execute("DELETE FROM rows WHERE id > \(least)")
         let database = try QueueDatabase(connection, path: directory.path + "/queue.db")
+        try database.write()
         for (index, row) in rows.enumerated() {
             let moved = RowRecord(
                 id: least + 1 + Int64(index),
@@ -192,6 +193,7 @@ import Testing
             )
             try database.add(moved, of: row.stream, row.payload)
         }
+        try database.commit()
         try connection.finish()
 
         let again = try open()

@@ -31,6 +31,7 @@ final class PacketsInDelivery {
 
     /// The commit that sealed it is durable.
     func handOver(_ packet: SealedPacket) {
+        assert(held[packet.number] == nil, "delivery has the packet already")
         held[packet.number] = HandedPacket(packet)
     }
 

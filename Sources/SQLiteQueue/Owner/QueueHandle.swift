@@ -103,7 +103,8 @@ final class QueueHandle: Sendable {
 
     /// Batches of so many raw bytes got their answer.
     func settled(_ rawBytes: Int) {
-        waiting.subtract(rawBytes, ordering: .relaxed)
+        let left = waiting.subtract(rawBytes, ordering: .relaxed).newValue
+        precondition(left >= 0, "a batch was answered twice")
     }
 
     func setAdmissions(_ new: Admissions) {
@@ -142,6 +143,10 @@ final class QueueHandle: Sendable {
         sender: String?,
         _ answer: @escaping @Sendable (AppendOutcome) -> Void
     ) {
+        precondition(
+            identity?.digest.count ?? RepeatRecord.digestBytes == RepeatRecord.digestBytes,
+            "an identity that could never be found again"
+        )
         // A tiny batch may name a large stream, and both wait. Of the dead each becomes a row of its own.
         let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
             sum + batch.logs.bytes.count + DeadLetterBook.mostDead(batch) + batch.stream.cost

@@ -17,6 +17,7 @@ extension QueueOwner {
             try store.overflow.makeRoom(rowsAdded: store.intake.writeStaged())
             let sealed = try delivery.seal(in: store)
             try commit(store)
+            precondition(!store.database.isWriting, "answers would come before the commit")
             delivery.settle(sealed, in: store)
             settleLosses()
             countDropped(in: store)

@@ -102,6 +102,8 @@ final class StoreKeeper {
     }
 
     private func recover(_ packets: PacketsInDelivery) throws(SQLiteError) {
+        // To close one of two connections would give up the locks of both.
+        precondition(store == nil, "the database is open already")
         let upgrade = SchemaUpgrade(
             directory: directory,
             room: room,

@@ -193,12 +193,14 @@ extension QueueDatabase {
     }
 
     func save(_ remainder: Remainder) throws(SQLiteError) {
+        requireTransaction()
         saveSetting.bind(1, Self.remainderSettings + remainder.file)
         saveSetting.bind(2, remainder.bytes)
         try saveSetting.run()
     }
 
     func saveAcknowledgedAside(_ number: Int64, _ place: PacketPlace) throws(SQLiteError) {
+        requireTransaction()
         saveSetting.bind(1, "\(Self.acknowledgedSettings)\(number)")
         saveSetting.bind(2, place.bytes)
         try saveSetting.run()

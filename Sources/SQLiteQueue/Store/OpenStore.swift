@@ -78,6 +78,7 @@ final class OpenStore: StorePart {
 
     /// Makes everything since the last commit durable, the ledger with it.
     func commit() throws(SQLiteError) {
+        precondition(intake.isEmpty, "a commit would answer for batches that are in no row")
         guard database.isWriting else { return }
         for destination in destinations.dirty.changed where destination.isLedgerStale {
             try database.save(destination.ledger, of: destination.name)

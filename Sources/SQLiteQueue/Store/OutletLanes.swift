@@ -113,6 +113,9 @@ struct OutletLanes {
         let wasInherited = inherited.remove(lane.key) != nil
         beside.remove(lane.key)
         guard let index = busy.removeValue(forKey: lane.key), index != Self.nowhere else { return }
+        guard case .busy = places[index] else {
+            preconditionFailure("a lane that has a packet is free for another")
+        }
         places[index] = wasInherited ? .new : place
         busyPlaces -= 1
     }
@@ -122,6 +125,7 @@ struct OutletLanes {
     }
 
     private mutating func occupy(_ index: Int, with key: LaneKey) {
+        if case .busy = places[index] { preconditionFailure("two packets in one lane") }
         places[index] = .busy
         busy[key] = index
         busyPlaces += 1

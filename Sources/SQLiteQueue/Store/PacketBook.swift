@@ -52,6 +52,12 @@ final class PacketBook: StorePart {
                 pack: stream.nextPack
             )
         else { throw SQLiteError.damage("waiting rows of stream \(stream.id) are gone") }
+        guard record.rows.lowerBound > stream.sealedThrough, cut.rows.count <= stream.waitingRows
+        else {
+            throw SQLiteError.damage(
+                "\(cut.rows.count) rows of stream \(stream.id) wait, and \(stream.waitingRows) are known"
+            )
+        }
         let packet = try enter(record, cut, stream)
         weight.changeWaiting(stream.destination, by: -packet.bytes)
         stream.sealedThrough = record.rows.upperBound
@@ -71,6 +77,7 @@ final class PacketBook: StorePart {
         _ stream: QueuedStream,
         isPiece: Bool = false
     ) throws(SQLiteError) -> QueuedPacket {
+        precondition(packets[record.number] == nil, "two packets with one number")
         try database.write()
         var record = record
         record.lane = isPiece ? stream.outlet.takeLaneBeside() : stream.outlet.takeLane()
@@ -94,13 +101,14 @@ final class PacketBook: StorePart {
         _ cut: PacketCut,
         of stream: QueuedStream
     ) throws(SQLiteError) -> QueuedPacket? {
+        guard !cut.rows.isEmpty else { return nil }
         guard
             let record = cut.record(
                 number: try context.takeNumber(),
                 stream: stream.id,
                 pack: stream.nextPack
             )
-        else { return nil }
+        else { throw .damage("rows of stream \(stream.id) are out of their order") }
         let piece = try enter(record, cut, stream, isPiece: true)
         weight.weigh(stream.destination, bytes: piece.bytes, rows: piece.rowCount)
         stream.outlet.pieces.insert(record.number, logs: record.logs)
@@ -276,6 +284,8 @@ final class PacketBook: StorePart {
 
     /// A packet was read at the start.
     func recover(_ packet: QueuedPacket) throws(SQLiteError) {
+        let number = packet.record.number
+        guard packets[number] == nil else { throw .damage("packet \(number) is there twice") }
         enter(packet)
         try recoverLane(of: packet)
     }

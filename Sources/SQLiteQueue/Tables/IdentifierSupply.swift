@@ -44,6 +44,7 @@ struct IdentifierSupply {
         _ database: QueueDatabase,
         count: Int = 1
     ) throws(SQLiteError) -> Int64 {
+        precondition(count > 0, "a number that is shared")
         let last = next + Int64(count) - 1
         if last > reserved {
             try database.write()
@@ -57,6 +58,7 @@ struct IdentifierSupply {
 
 extension QueueDatabase {
     func save(_ value: Int64, as setting: String) throws(SQLiteError) {
+        requireTransaction()
         saveSetting.bind(1, setting)
         saveSetting.bind(2, value)
         try saveSetting.run()

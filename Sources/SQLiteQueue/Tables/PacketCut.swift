@@ -26,9 +26,9 @@ struct PacketCut {
         return true
     }
 
-    /// The packet, once it has rows.
+    /// The packet; nil without rows, and where damage shows them out of their order.
     func record(number: Int64, stream: Int64, pack: Int64) -> PacketRecord? {
-        guard let first = rows.first, let last = rows.last else { return nil }
+        guard let first = rows.first, let last = rows.last, first <= last else { return nil }
         return PacketRecord(
             number: number,
             stream: stream,

@@ -5,6 +5,7 @@ import System
 
 extension QueueDatabase {
     func add(_ stream: StreamRecord) throws(SQLiteError) {
+        requireTransaction()
         addStream.bind(1, stream.id)
         addStream.bind(2, stream.key.destination)
         addStream.bind(3, stream.key.logstore)
@@ -16,11 +17,13 @@ extension QueueDatabase {
     }
 
     func removeStream(_ id: Int64) throws(SQLiteError) {
+        requireTransaction()
         removeStream.bind(1, id)
         try removeStream.run()
     }
 
     func add(_ row: RowRecord, of stream: Int64, _ payload: [UInt8]) throws(SQLiteError) {
+        requireTransaction()
         addRow.bind(1, row.id)
         addRow.bind(2, stream)
         addRow.bind(3, Int64(row.logs))
@@ -56,6 +59,7 @@ extension QueueDatabase {
 
     @discardableResult
     func removeRows(of stream: Int64, _ rows: ClosedRange<Int64>) throws(SQLiteError) -> Int {
+        requireTransaction()
         removeRows.bind(1, stream)
         removeRows.bind(2, rows.lowerBound)
         removeRows.bind(3, rows.upperBound)
@@ -63,6 +67,7 @@ extension QueueDatabase {
     }
 
     func add(_ packet: PacketRecord) throws(SQLiteError) {
+        requireTransaction()
         addPacket.bind(1, packet.number)
         addPacket.bind(2, packet.stream)
         addPacket.bind(3, packet.rows.lowerBound)
@@ -76,6 +81,7 @@ extension QueueDatabase {
     }
 
     func save(_ lane: PacketLane?, of packet: Int64) throws(SQLiteError) {
+        requireTransaction()
         saveLane.bind(1, packet)
         bind(lane, to: saveLane, 2)
         try saveLane.run()
@@ -91,17 +97,20 @@ extension QueueDatabase {
     }
 
     func removePacket(_ number: Int64) throws(SQLiteError) {
+        requireTransaction()
         removePacket.bind(1, number)
         try removePacket.run()
     }
 
     func savePack(of stream: Int64, next pack: Int64) throws(SQLiteError) {
+        requireTransaction()
         advancePack.bind(1, stream)
         advancePack.bind(2, pack)
         try advancePack.run()
     }
 
     func save(_ ledger: Ledger, of destination: String) throws(SQLiteError) {
+        requireTransaction()
         saveLedger.bind(1, destination)
         saveLedger.bind(2, ledger.accepted)
         saveLedger.bind(3, ledger.delivered)

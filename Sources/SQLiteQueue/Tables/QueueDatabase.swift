@@ -89,6 +89,12 @@ final class QueueDatabase {
         isWriting = true
     }
 
+    /// Every write belongs to a transaction. One by itself would be durable alone: a crash behind it would leave rows that
+    /// no ledger counts, or packets without rows.
+    func requireTransaction() {
+        precondition(isWriting, "a write of the queue outside of a transaction")
+    }
+
     /// With full durability everything written so far is on stable storage when it returns.
     func commit() throws(SQLiteError) {
         guard isWriting else { return }
