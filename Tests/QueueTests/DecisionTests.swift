@@ -120,13 +120,14 @@ extension DurableQueue {
     func trimmed() throws {
         let connection = try Connection(directory.path + "/audit.db", .readWrite)
         try QueueSchema.migrate(connection, from: 0)
-        let table = try DecisionTable(connection)
-        try connection.execute("BEGIN")
+        let transaction = try WriteTransaction(connection)
+        let table = try DecisionTable(connection, transaction)
+        try transaction.begin()
         let entry = AuditEntry(actor: "a", address: "b", action: "c", subject: "d")
         for id in 1...(DecisionTable.entriesMax + 150) {
             try table.add(AuditRecord(id: id, time: .now, entry: entry))
         }
-        try connection.execute("COMMIT")
+        try transaction.commit()
         let count = try connection.integer("SELECT count(*) FROM audit")
         let oldest = try connection.integer("SELECT min(id) FROM audit")
         #expect(count == DecisionTable.entriesMax && oldest == 151)

@@ -191,7 +191,7 @@ import Testing
                 size: row.record.size,
                 received: row.record.received
             )
-            try database.add(moved, of: row.stream, row.payload)
+            try database.rows.add(moved, of: row.stream, row.payload)
         }
         try database.commit()
         try connection.finish()

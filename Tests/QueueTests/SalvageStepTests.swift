@@ -80,9 +80,9 @@ import Testing
         var salvage = try begin()
         try salvage.saved.connection.execute("DELETE FROM streams")
         #expect(try salvage.copy({ 0 }, whenAllIsCopied: {}) == .noRoom)
-        #expect(try salvage.saved.streams().isEmpty)
+        #expect(try salvage.saved.streams.all().isEmpty)
         #expect(try salvage.copy({ 1 << 20 }, whenAllIsCopied: {}) == .done(lost: 0))
-        #expect(try salvage.saved.streams().count == 1)
+        #expect(try salvage.saved.streams.all().count == 1)
         #expect(try rows(salvage) == 20)
     }
 
@@ -106,7 +106,7 @@ import Testing
         var salvage = try begin()
         try salvage.saved.connection.execute("DELETE FROM streams")
         #expect(try salvage.copy({ 1 << 20 }, whenAllIsCopied: {}) == .done(lost: 49))
-        #expect(try salvage.saved.streams().count == 1)
+        #expect(try salvage.saved.streams.all().count == 1)
     }
 
     @Test("A packet for which there is no room goes in parts only when a part fits")
@@ -119,7 +119,7 @@ import Testing
         let room = rowRoom
         #expect(try salvage.copy({ room }, whenAllIsCopied: {}) == .done(lost: 0))
         #expect(salvage.remainder.broken == sealed.map(\.number))
-        #expect(try rows(salvage) == 10 && salvage.saved.packets().isEmpty)
+        #expect(try rows(salvage) == 10 && salvage.saved.packets.all().isEmpty)
     }
 
     @Test("While logs can leave that make room, no packet is broken up")
@@ -130,7 +130,7 @@ import Testing
         let room = rowRoom
         #expect(try salvage.copy({ rooms.popLast() ?? room }, whenAllIsCopied: {}) == .noRoom)
         #expect(salvage.remainder.broken.isEmpty)
-        #expect(try salvage.saved.packets().map(\.number) == [sealed[0].number])
+        #expect(try salvage.saved.packets.all().map(\.number) == [sealed[0].number])
     }
 
     @Test(
@@ -176,7 +176,7 @@ import Testing
             remainder
         )
         #expect(try salvage.copy({ 1 << 20 }, whenAllIsCopied: {}) == .done(lost: 0))
-        let ledger = try #require(try saved.ledgers()["app"])
+        let ledger = try #require(try saved.ledgers.all()["app"])
         #expect(ledger.delivered == 100 && ledger.queued == 100 && ledger.isClosed)
         #expect(try rows(salvage) == 10)
     }

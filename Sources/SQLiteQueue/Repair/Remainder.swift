@@ -193,23 +193,17 @@ extension QueueDatabase {
     }
 
     func save(_ remainder: Remainder) throws(SQLiteError) {
-        requireTransaction()
-        saveSetting.bind(1, Self.remainderSettings + remainder.file)
-        saveSetting.bind(2, remainder.bytes)
-        try saveSetting.run()
+        try settings.save(remainder.bytes, as: Self.remainderSettings + remainder.file)
     }
 
     func saveAcknowledgedAside(_ number: Int64, _ place: PacketPlace) throws(SQLiteError) {
-        requireTransaction()
-        saveSetting.bind(1, "\(Self.acknowledgedSettings)\(number)")
-        saveSetting.bind(2, place.bytes)
-        try saveSetting.run()
+        try settings.save(place.bytes, as: "\(Self.acknowledgedSettings)\(number)")
     }
 
     /// Makes a new database take the place of one of which nothing can be read yet.
     func beginWithout(_ remainder: Remainder) throws(SQLiteError) {
         try write()
-        try save(remainder.highest, as: IdentifierSupply.setting)
+        try settings.save(remainder.highest, as: IdentifierSupply.setting)
         try save(remainder)
         try commit()
     }
@@ -217,22 +211,19 @@ extension QueueDatabase {
     /// Goes on with what an earlier salvage has not copied. Where the old ledgers are lost, new ones count its logs.
     func adopt(_ earlier: Remainder) throws(SQLiteError) {
         let highest = max(try IdentifierSupply.highest(connection), earlier.highest)
-        try save(highest, as: IdentifierSupply.setting)
-        for (name, ledger) in earlier.ledgers(besides: Set(try ledgers().keys)) {
-            try save(ledger, of: name)
+        try settings.save(highest, as: IdentifierSupply.setting)
+        for (name, ledger) in earlier.ledgers(besides: Set(try ledgers.all().keys)) {
+            try ledgers.save(ledger, of: name)
         }
         try save(earlier)
     }
 
     /// Nothing of it is left to copy.
     func remove(_ remainder: Remainder) throws(SQLiteError) {
-        let remove = try connection.prepare("DELETE FROM settings WHERE name = ?")
-        remove.bind(1, Self.remainderSettings + remainder.file)
-        try remove.run()
+        try settings.remove(Self.remainderSettings + remainder.file)
         guard try Self.remainders(connection).isEmpty else { return }
         for number in try Self.acknowledgedAside(connection).keys {
-            remove.bind(1, "\(Self.acknowledgedSettings)\(number)")
-            try remove.run()
+            try settings.remove("\(Self.acknowledgedSettings)\(number)")
         }
     }
 }

@@ -53,16 +53,16 @@ extension Salvage {
     /// What the new database has by now.
     private mutating func readSaved() throws(SQLiteError) {
         ids = IdentifierSupply(after: try IdentifierSupply.highest(saved.connection))
-        ledgers = try saved.ledgers()
+        ledgers = try saved.ledgers.all()
         acknowledged = try QueueDatabase.acknowledgedAside(saved.connection)
         streams = [:]
-        for stream in try saved.streams() {
+        for stream in try saved.streams.all() {
             streams[stream.id] = SavedStream(
                 destination: stream.key.destination,
                 nextPack: stream.nextPack
             )
         }
-        for packet in try saved.packets() {
+        for packet in try saved.packets.all() {
             streams[packet.stream]?.packets.append(packet.rows)
         }
         for id in streams.keys {
@@ -101,7 +101,7 @@ extension Salvage {
         step = Step()
         try saved.write()
         for id in touched { try sealStrays(id) }
-        for (name, ledger) in ledgers { try saved.save(ledger, of: name) }
+        for (name, ledger) in ledgers { try saved.ledgers.save(ledger, of: name) }
         try saved.save(remainder)
         try saved.commit()
         committed = remainder
@@ -129,12 +129,12 @@ extension Salvage {
         in saved: QueueDatabase
     ) throws(SQLiteError) -> Int64 {
         var lost: Int64 = 0
-        let ledgers = try saved.ledgers()
+        let ledgers = try saved.ledgers.all()
         try saved.write()
         for (name, old) in ledgers {
             let ledger = remainder.end(name, with: old)
             lost += ledger.discarded - old.discarded
-            try saved.save(ledger, of: name)
+            try saved.ledgers.save(ledger, of: name)
         }
         try saved.remove(remainder)
         try saved.commit()

@@ -4,7 +4,9 @@ extension Salvage {
     /// Keeps what operators decided as far as it can be read; what is lost of it is as the configuration says.
     mutating func saveDecisions() throws(SQLiteError) {
         losses.decisions = true
-        let table = try file.readable { () throws(SQLiteError) in try DecisionTable(damaged) }
+        let table = try file.readable { () throws(SQLiteError) in
+            try DecisionTable(damaged, WriteTransaction(damaged))
+        }
         guard let table else { return }
         do throws(SQLiteError) {
             try saved.write()

@@ -44,14 +44,16 @@ extension Salvage {
         } catch  where step.isOver {
             // While the queue is empty nothing can leave that would make room. So the packet goes in parts.
             let largest = rows.map { cost($0.payload.count) }.max() ?? 0
-            guard try saved.hasNoRows(0...Int64.max), try room() >= largest else { throw error }
+            guard try saved.rows.hasNone(in: 0...Int64.max), try room() >= largest else {
+                throw error
+            }
             step = Step()
             remainder.broken.append(packet.number)
             return
         }
         try bringBack(packet.stream)
-        for row in rows { try saved.add(row.record, of: row.stream, row.payload) }
-        try saved.add(packet)
+        for row in rows { try saved.rows.add(row.record, of: row.stream, row.payload) }
+        try saved.packets.add(packet)
         found(Int64(packet.logs), of: streams[packet.stream]?.destination ?? "")
         streams[packet.stream]?.add(packet.rows)
     }
@@ -100,7 +102,7 @@ extension Salvage {
         let limits = configuration.rules(known.destination).packet
         var behind = known.packets[...]
         var cuts = [PacketCut(limits)]
-        try saved.rows(of: stream, after: 0) { row in
+        try saved.rows.visit(of: stream, after: 0) { row in
             while let first = behind.first, first.upperBound < row.id {
                 behind.removeFirst()
                 cuts.append(PacketCut(limits))
@@ -119,10 +121,10 @@ extension Salvage {
                 continue
             }
             if configuration.rules(known.destination).lanes > 0 { packet.lane = .anywhere() }
-            try saved.add(packet)
+            try saved.packets.add(packet)
             streams[stream]?.add(packet.rows)
             streams[stream]?.nextPack = pack + 1
-            try saved.savePack(of: stream, next: pack + 1)
+            try saved.streams.savePack(of: stream, next: pack + 1)
         }
     }
 }

@@ -27,7 +27,7 @@ extension Salvage {
                 let bytes = cost(row.payload.count) + costOfBringingBack(row.stream)
                 try makeRoom(for: bytes, room, through: last)
                 try bringBack(row.stream)
-                try saved.add(try numbered(row.record), of: row.stream, row.payload)
+                try saved.rows.add(try numbered(row.record), of: row.stream, row.payload)
                 step.streams.insert(row.stream)
                 found(Int64(row.record.logs), of: destination)
             }
@@ -57,7 +57,7 @@ extension Salvage {
 
     /// A row that was cut in two since may have taken the number of one that an earlier version wrote.
     private mutating func numbered(_ row: RowRecord) throws(SQLiteError) -> RowRecord {
-        guard try saved.hasRow(row.id) else { return row }
+        guard try saved.rows.has(row.id) else { return row }
         return RowRecord(
             id: try ids.take(saved, count: max(row.logs, 1)),
             logs: row.logs,
@@ -130,7 +130,7 @@ extension Salvage {
         guard let stream = forgotten.removeValue(forKey: id) else { return }
         // Each packet took a number since, so that no pack id is used again.
         let pack = stream.nextPack + (try ids.take(saved))
-        try saved.add(
+        try saved.streams.add(
             StreamRecord(id: id, key: stream.key, packPrefix: stream.packPrefix, nextPack: pack)
         )
         streams[id]?.nextPack = pack

@@ -109,7 +109,7 @@ extension Salvage {
         noted: [Remainder] = []
     ) throws(SQLiteError) {
         try saved.write()
-        try saved.save(remainder.highest, as: IdentifierSupply.setting)
+        try saved.settings.save(remainder.highest, as: IdentifierSupply.setting)
         try saveStreams()
         try saveLedgers(noted)
         for (number, place) in acknowledged { try saved.saveAcknowledgedAside(number, place) }
@@ -129,7 +129,7 @@ extension Salvage {
         guard var table = try damagedTable("*", of: "streams", key: "id") else { return }
         try table.read(0...remainder.highest) { row throws(SQLiteError) in
             guard let stream = try? StreamRecord(mending: row) else { return }
-            try saved.add(stream)
+            try saved.streams.add(stream)
         }
     }
 
@@ -138,7 +138,7 @@ extension Salvage {
     private mutating func saveLedgers(_ noted: [Remainder]) throws(SQLiteError) {
         try readLedgers()
         for (name, old) in ledgers {
-            try saved.save(remainder.begin(name, with: old), of: name)
+            try saved.ledgers.save(remainder.begin(name, with: old), of: name)
         }
         let earlierOnes = try file.readable { () throws(SQLiteError) in
             try QueueDatabase.remainders(damaged)

@@ -90,7 +90,7 @@ final class Acknowledgements: StorePart {
         }
         var gone: [RowRecord] = []
         var next: RowRecord?
-        try database.rows(of: stream.id, after: stream.sealedThrough) { row in
+        try database.rows.visit(of: stream.id, after: stream.sealedThrough) { row in
             if place.rows.contains(row.id) {
                 gone.append(row)
             } else if next == nil {

@@ -36,33 +36,14 @@ extension AgeBasis {
 
     /// What an earlier life left of it.
     init(_ database: QueueDatabase) throws(SQLiteError) {
-        let seconds = try database.integer(of: Self.steppedSetting)
+        let seconds = try database.settings.integer(Self.steppedSetting)
         stepped = min(max(.zero, .seconds(seconds)), Self.steppedMax)
-        steppedThrough = max(0, try database.integer(of: Self.throughSetting))
+        steppedThrough = max(0, try database.settings.integer(Self.throughSetting))
     }
 
     func save(in database: QueueDatabase) throws(SQLiteError) {
         try database.write()
-        try database.save(stepped.components.seconds, as: Self.steppedSetting)
-        try database.save(steppedThrough, as: Self.throughSetting)
-    }
-}
-
-extension QueueDatabase {
-    /// A number that was saved; 0 where none was.
-    fileprivate func integer(of setting: String) throws(SQLiteError) -> Int64 {
-        try connection.integer(
-            "SELECT coalesce((SELECT value FROM settings WHERE name = '\(setting)'), 0)"
-        )
-    }
-
-    /// Whether a row or a dead letter has such a number.
-    func hasAny(upTo number: Int64) throws(SQLiteError) -> Bool {
-        try connection.integer(
-            """
-            SELECT EXISTS (SELECT 1 FROM rows WHERE id <= \(number))
-                OR EXISTS (SELECT 1 FROM dead WHERE id <= \(number))
-            """
-        ) != 0
+        try database.settings.save(stepped.components.seconds, as: Self.steppedSetting)
+        try database.settings.save(steppedThrough, as: Self.throughSetting)
     }
 }

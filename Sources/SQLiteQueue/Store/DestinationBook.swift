@@ -122,7 +122,10 @@ final class DestinationBook: StorePart {
         else { return }
         destination.change(of: .proven(outlet.name.logstore))
         try database.write()
-        try database.save(1, as: Self.provenPrefix + "\(destination.name)/\(outlet.name.logstore)")
+        try database.settings.save(
+            1,
+            as: Self.provenPrefix + "\(destination.name)/\(outlet.name.logstore)"
+        )
     }
 
     private static let provenMax = 10_000

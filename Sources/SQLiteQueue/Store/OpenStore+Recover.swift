@@ -24,10 +24,12 @@ extension OpenStore {
         try database.write()
         try context.recoverNumbers()
         try self.ages.recover(ages)
-        for (name, ledger) in try database.ledgers() { destinations.named(name).ledger = ledger }
+        for (name, ledger) in try database.ledgers.all() {
+            destinations.named(name).ledger = ledger
+        }
         try acknowledgements.recover()
         try destinations.recoverProven()
-        let records = try database.streams()
+        let records = try database.streams.all()
         var byID: [Int64: QueuedStream] = [:]
         byID.reserveCapacity(records.count)
         streams.reserve(records.count)
@@ -63,11 +65,11 @@ extension OpenStore {
         _ byID: [Int64: QueuedStream],
         handed: Set<Int64>
     ) throws(SQLiteError) {
-        for record in try database.packets() {
+        for record in try database.packets.all() {
             guard let stream = byID[record.stream] else {
                 throw .damage("packet \(record.number) has no stream")
             }
-            let sums = try database.sums(of: stream.id, record.rows)
+            let sums = try database.rows.sums(of: stream.id, record.rows)
             guard sums.rows > 0, sums.logs == record.logs, sums.raw == record.raw else {
                 throw .damage("packet \(record.number) does not match its rows")
             }
@@ -113,7 +115,7 @@ extension OpenStore {
         var found = 0
         var stream: QueuedStream?
         var waiting = WaitingSums(of: 0, after: 0)
-        try database.everyRow { row, id throws(SQLiteError) in
+        try database.rows.visitAll { row, id throws(SQLiteError) in
             found += 1
             if id != waiting.stream {
                 if let stream { try recover(waiting, of: stream, &queued) }

@@ -81,7 +81,7 @@ final class OpenStore: StorePart {
         precondition(intake.isEmpty, "a commit would answer for batches that are in no row")
         guard database.isWriting else { return }
         for destination in destinations.dirty.changed where destination.isLedgerStale {
-            try database.save(destination.ledger, of: destination.name)
+            try database.ledgers.save(destination.ledger, of: destination.name)
             destination.isLedgerStale = false
         }
         try database.commit()

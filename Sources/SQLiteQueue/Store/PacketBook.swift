@@ -38,7 +38,7 @@ final class PacketBook: StorePart {
     func seal(_ stream: QueuedStream, _ time: WallTime) throws(SQLiteError) -> SealedPacket {
         var cut = PacketCut(stream.destination.limits)
         var next: RowRecord?
-        try database.rows(of: stream.id, after: stream.sealedThrough) { row in
+        try database.rows.visit(of: stream.id, after: stream.sealedThrough) { row in
             guard cut.take(row) else {
                 next = row
                 return false
@@ -81,9 +81,9 @@ final class PacketBook: StorePart {
         try database.write()
         var record = record
         record.lane = isPiece ? stream.outlet.takeLaneBeside() : stream.outlet.takeLane()
-        try database.add(record)
+        try database.packets.add(record)
         stream.nextPack += 1
-        try database.savePack(of: stream.id, next: stream.nextPack)
+        try database.streams.savePack(of: stream.id, next: stream.nextPack)
         let packet = QueuedPacket(
             record: record,
             stream: stream,
@@ -128,7 +128,7 @@ final class PacketBook: StorePart {
     /// Removes a packet that its destination has stored, with its rows.
     func removeDelivered(_ packet: QueuedPacket) throws(SQLiteError) {
         try database.write()
-        try database.removePacket(packet.record.number)
+        try database.packets.remove(packet.record.number)
         leave(packet, isDelivered: true)
         try removeRows(of: packet)
     }
@@ -137,7 +137,7 @@ final class PacketBook: StorePart {
     /// ends here or in `acknowledge`. What it weighed, and its rows, are the caller's to take away.
     func withdraw(_ packet: QueuedPacket) throws(SQLiteError) {
         try database.write()
-        try database.removePacket(packet.record.number)
+        try database.packets.remove(packet.record.number)
         leave(packet)
     }
 
@@ -164,7 +164,7 @@ final class PacketBook: StorePart {
         let rows = packet.record.rows
         var gone: [RowRecord] = []
         var rest = PacketCut(.unlimited)
-        try database.rows(of: stream.id, after: rows.lowerBound - 1) { row in
+        try database.rows.visit(of: stream.id, after: rows.lowerBound - 1) { row in
             guard row.id <= rows.upperBound else { return false }
             if leaves(row) {
                 gone.append(row)
@@ -178,7 +178,7 @@ final class PacketBook: StorePart {
         }
         guard !gone.isEmpty else { return (0, 0) }
         try withdraw(packet)
-        for row in gone { try database.removeRows(of: stream.id, row.id...row.id) }
+        for row in gone { try database.rows.remove(of: stream.id, row.id...row.id) }
         weight.weigh(stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
         try enterPiece(rest, of: stream)
         return (packet.record.logs - rest.logs, gone.reduce(0) { $0 + $1.raw })
@@ -187,7 +187,7 @@ final class PacketBook: StorePart {
     /// Removes all rows of a packet that leaves, and what they weigh.
     func removeRows(of packet: QueuedPacket) throws(SQLiteError) {
         let record = packet.record
-        let removed = try database.removeRows(of: record.stream, record.rows)
+        let removed = try database.rows.remove(of: record.stream, record.rows)
         guard removed == packet.rowCount else {
             throw .damage(
                 "packet \(record.number) has \(removed) rows, not \(packet.rowCount)"
@@ -246,7 +246,7 @@ final class PacketBook: StorePart {
         guard let packet = packets[number] else { return 0 }
         var broken: [RowRecord] = []
         var remainder = PacketCut(.unlimited)
-        for row in try database.storedRows(of: packet.record) {
+        for row in try database.rows.stored(of: packet.record) {
             if OpenRow(row) != nil {
                 _ = remainder.take(row.record)
             } else {
@@ -262,7 +262,7 @@ final class PacketBook: StorePart {
         }
         try withdraw(packet)
         for row in broken {
-            try database.removeRows(of: packet.stream.id, row.id...row.id)
+            try database.rows.remove(of: packet.stream.id, row.id...row.id)
         }
         // Not by the broken rows' own numbers, which may be what is broken.
         weight.weigh(packet.stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
@@ -329,7 +329,7 @@ final class PacketBook: StorePart {
     private func give(_ packet: QueuedPacket, _ lane: PacketLane?) throws(SQLiteError) {
         let number = packet.record.number
         try database.write()
-        try database.save(lane, of: number)
+        try database.packets.save(lane, of: number)
         packets[number]?.record.lane = lane
         packets[number]?.wasHandedOver = false
     }

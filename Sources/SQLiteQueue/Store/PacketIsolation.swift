@@ -42,7 +42,7 @@ final class PacketIsolation: StorePart {
     ) throws(SQLiteError) -> IsolationOutcome {
         guard let packet = packets[number] else { return .done }
         var rows: [OpenRow] = []
-        for row in try database.storedRows(of: packet.record) {
+        for row in try database.rows.stored(of: packet.record) {
             guard let open = OpenRow(row) else { return .damaged }
             rows.append(open)
         }
@@ -97,7 +97,7 @@ final class PacketIsolation: StorePart {
             size: payload.count,
             received: row.record.received
         )
-        try database.add(record, of: stream.id, payload)
+        try database.rows.add(record, of: stream.id, payload)
         return record
     }
 
@@ -165,7 +165,7 @@ final class PacketIsolation: StorePart {
     ) throws(SQLiteError) -> (RowRecord, RowRecord) {
         let id = row.record.id
         let (front, back) = (halves[0], halves[1])
-        try database.removeRows(of: stream.id, id...id)
+        try database.rows.remove(of: stream.id, id...id)
         let second = try numberForHalf(id + Int64(front.logs.count), of: row, stream)
         return (
             try write(front.logs, front.payload, number: id, insteadOf: row, stream),
@@ -182,7 +182,7 @@ final class PacketIsolation: StorePart {
         of row: OpenRow,
         _ stream: QueuedStream
     ) throws(SQLiteError) -> Int64 {
-        if wanted <= context.lastNumber, try database.hasNoRows(row.record.id...wanted) {
+        if wanted <= context.lastNumber, try database.rows.hasNone(in: row.record.id...wanted) {
             // It may be the stream's last one.
             stream.sealedThrough = max(stream.sealedThrough, wanted)
             return wanted
@@ -259,7 +259,7 @@ final class PacketIsolation: StorePart {
         of stream: QueuedStream,
         _ rest: inout PacketCut
     ) throws(SQLiteError) {
-        try database.removeRows(of: stream.id, row.record.id...row.record.id)
+        try database.rows.remove(of: stream.id, row.record.id...row.record.id)
         if sifted.kept.count > 0 {
             let payload = LZ4.compress(sifted.kept.bytes)
             let kept = try write(

@@ -86,7 +86,7 @@ final class StreamBook: StorePart {
             packPrefix: hex(randomBytes(8), upper: true),
             nextPack: 1
         )
-        try database.add(record)
+        try database.streams.add(record)
         let new = QueuedStream(record, destinations.outlet(key.outlet))
         enter(new)
         // Before one that was renamed, which may have nothing any more.
@@ -119,7 +119,7 @@ final class StreamBook: StorePart {
     /// Nothing is in it, and its record goes.
     func forget(_ stream: QueuedStream) throws(SQLiteError) {
         try database.write()
-        try database.removeStream(stream.id)
+        try database.streams.remove(stream.id)
         if let newest = streams[stream.key], newest !== stream {
             var later = newest
             while let next = later.earlier, next !== stream { later = next }

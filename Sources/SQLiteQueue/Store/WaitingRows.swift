@@ -35,7 +35,7 @@ final class WaitingRows: StorePart {
             size: payload.count,
             received: time
         )
-        try database.add(row, of: stream.id, payload)
+        try database.rows.add(row, of: stream.id, payload)
         recent.keep(StoredBlock(compressed: payload, rawBytes: raw.count), row: row.id)
 
         if areReplayed {
@@ -66,7 +66,7 @@ final class WaitingRows: StorePart {
         var gone: [RowRecord] = []
         var next: RowRecord?
         let rowsMax = left
-        try database.rows(of: stream.id, after: stream.sealedThrough) { row in
+        try database.rows.visit(of: stream.id, after: stream.sealedThrough) { row in
             guard gone.count < rowsMax, isDue(row) else {
                 next = row
                 return false
@@ -99,7 +99,7 @@ final class WaitingRows: StorePart {
     ) throws(SQLiteError) -> (logs: Int, raw: Int) {
         guard let first = gone.first, let last = gone.last else { return (0, 0) }
         try database.write()
-        let removed = try database.removeRows(of: stream.id, first.id...last.id)
+        let removed = try database.rows.remove(of: stream.id, first.id...last.id)
         guard removed == gone.count else {
             throw .damage(
                 "\(removed) of \(gone.count) rows of stream \(stream.id) could be removed"

@@ -6,13 +6,18 @@ import System
 /// The table of dead letters in verbs: one prepared statement each, no decisions.
 final class DeadTable {
     let queries: DeadQueries
+    private let transaction: WriteTransaction
     private let addOne: Statement
     private let replaceOne: Statement
     private let removeOne: Statement
     private let byReason: Statement
     private let byAge: Statement
 
-    init(_ connection: Connection) throws(SQLiteError) {
+    init(
+        _ connection: Connection,
+        _ transaction: WriteTransaction
+    ) throws(SQLiteError) {
+        self.transaction = transaction
         queries = try DeadQueries(connection)
         let values = "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         addOne = try connection.prepare("INSERT INTO dead \(values)")
@@ -42,6 +47,7 @@ final class DeadTable {
     }
 
     private func write(_ record: DeadRecord, with statement: Statement) throws(SQLiteError) {
+        transaction.require()
         statement.bind(1, record.id)
         statement.bind(2, record.stream.destination)
         statement.bind(3, record.stream.logstore)
@@ -60,6 +66,7 @@ final class DeadTable {
 
     /// Whether it was there.
     func remove(_ id: Int64) throws(SQLiteError) -> Bool {
+        transaction.require()
         removeOne.bind(1, id)
         return try removeOne.run() == 1
     }

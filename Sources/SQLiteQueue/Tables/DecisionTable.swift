@@ -8,6 +8,7 @@ final class DecisionTable {
     /// Older entries of the audit log make room.
     static let entriesMax: Int64 = 10_000
 
+    private let transaction: WriteTransaction
     private let save: Statement
     private let remove: Statement
     private let count: Statement
@@ -17,7 +18,11 @@ final class DecisionTable {
     private let trim: Statement
     private let newest: Statement
 
-    init(_ connection: Connection) throws(SQLiteError) {
+    init(
+        _ connection: Connection,
+        _ transaction: WriteTransaction
+    ) throws(SQLiteError) {
+        self.transaction = transaction
         save = try connection.prepare("INSERT OR REPLACE INTO decisions VALUES (?, ?)")
         remove = try connection.prepare("DELETE FROM decisions WHERE name = ?")
         count = try connection.prepare("SELECT count(*) FROM decisions")
@@ -55,12 +60,14 @@ final class DecisionTable {
     }
 
     func set(_ name: String, to value: [UInt8]) throws(SQLiteError) {
+        transaction.require()
         save.bind(1, name)
         save.bind(2, value)
         try save.run()
     }
 
     func reset(_ name: String) throws(SQLiteError) {
+        transaction.require()
         remove.bind(1, name)
         try remove.run()
     }
@@ -76,6 +83,7 @@ final class DecisionTable {
         let texts = [
             entry.actor, entry.address, entry.action, entry.subject, entry.before, entry.after,
         ]
+        transaction.require()
         addEntry.bind(1, record.id)
         addEntry.bind(2, record.time.nanoseconds)
         for (index, text) in texts.enumerated() {

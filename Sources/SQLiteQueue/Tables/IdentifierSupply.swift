@@ -48,19 +48,10 @@ struct IdentifierSupply {
         let last = next + Int64(count) - 1
         if last > reserved {
             try database.write()
-            try database.save(last + Self.step, as: Self.setting)
+            try database.settings.save(last + Self.step, as: Self.setting)
             reserved = last + Self.step
         }
         defer { next = last + 1 }
         return next
-    }
-}
-
-extension QueueDatabase {
-    func save(_ value: Int64, as setting: String) throws(SQLiteError) {
-        requireTransaction()
-        saveSetting.bind(1, setting)
-        saveSetting.bind(2, value)
-        try saveSetting.run()
     }
 }

@@ -1,135 +1,95 @@
+import Queue
 import SQLite
 
-/// The tables in verbs: one prepared statement each, no decisions.
+/// The queue's database: its tables in verbs, without decisions, and the transaction that writes them.
 final class QueueDatabase {
     let connection: Connection
     let path: String
-
-    private let begin: Statement
-    private let commitAll: Statement
-    private let rollBackAll: Statement
-    let addStream: Statement
-    let advancePack: Statement
-    let removeStream: Statement
-    let addRow: Statement
-    let waitingRows: Statement
-    let rowSums: Statement
-    let removeRows: Statement
-    let firstRow: Statement
-    let addPacket: Statement
-    let removePacket: Statement
-    let saveLane: Statement
-    let saveLedger: Statement
-    let saveSetting: Statement
+    private let transaction: WriteTransaction
+    let streams: StreamTable
+    let rows: RowTable
+    let packets: PacketTable
+    let ledgers: LedgerTable
+    let settings: SettingTable
     let repeats: RepeatTable
     let dead: DeadTable
     let decisions: DecisionTable
-
     private let pageCount: Statement
     private let freePageCount: Statement
-
-    private(set) var isWriting = false
 
     init(_ connection: Connection, path: String) throws(SQLiteError) {
         self.connection = connection
         self.path = path
-        begin = try connection.prepare("BEGIN IMMEDIATE")
-        commitAll = try connection.prepare("COMMIT")
-        rollBackAll = try connection.prepare("ROLLBACK")
-        addStream = try connection.prepare("INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?)")
-        advancePack = try connection.prepare("UPDATE streams SET next_pack = ?2 WHERE id = ?1")
-        removeStream = try connection.prepare("DELETE FROM streams WHERE id = ?")
-        addRow = try connection.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-        waitingRows = try connection.prepare(
-            """
-            SELECT id, logs, raw, size, received FROM rows INDEXED BY rows_by_stream
-            WHERE stream = ?1 AND id > ?2 ORDER BY id
-            """
-        )
-        rowSums = try connection.prepare(
-            """
-            SELECT count(*), sum(logs), sum(raw), sum(size), min(logs), min(raw), min(size)
-            FROM rows INDEXED BY rows_by_stream
-            WHERE stream = ?1 AND id BETWEEN ?2 AND ?3
-            """
-        )
-        removeRows = try connection.prepare(
-            """
-            DELETE FROM rows INDEXED BY rows_by_stream
-            WHERE stream = ?1 AND id BETWEEN ?2 AND ?3
-            """
-        )
-        firstRow = try connection.prepare(
-            "SELECT id FROM rows WHERE id BETWEEN ?1 AND ?2 LIMIT 1"
-        )
-        addPacket = try connection.prepare(
-            "INSERT INTO packets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        )
-        saveLane = try connection.prepare(
-            "UPDATE packets SET lane_key = ?2, lane_sequence = ?3 WHERE number = ?1"
-        )
-        removePacket = try connection.prepare("DELETE FROM packets WHERE number = ?")
-        saveLedger = try connection.prepare(
-            "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?)"
-        )
+        transaction = try WriteTransaction(connection)
+        streams = try StreamTable(connection, transaction)
+        rows = try RowTable(connection, transaction)
+        packets = try PacketTable(connection, transaction)
+        ledgers = try LedgerTable(connection, transaction)
+        settings = try SettingTable(connection, transaction)
+        repeats = try RepeatTable(connection, transaction)
+        dead = try DeadTable(connection, transaction)
+        decisions = try DecisionTable(connection, transaction)
         pageCount = try connection.prepare("PRAGMA page_count")
         freePageCount = try connection.prepare("PRAGMA freelist_count")
-        saveSetting = try connection.prepare("INSERT OR REPLACE INTO settings VALUES (?, ?)")
-        repeats = try RepeatTable(connection)
-        dead = try DeadTable(connection)
-        decisions = try DecisionTable(connection)
     }
 
     // MARK: - Transactions
 
+    var isWriting: Bool { transaction.isOpen }
+
     /// Begins a transaction unless one is open already: whoever writes calls it first.
-    func write() throws(SQLiteError) {
-        guard !isWriting else { return }
-        try begin.run()
-        isWriting = true
-    }
+    func write() throws(SQLiteError) { try transaction.begin() }
 
-    /// Every write belongs to a transaction. One by itself would be durable alone: a crash behind it would leave rows that
-    /// no ledger counts, or packets without rows.
-    func requireTransaction() {
-        precondition(isWriting, "a write of the queue outside of a transaction")
-    }
+    func commit() throws(SQLiteError) { try transaction.commit() }
+    func rollBack() { transaction.rollBack() }
 
-    /// With full durability everything written so far is on stable storage when it returns.
-    func commit() throws(SQLiteError) {
-        guard isWriting else { return }
-        try commitAll.run()
-        isWriting = false
-    }
+    // MARK: - Space
 
-    func rollBack() {
-        guard isWriting else { return }
-        isWriting = false
-        // SQLite has rolled back by itself after some failures, and then this one fails.
-        _ = try? rollBackAll.run()
-    }
-}
-
-// MARK: - Space
-
-extension QueueDatabase {
     func pages() throws(SQLiteError) -> Int { try pageCount.single() }
     func freePages() throws(SQLiteError) -> Int { try freePageCount.single() }
 
     /// Takes free pages off the file's end.
     func vacuum(_ pages: Int) throws(SQLiteError) {
+        transaction.require()
         try connection.execute("PRAGMA incremental_vacuum(\(pages))")
+    }
+
+    /// Whether a row or a dead letter has such a number.
+    func hasAny(upTo number: Int64) throws(SQLiteError) -> Bool {
+        try connection.integer(
+            """
+            SELECT EXISTS (SELECT 1 FROM rows WHERE id <= \(number))
+                OR EXISTS (SELECT 1 FROM dead WHERE id <= \(number))
+            """
+        ) != 0
     }
 }
 
-extension QueueDatabase {
-    func hasRow(_ number: Int64) throws(SQLiteError) -> Bool { try !hasNoRows(number...number) }
+// MARK: - Opening
 
-    /// Whether no row, of any stream, has one of the numbers.
-    func hasNoRows(_ numbers: ClosedRange<Int64>) throws(SQLiteError) -> Bool {
-        firstRow.bind(1, numbers.lowerBound)
-        firstRow.bind(2, numbers.upperBound)
-        defer { firstRow.reset() }
-        return try !firstRow.step()
+extension QueueDatabase {
+    /// What is done with a database of an older version before it is changed; when it fails nothing is.
+    typealias KeepOlder = (Connection, _ schema: Int) throws(SQLiteError) -> Void
+
+    /// Opens or creates a database of this version. Returns also the version that was found, 0 for a new one.
+    static func connect(
+        _ path: String,
+        _ configuration: QueueConfiguration,
+        keepingOlder keep: KeepOlder = { _, _ in }
+    ) throws(SQLiteError) -> (connection: Connection, found: Int) {
+        let connection = try Connection(path, .readWrite)
+        let version = Int(try connection.integer("PRAGMA user_version"))
+        guard version <= QueueSchema.migrations.count else {
+            throw .newerSchema(version, known: QueueSchema.migrations.count)
+        }
+        if version == 0 {
+            try Pragmas.create(on: connection, pageBytes: configuration.tuning.pageBytes)
+        } else if try connection.integer("PRAGMA application_id") != QueueSchema.applicationID {
+            throw .damage("the file is not a Sluice queue")
+        }
+        try Pragmas.owner(connection, configuration.durability, configuration.tuning)
+        if version > 0, version < QueueSchema.migrations.count { try keep(connection, version) }
+        try QueueSchema.migrate(connection, from: version)
+        return (connection, version)
     }
 }

@@ -4,13 +4,18 @@ import System
 
 /// The table of remembered requests in verbs: one prepared statement each, no decisions.
 final class RepeatTable {
+    private let transaction: WriteTransaction
     private let addOne: Statement
     private let one: Statement
     private let oldestFirst: Statement
     private let removeOldest: Statement
     private let removeOne: Statement
 
-    init(_ connection: Connection) throws(SQLiteError) {
+    init(
+        _ connection: Connection,
+        _ transaction: WriteTransaction
+    ) throws(SQLiteError) {
+        self.transaction = transaction
         addOne = try connection.prepare("INSERT INTO repeats VALUES (?, ?, ?, ?, ?)")
         one = try connection.prepare("SELECT * FROM repeats WHERE number = ?")
         oldestFirst = try connection.prepare("SELECT * FROM repeats ORDER BY number LIMIT ?")
@@ -19,6 +24,7 @@ final class RepeatTable {
     }
 
     func add(_ record: RepeatRecord) throws(SQLiteError) {
+        transaction.require()
         addOne.bind(1, record.number)
         addOne.bind(2, record.identity.digest)
         addOne.bind(3, record.received.nanoseconds)
@@ -47,12 +53,14 @@ final class RepeatTable {
     }
 
     func remove(through number: Int64) throws(SQLiteError) {
+        transaction.require()
         removeOldest.bind(1, number)
         try removeOldest.run()
     }
 
     /// Removes one request and returns its digest; nil when it is not there.
     func remove(_ number: Int64) throws(SQLiteError) -> [UInt8]? {
+        transaction.require()
         removeOne.bind(1, number)
         guard try removeOne.step() else { return nil }
         defer { removeOne.reset() }

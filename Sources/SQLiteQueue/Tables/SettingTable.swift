@@ -1,0 +1,46 @@
+import SQLite
+
+/// The table of what the queue has to remember besides: numbers and bytes by their names.
+final class SettingTable {
+    private let connection: Connection
+    private let transaction: WriteTransaction
+    private let saveOne: Statement
+    private let removeOne: Statement
+
+    init(
+        _ connection: Connection,
+        _ transaction: WriteTransaction
+    ) throws(SQLiteError) {
+        self.transaction = transaction
+        self.connection = connection
+        saveOne = try connection.prepare("INSERT OR REPLACE INTO settings VALUES (?, ?)")
+        removeOne = try connection.prepare("DELETE FROM settings WHERE name = ?")
+    }
+
+    func save(_ value: Int64, as name: String) throws(SQLiteError) {
+        transaction.require()
+        saveOne.bind(1, name)
+        saveOne.bind(2, value)
+        try saveOne.run()
+    }
+
+    func save(_ value: [UInt8], as name: String) throws(SQLiteError) {
+        transaction.require()
+        saveOne.bind(1, name)
+        saveOne.bind(2, value)
+        try saveOne.run()
+    }
+
+    func remove(_ name: String) throws(SQLiteError) {
+        transaction.require()
+        removeOne.bind(1, name)
+        try removeOne.run()
+    }
+
+    /// A number that was saved; 0 where none was.
+    func integer(_ name: String) throws(SQLiteError) -> Int64 {
+        try connection.integer(
+            "SELECT coalesce((SELECT value FROM settings WHERE name = '\(name)'), 0)"
+        )
+    }
+}

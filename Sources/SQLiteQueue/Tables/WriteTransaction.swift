@@ -1,0 +1,42 @@
+import SQLite
+
+/// The transaction that all writes to a database belong to.
+final class WriteTransaction {
+    private let beginOne: Statement
+    private let commitOne: Statement
+    private let rollBackOne: Statement
+    private(set) var isOpen = false
+
+    init(_ connection: Connection) throws(SQLiteError) {
+        beginOne = try connection.prepare("BEGIN IMMEDIATE")
+        commitOne = try connection.prepare("COMMIT")
+        rollBackOne = try connection.prepare("ROLLBACK")
+    }
+
+    /// Begins a transaction unless one is open already: whoever writes calls it first.
+    func begin() throws(SQLiteError) {
+        guard !isOpen else { return }
+        try beginOne.run()
+        isOpen = true
+    }
+
+    /// Every write belongs to a transaction. One by itself would be durable alone: a crash behind it would leave rows that
+    /// no ledger counts, or packets without rows.
+    func require() {
+        precondition(isOpen, "a write of the queue outside of a transaction")
+    }
+
+    /// With full durability everything written so far is on stable storage when it returns.
+    func commit() throws(SQLiteError) {
+        guard isOpen else { return }
+        try commitOne.run()
+        isOpen = false
+    }
+
+    func rollBack() {
+        guard isOpen else { return }
+        isOpen = false
+        // SQLite has rolled back by itself after some failures, and then this one fails.
+        _ = try? rollBackOne.run()
+    }
+}
