@@ -80,6 +80,9 @@ struct DataDirectory {
         return names
     }
 
+    /// The name of a file in the directory, without its path.
+    func name(of file: String) -> String { String(file.dropFirst(path.count + 1)) }
+
     /// A new name is durable only when its directory is.
     func sync() throws(QueueError) {
         try sync(path)

@@ -60,8 +60,3 @@ final class DamagedCopies {
         )
     }
 }
-
-extension DataDirectory {
-    /// The name of a file in the directory, without its path.
-    func name(of file: String) -> String { String(file.dropFirst(path.count + 1)) }
-}
