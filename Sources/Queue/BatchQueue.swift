@@ -1,6 +1,6 @@
 /// Where accepted batches go: what ingest sees of the queue.
 package protocol BatchQueue: Sendable {
-    /// Whether a batch would be taken now. Costs an atomic load; asked before a body is read.
+    /// The admission of a batch right now. Costs an atomic load; asked before a body is read.
     var admission: QueueAdmission { get }
 
     /// The same for a batch of this outlet, whose destination may be full while others are not.
@@ -13,7 +13,7 @@ package protocol BatchQueue: Sendable {
     /// before them. Stored together, the others have theirs, unless someone else was faster.
     func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet>
 
-    /// Whether text that cannot be read may become a dead letter of the destination. Such text stays until an operator
+    /// Text that cannot be read may become a dead letter of the destination. Such text stays until an operator
     /// looks at it, so clients must not be able to fill the queue with it.
     func keepsUnreadable(for destination: String) -> Bool
 
@@ -43,7 +43,7 @@ extension BatchQueue {
 
 /// What tells a repeated request from a new one.
 package struct BatchIdentity: Sendable, Equatable {
-    /// Of everything that makes the request what it is: 16 bytes of a cryptographic digest.
+    /// 16 bytes of a cryptographic digest of all that makes the request what it is.
     package let digest: [UInt8]
     /// What the first request was answered with.
     package let receipt: [UInt8]

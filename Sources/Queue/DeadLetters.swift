@@ -20,7 +20,7 @@ package protocol DeadLetters: Sendable {
     var deadLetterSums: [DeadLetterSum] { get }
 
     /// Lets them wait for delivery again, in new packets, to the logstore and with the topic, source and tags
-    /// that they have now. Their age begins anew.
+    /// that they have now. Their age starts again.
     func replay(
         _ selection: DeadLetterSelection,
         whenDone: @escaping @Sendable (DeadLetterChange) -> Void

@@ -29,6 +29,6 @@ package struct DeathReason: Sendable, Equatable {
 }
 
 extension DeathReason {
-    /// Whether SLS may have refused it for a log's time: with any other code it is something else.
+    /// SLS may have refused it for a log's time: with any other code it has another cause.
     package var mayBeTime: Bool { code == "PostBodyInvalid" || code == "InvalidTimestamp" }
 }

@@ -30,7 +30,7 @@ package struct Decision: Sendable {
     }
 }
 
-/// Who did what from where. It never holds a secret: whoever writes it puts a fingerprint in its place.
+/// An operator's change: actor, address, action. It never holds a secret: a fingerprint stands in its place.
 package struct AuditEntry: Sendable, Equatable {
     /// The name of the token that was shown.
     package var actor: String
@@ -57,7 +57,7 @@ package struct AuditEntry: Sendable, Equatable {
         self.after = after
     }
 
-    /// Of each text; the rest is cut off.
+    /// Longer texts are cut off.
     package static let textBytesMax = 4096
 }
 

@@ -16,7 +16,7 @@ package struct DestinationRules: Sendable, Equatable {
     /// Logs that wait longer are dropped and counted as expired; nil is the queue's own age.
     package var ageMax: Duration?
     package var overflow = Overflow.reject
-    /// Of an outlet's packets while a backlog is delivered, how many come from fresh logs, 0 to 90; 0 is strictly
+    /// The percentage of an outlet's packets that come from fresh logs while a backlog is delivered, 0 to 90; 0 is strictly
     /// the oldest first.
     package var freshPercent = 0
     /// Lanes of each logstore for delivery exactly once; 0 has none.

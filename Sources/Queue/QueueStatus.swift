@@ -41,7 +41,7 @@ package struct QueueStatus: Sendable, Equatable {
         /// Logstores that have logs, and how many may; batches for others are refused.
         package var logstores = 0
         package var logstoresMax = 0
-        /// Of each logstore; 0 when packets go without.
+        /// Lanes of each logstore; 0 when packets go without.
         package var lanes = 0
         /// Logs that made room for others since the start; in the ledger they are among the expired.
         package var dropped = 0

@@ -44,7 +44,7 @@ package struct StreamListing: Sendable {
     }
 }
 
-/// Which streams somebody wants to see.
+/// A question about streams.
 package struct StreamWish: Sendable, Equatable {
     package enum Order: String, Sendable, CaseIterable {
         /// Those first that have waited longest.
@@ -56,7 +56,7 @@ package struct StreamWish: Sendable, Equatable {
     /// Nil for all.
     package var destination: String?
     package var order = Order.oldest
-    /// Of each destination, at most.
+    /// At most so many of each destination.
     package var count = 20
 
     package static let countMax = 1000

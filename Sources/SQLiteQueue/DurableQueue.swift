@@ -78,7 +78,7 @@ package final class DurableQueue: Sendable {
         door.setAddresses(rules)
     }
 
-    /// Commits what waits, moves the log into the database and closes it. Whoever comes later is refused.
+    /// Commits what waits, moves the log into the database and closes it. Later callers are refused.
     /// Must not be called from a callback of the store.
     package func close() {
         let isFirst = isClosed.withLock { isClosed in

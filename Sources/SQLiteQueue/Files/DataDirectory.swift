@@ -50,7 +50,7 @@ struct DataDirectory {
         )
     }
 
-    /// Where a path begins that does not say it: nobody knows by heart where a service was started.
+    /// Where a relative path begins: operators do not remember where a service was started.
     private var start: String {
         guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return "" }
         defer { free(here) }
@@ -113,7 +113,7 @@ func fileSize(_ path: String) -> Int? {
 
 /// The files that SQLite puts beside a database.
 enum SQLiteCompanions {
-    /// Those that are not there: whoever opens the database while nobody else can, takes them away again.
+    /// Those that are not there. A caller that opens the database alone removes them again.
     static func missing(of database: String) -> [String] {
         ["-wal", "-shm"].map { database + $0 }.filter { fileSize($0) == nil }
     }

@@ -40,7 +40,7 @@ struct LockFile: ~Copyable {
         let failure = errno
         if made >= 0 {
             let descriptor = OwnedDescriptor(taking: made)
-            // Whoever looks at a queue as root must not keep its user out afterwards.
+            // A look at a queue as root must not keep its user out afterwards.
             if geteuid() == 0, isKnown { _ = fchown(made, owner.st_uid, owner.st_gid) }
             return descriptor
         }

@@ -6,7 +6,7 @@ import System
 /// `sluice backup`: the queue of a data directory as it is at one moment, in one file.
 ///
 /// A gateway may work with it meanwhile: the copy is read through a connection that neither writes nor checkpoints,
-/// in one transaction. Until that ends the gateway's log cannot begin anew and grows by what comes in.
+/// in one transaction. Until that ends the gateway's log cannot start from its beginning and grows by what comes in.
 package enum Backup {
     /// Returns what was found in the copy, which has been read from beginning to end before it gets its name.
     package static func run(

@@ -12,7 +12,7 @@ package struct Inspection {
     var report: InspectionReport
     /// By their ids, the destination and logstore of each stream.
     var streams: [Int64: StreamKey] = [:]
-    /// Of each stream in the order of their rows.
+    /// By stream, in the order of their rows.
     var packets: [Int64: [PacketTally]] = [:]
     /// Logs found of each destination.
     var queued: [String: Int64] = [:]

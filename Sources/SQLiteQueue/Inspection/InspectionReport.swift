@@ -27,7 +27,7 @@ package struct InspectionReport: Sendable, Equatable {
     package let path: String
     package var schema = 0
     package var bytes = 0
-    /// Of the log beside it.
+    /// Bytes of the log beside it.
     package var logBytes = 0
     package var streams = 0
     package var packets = 0

@@ -1,7 +1,7 @@
 import Queue
 import SQLite
 
-/// What somebody asks of the settings and the audit log.
+/// A request of an operator about settings and the audit log.
 enum DecisionRequest: Sendable {
     case change(Decision, @Sendable (DecisionRefusal?) -> Void)
     case recall(@Sendable (Result<[String: [UInt8]], QueueError>) -> Void)
@@ -29,7 +29,7 @@ struct DecisionWork {
     private var waiting = Fifo<DecisionRequest>()
     /// Answers for when the transaction is durable.
     private var answers: [@Sendable () -> Void] = []
-    /// Of the transaction at hand: refused when it fails.
+    /// Requests of the transaction at hand: refused when it fails.
     private var taken: [DecisionRequest] = []
 
     var isEmpty: Bool { waiting.isEmpty }

@@ -50,7 +50,7 @@ final class DeliveryWork {
             if packets.isGivenBack(number) { discards.add(number, because: reason) }
         case .postpone(let number):
             guard packets.isGivenBack(number) else { return }
-            // Nothing of it is on the disk: a store that is opened again finds a packet that nobody holds.
+            // Nothing of it is on the disk: a store that is opened again finds a packet that delivery does not hold.
             packets.takeBack([number])
             store?.packets.postpone(number)
         }
@@ -99,7 +99,7 @@ final class DeliveryWork {
         }
     }
 
-    /// Last of all: whoever gets them finds everything else told.
+    /// Last of all: delivery then knows everything else already.
     func handOver(_ sealed: [SealedPacket]) {
         if !sealed.isEmpty { receiver?(sealed) }
     }

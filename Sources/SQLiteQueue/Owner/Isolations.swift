@@ -112,7 +112,7 @@ struct Isolations {
         waiting = [:]
     }
 
-    /// Whether the packet is to be isolated, and whether it waits for room. Nil when it is not to be.
+    /// Whether a packet that is to be isolated waits for room. Nil when it is not to be isolated.
     func waitsForRoom(_ number: Int64) -> Bool? {
         if untried.contains(where: { $0.number == number }) { return false }
         for line in waiting.values where line.contains(where: { $0.number == number }) {
@@ -187,7 +187,7 @@ struct Isolations {
         forget([isolation.number])
         if isolation.needs == nil {
             guard outlet.roomWaiters < QueuedOutlet.roomWaitersMax else {
-                // Nothing of this is on the disk: a store that is opened again finds a packet that nobody holds.
+                // Nothing of this is on the disk: a store that is opened again finds a packet that delivery does not hold.
                 here.packets.takeBack([isolation.number])
                 outlet.heldBack.append(isolation.number)
                 return

@@ -21,7 +21,7 @@ struct Unsaid<Key: Hashable> {
 struct JournalPauses<Subject: Hashable> {
     private var next: [Subject: Moment] = [:]
 
-    /// Whether the line may be written now. If so, the next one has to wait.
+    /// The line may be written now. If so, the next one has to wait.
     mutating func areOver(for subject: Subject, _ now: Moment = .now) -> Bool {
         guard next[subject].map({ $0 <= now }) ?? true else { return false }
         next[subject] = now + .seconds(60)

@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// A change of dead letters that somebody asked for.
+/// An operator's change of dead letters.
 enum LetterRequest: Sendable {
     case change(LetterJob)
     case edit(Int64, DeadLetterEdit, @Sendable (DeadLetterEditOutcome) -> Void)

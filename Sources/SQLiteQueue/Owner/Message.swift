@@ -37,7 +37,7 @@ struct Append: Sendable {
     let identity: BatchIdentity?
     /// The device key that it came with; nil is a device without one.
     let sender: String?
-    /// Of the logs, of the streams they go to, and of the identity.
+    /// Bytes of the logs, of the streams they go to, and of the identity.
     private(set) var rawBytes: Int
     let answer: @Sendable (AppendOutcome) -> Void
     /// Decided already: too much waits.

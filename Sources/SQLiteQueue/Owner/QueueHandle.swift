@@ -18,13 +18,13 @@ final class QueueHandle: Sendable {
     /// under a name that holds no more.
     private let addresses = Locked<[String: String]>([:])
 
-    /// Of the queue, and whether that of some destination differs: only then is the table looked at.
+    /// The queue's admission. The top bit says that some destination's differs: only then is the table read.
     private let admissionCode = Atomic<UInt8>(0)
     private static let differs: UInt8 = 0x80
     private let admissions = Locked(Admissions(queue: .open))
     private let crowdedOut = Locked<Set<String>>([])
     private let waiting = Atomic<Int>(0)
-    /// Nobody takes from the mailbox any more.
+    /// The owner takes nothing from the mailbox any more.
     private let isClosed = Atomic<Bool>(false)
 
     init(_ configuration: QueueConfiguration) throws(SystemError) {
@@ -112,7 +112,7 @@ final class QueueHandle: Sendable {
         show(new.all.queue, differ: new.differ)
     }
 
-    /// Of the destinations only these changed.
+    /// Only these destinations have changed.
     func changeAdmissions(
         _ all: QueueAdmissions,
         _ changed: [(name: String, admission: DestinationAdmission)]
@@ -181,7 +181,7 @@ final class QueueHandle: Sendable {
         letters.withLock { $0.close() }
     }
 
-    /// From now on whoever posts is refused.
+    /// Refuses all that is posted from now on.
     func close() {
         isClosed.store(true, ordering: .sequentiallyConsistent)
         refuseRest()

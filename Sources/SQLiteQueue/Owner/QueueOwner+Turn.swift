@@ -128,7 +128,7 @@ extension QueueOwner {
 // MARK: - Housekeeping
 
 extension QueueOwner {
-    /// What nobody waits for: it runs after the answers.
+    /// Work that no answer waits for: it runs after the answers.
     func keepHouse(isQuiet: Bool) {
         reopen()
         guard let store else { return }

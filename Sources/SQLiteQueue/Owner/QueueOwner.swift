@@ -196,7 +196,7 @@ struct OwnerSchedule {
 
     mutating func committed(_ time: Moment) { lastCommit = time }
 
-    /// Whether housekeeping is due. If so, the next one is so much later.
+    /// Returns whether housekeeping is due. If so, the next one is so much later.
     mutating func startHousekeeping(every period: Duration) -> Bool {
         let time = Moment.now
         guard nextHousekeeping <= time else { return false }

@@ -32,7 +32,7 @@ struct StatusBoard {
         commitTimeMax = max(commitTimeMax, time)
     }
 
-    /// Whether nothing was committed since this was last asked.
+    /// Nothing was committed since this was last asked.
     mutating func takeIdle() -> Bool {
         defer { commitsBefore = commits }
         return commits == commitsBefore
@@ -50,7 +50,7 @@ struct StatusBoard {
         }
     }
 
-    /// Whether the batch was refused for its streams.
+    /// Returns false when the batch was not refused for its streams.
     mutating func count(streamRefusal refusal: QueueAdmission) -> Bool {
         switch refusal {
         case .tooManyStreams: streamRefusals.queue += 1
@@ -61,7 +61,7 @@ struct StatusBoard {
         return true
     }
 
-    /// Whether what is said to all batches is another than it was.
+    /// Returns whether the answer to all batches has changed.
     mutating func change(_ new: QueueAdmissions) -> Bool {
         defer { admissions = new }
         return new != admissions

@@ -4,7 +4,7 @@ import System
 struct TransactionLosses {
     private(set) var expired: [String: Int] = [:]
     private(set) var expiredLetters: [String: Int] = [:]
-    /// Of these packets rows changed on the disk.
+    /// Packets whose rows changed on the disk.
     private(set) var damaged: [(packet: Int64, logs: Int)] = []
 
     mutating func note(expired logs: [String: Int]) { expired.merge(logs) { $0 + $1 } }

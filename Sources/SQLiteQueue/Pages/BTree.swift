@@ -3,7 +3,7 @@ enum BTree {
     static let tableLeaf: UInt8 = 13
     static let tableInner: UInt8 = 5
 
-    /// Whether it belongs to a table, false for one of an index, nil when it belongs to neither.
+    /// True for a page of a table, false for one of an index, nil for any other.
     static func isOfTable(_ page: [UInt8]) -> Bool? {
         switch page[0] {
         case tableLeaf, tableInner: true
@@ -29,7 +29,7 @@ enum BTree {
         return cells
     }
 
-    /// Of the first record of a table. Nil where there is none, or none that can be read.
+    /// How many columns the first record of a table has. Nil where there is none, or none that can be read.
     static func columns(of root: Int, in stored: borrowing StoredPages) -> Int? {
         var place = root
         // A tree is no deeper, except in a circle.
@@ -69,7 +69,7 @@ enum BTree {
         number(page, place) << 16 | number(page, place + 2)
     }
 
-    /// Of a longer one, which is no length, only the end.
+    /// A longer one is no length: only its end is returned.
     static func varint(_ page: [UInt8], _ place: inout Int) -> Int? {
         var value = 0
         for _ in 0..<9 {
@@ -117,7 +117,7 @@ extension BTree {
     private static func ascending(
         _ borders: [(page: Int, last: Int64)]
     ) -> [(page: Int, last: Int64)] {
-        // Of the rows that were found, by their length: where the one that ends lowest ends, and which comes before each.
+        // For each length of an ascending row, where the one with the lowest end ends; and which border comes before each.
         var ends: [Int] = []
         var before = [Int](repeating: -1, count: borders.count)
         for index in borders.indices {

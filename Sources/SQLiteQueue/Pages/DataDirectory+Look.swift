@@ -7,7 +7,7 @@ import System
 extension DataDirectory {
     var log: String { database + "-wal" }
 
-    /// What is wrong, nil when nothing is. For whoever holds the lock, before SQLite opens the files. What a newer version
+    /// What is wrong, nil when nothing is. Called with the lock held, before SQLite opens the files. What a newer version
     /// has left is for that one to judge. Where commits are not synced a power cut may leave holes in the log, and what
     /// SQLite makes of it is what was promised.
     func lookIntoFiles(isSynced: Bool, _ journal: Journal) throws(SQLiteError) -> SQLiteError? {
@@ -53,7 +53,7 @@ extension DataDirectory {
         return written == head.bytes.count && fsync(descriptor.number) == 0
     }
 
-    /// Behind the last whole transaction lies what a power cut left of one that nobody was told of. SQLite passes over it and
+    /// Behind the last whole transaction lies what a power cut left of one that was not acknowledged. SQLite passes over it and
     /// writes on before it; what then still lies behind would look like transactions of the same round. The file keeps its
     /// length: on a full disk that is all there is to write acknowledgements to.
     private func forget(_ rest: [Int]) throws(SQLiteError) {
@@ -70,7 +70,7 @@ extension DataDirectory {
             do throws(SystemError) {
                 _ = try system("fsync") { fsync(number) }
             } catch {
-                // They may still be on the disk: whoever starts next is to find them, and do this again.
+                // They may still be on the disk: the next start has to find them, and do this again.
                 if isWritten {
                     for (offset, head) in zip(rest, heads) {
                         pwrite(number, head, bytes, off_t(offset))

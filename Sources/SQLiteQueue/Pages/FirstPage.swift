@@ -5,7 +5,7 @@ import SQLite
 ///
 /// All queues of a version have the same: the same statements made their tables in the same order, and with auto_vacuum
 /// the roots of tables lie in front in that order, however large the queue was. In a copy (`VACUUM INTO`) indexes lie behind all
-/// tables. So a page that is lost can be made anew; the pages that it points to must then be what it says of them.
+/// tables. So a page that is lost can be made again; the pages that it points to must then be what it says of them.
 struct FirstPage {
     let bytes: [UInt8]
     /// The first bytes of the pages from the third on: 13 where a table begins, 10 where an index does.
@@ -45,7 +45,7 @@ struct FirstPage {
 // MARK: - Another that was found
 
 extension FirstPage {
-    /// Whether it has the same tables at the same places.
+    /// It has the same tables at the same places.
     func hasTables(of found: [UInt8]) -> Bool {
         guard found.count == bytes.count, let cells = BTree.cells(found, at: 100) else {
             return false
@@ -60,7 +60,7 @@ extension FirstPage {
         return isReadable && [0..<18, 20..<24, 44..<92].allSatisfy { found[$0] == bytes[$0] }
     }
 
-    /// Whether it could be that of these pages: what it points to is there, and nothing else is in its place. Some of it
+    /// It could be that of these pages: what it points to is there, and nothing else is in its place. Some of it
     /// may be lost as well.
     func fits(_ stored: borrowing StoredPages) -> Bool {
         // The second page says of each other what it is, 1 of roots.
@@ -133,8 +133,8 @@ extension FirstPage {
             ? Int(version) : nil
     }
 
-    /// Of all versions, and of their copies as they were brought to later ones. The likeliest come first, and none is made
-    /// before it is asked for.
+    /// First pages of all versions, and of their copies as they were brought to later ones. The likeliest come first, and
+    /// none is made before it is asked for.
     private static func all(_ pageBytes: Int) -> some Sequence<FirstPage> {
         let versions = (1...QueueSchema.migrations.count).reversed()
         let kinds: [(version: Int, copiedAt: Int?)] =

@@ -14,7 +14,7 @@ struct MendedLog {
         sum = head.sum
     }
 
-    /// Whether all was written, and synced.
+    /// Returns whether all was written and synced.
     mutating func write(_ stored: borrowing StoredPages, _ first: FirstPage.Mended?) -> Bool {
         guard write(head.bytes) else { return false }
         for frame in stored.scan?.sound ?? [] {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The pages of a database as its log or else its file has them, for whoever cannot trust SQLite with them.
+/// The pages of a database as its log or else its file has them, for repairs that cannot trust SQLite with them.
 struct StoredPages: ~Copyable {
     let database: CInt
     let log: CInt
     let scan: WALScan?
     let pageBytes: Int
-    /// Of the database's file.
+    /// Size of the database's file.
     let bytes: Int
     /// Where the log has the last of each page.
     private let places: [Int: Int]

@@ -53,7 +53,7 @@ struct WALScan {
         var sum = head.sum
         var offset = WALHeader.count
         var damaged = 0
-        // Of the transaction that is being read.
+        // Pages of the transaction that is being read.
         var pages: Set<UInt32> = []
         while let bytes = Self.read(descriptor, frameBytes, at: offset) {
             defer { offset += frameBytes }
@@ -95,7 +95,7 @@ struct WALScan {
         offset % 512 + frameHeadBytes <= 512
     }
 
-    /// A power cut may tear the last transaction, which nobody was told of. More than that was told. Behind a damaged head
+    /// A power cut may tear the last transaction, which was not acknowledged. Earlier ones were. Behind a damaged head
     /// SQLite reads nothing at all.
     var isDamaged: Bool { commitsBehind > 1 || isHeadRebuilt && !sound.isEmpty }
 

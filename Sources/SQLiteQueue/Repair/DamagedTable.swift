@@ -120,7 +120,7 @@ struct DamagedTable {
         }
     }
 
-    /// Whether there were leaves of which nothing had come.
+    /// Returns whether there were leaves that no row had come from.
     @discardableResult
     private mutating func readMissed(
         _ leaves: inout LeafCursor,
@@ -188,7 +188,7 @@ struct DamagedTable {
         }
     }
 
-    /// Of the keys alone, nil where not even they can be read.
+    /// Reads the keys alone; nil where not even they can be read.
     private func first(in range: ClosedRange<Int64>) throws(SQLiteError) -> Int64? {
         bind(firstKey, range)
         defer { firstKey.reset() }

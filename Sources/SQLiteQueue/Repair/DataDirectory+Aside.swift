@@ -67,7 +67,7 @@ extension DataDirectory {
         try sync()
     }
 
-    /// The index of a log is built anew by whoever opens it.
+    /// The next connection that opens the log builds its index again.
     func removeIndex(of database: String) {
         unlink(database + "-shm")
     }
@@ -78,7 +78,7 @@ extension DataDirectory {
 }
 
 // Damaged databases that were moved aside. One with a mark is the only one that has logs which the queue does not have
-// yet, and is never deleted. Of the others a few are kept, for whoever looks for the cause.
+// yet, and is never deleted. A few of the others are kept, to find the cause in.
 extension DataDirectory {
     /// So many are kept that the queue has copied all of.
     static let damagedCopiesMax = 3

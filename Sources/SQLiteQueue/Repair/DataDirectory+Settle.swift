@@ -30,7 +30,7 @@ extension DataDirectory {
         return found
     }
 
-    /// Whether everything under this name is in the database and its log as well. A copy that took the place of neither
+    /// Everything under this name is in the database and its log as well. A copy that took the place of neither
     /// may have the only copy of logs.
     private func isSuperfluous(_ aside: String) -> Bool {
         let log = Self.damagedLog(of: aside)

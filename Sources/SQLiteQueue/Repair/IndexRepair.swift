@@ -12,7 +12,7 @@ enum IndexRepair {
         " values differ from index ",
     ]
 
-    /// Whether it did: it changes nothing where anything else is damaged.
+    /// Returns false, and changes nothing, where anything else is damaged.
     static func run(_ connection: Connection) throws(SQLiteError) -> Bool {
         guard try connection.integer("SELECT count(*) FROM rows NOT INDEXED") <= rowsMax,
             try connection.integer("SELECT count(*) FROM dead NOT INDEXED") <= rowsMax,

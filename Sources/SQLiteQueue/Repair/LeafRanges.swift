@@ -1,5 +1,5 @@
 /// The keys of a table as the leaves of its tree share them, in their order: who cannot read one knows where the next begins,
-/// however many numbers lie between. Behind an inner page that cannot be read nobody knows, and all its keys are one range.
+/// however many numbers lie between. Behind an inner page that cannot be read this is unknown, and all its keys are one range.
 ///
 /// Whatever the pages say, the ranges hold each key once.
 struct LeafRanges: Sequence, IteratorProtocol {

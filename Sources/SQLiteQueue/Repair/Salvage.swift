@@ -14,7 +14,7 @@ import System
 struct Salvage {
     /// What else was lost.
     struct Losses {
-        /// The old ledger could not be read, so that nobody knows how many logs were.
+        /// The old ledger could not be read, so it is unknown how many logs there were.
         var ledger = true
         /// Some remembered requests.
         var repeats = false

@@ -1,5 +1,5 @@
 /// What measurements decided, at 400,000 logs of 150 bytes a second on two cores unless said otherwise.
-/// Nobody needs to set these; tests make them small.
+/// Operators cannot set these; tests make them small.
 package struct QueueTuning: Sendable {
     /// Database page size. Larger ones cost a little less processor time at a million logs a second (4 KiB
     /// 0.68 s, 8 KiB 0.64 s, 16 KiB 0.63 s per million), and each small commit writes more: 12, 24, 48 KiB.
@@ -16,7 +16,7 @@ package struct QueueTuning: Sendable {
     package var recentBytesMax = 32 << 20
     /// Log size from which it is moved into the database. While packets leave as fast as batches come the
     /// size hardly matters, the same pages are written again and again. In an outage every page is new, and
-    /// whoever waits during a checkpoint waits for all of them: ack p99 6 ms at 4 MiB, 13 ms at 16, 23 at 32.
+    /// a client that waits during a checkpoint waits for all of them: ack p99 6 ms at 4 MiB, 13 ms at 16, 23 at 32.
     package var checkpointBytes = 4 << 20
     /// A commit starts this long after the one before it, unless `lingerBytes` wait: under load rows become
     /// larger and syncs fewer. Without it 2,700 commits a second took 1.57 s of processor time per million

@@ -5,7 +5,7 @@ import System
 /// From when the age of what is stored counts.
 ///
 /// A host may start in 1970, or in a future, until it learns the time. Stamps of such a life say nothing about an age, and
-/// logs must not expire for them; in doubt an age begins anew.
+/// logs must not expire for them; in doubt an age starts again.
 final class AgeBook: StorePart {
     let context: StoreContext
     /// The owner keeps it for the store that comes after this one.
@@ -54,7 +54,7 @@ final class AgeBook: StorePart {
         return forward
     }
 
-    /// At a start ages go on from what was saved; when the queue is read anew, from what was `known`, since the
+    /// At a start ages go on from what was saved; when the queue is read again, from what was `known`, since the
     /// clock is the same.
     func recover(_ known: AgeBasis?) throws(SQLiteError) {
         let saved = try AgeBasis(database)

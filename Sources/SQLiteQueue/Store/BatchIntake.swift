@@ -60,7 +60,7 @@ final class BatchIntake: StorePart {
         by maker: StreamShares.Maker,
         _ time: WallTime
     ) -> QueueAdmission? {
-        // Of the streams that the batches wake: taken here only to find places for all of them.
+        // Destinations of the streams that the batches wake: their shares are taken only to find places for all of them.
         var newStreams: [String] = []
         defer { for destination in newStreams { streams.giveShareBack(destination, maker) } }
         var shortage: QueueAdmission?

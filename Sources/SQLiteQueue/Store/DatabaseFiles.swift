@@ -29,7 +29,7 @@ final class DatabaseFiles: StorePart {
         let excess = free - tuning.spareBytes
         hasSpareSpace = excess > tuning.givenBackBytes
         let pages = min(excess, tuning.givenBackBytes, bytes) / tuning.pageBytes
-        // Of none it would give back all.
+        // Asked for zero pages, SQLite would give back all.
         guard pages > 0 else { return hasSpareSpace = false }
         try database.write()
         try database.vacuum(pages)
@@ -42,7 +42,7 @@ final class DatabaseFiles: StorePart {
     /// never reached the disk a checkpoint would move into the database what the file has in its place.
     ///
     /// The checkpoint behind it makes the next commit begin the log from its start. A reader, such as `sluice backup`, keeps
-    /// the log where it is for as long as it reads, and nobody waits for that. Where the disk has no room to write the log
+    /// the log where it is for as long as it reads, and this does not wait for it. Where the disk has no room to write the log
     /// once more, it stays uncertain: delivering the logs that are there matters more, and housekeeping tries again. Between
     /// transactions only.
     func makeLogCertain() throws(SQLiteError) {

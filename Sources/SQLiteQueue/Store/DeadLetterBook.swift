@@ -102,7 +102,7 @@ final class DeadLetterBook: StorePart {
         guard try database.dead.remove(letter.record.id) else { return false }
         let name = letter.record.stream.destination
         let code = letter.record.reason.code
-        // A name may be what changed on the disk; then nobody knows whose it was.
+        // A name may be what changed on the disk; then its destination is unknown.
         guard let bytes = sums.remove(name, code, bytes: letter.cost) else {
             throw .damage("dead letter \(letter.record.id) belongs to none that are known")
         }
@@ -158,7 +158,7 @@ final class DeadLetterBook: StorePart {
         }
     }
 
-    /// Of what SLS takes in one request, nothing would be left for others.
+    /// SLS takes no more in one request, so nothing would be left for other logs.
     static let letterBytesMax = 10 << 20
 
     func replace(

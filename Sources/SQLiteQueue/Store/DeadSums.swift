@@ -1,6 +1,6 @@
 import Queue
 
-/// How many dead letters there are, by destination and code: counted where they come and go, so that nobody has
+/// How many dead letters there are, by destination and code: counted where they come and go, so that no caller has
 /// to walk them all to know.
 struct DeadSums {
     private struct Reason: Hashable {

@@ -1,12 +1,12 @@
 import Queue
 
-/// How many packets delivery may still be given. Bounded, since what is handed over is sealed: nobody can make
+/// How many packets delivery may still be given. Bounded, since what is handed over is sealed: delivery cannot make
 /// the queue seal much ahead of what is sent.
 struct Demand {
     static let most = 4096
 
     private(set) var byOutlet: [Outlet: Int] = [:]
-    /// Of all outlets of a destination.
+    /// Sums over all outlets of a destination.
     private(set) var totals: [String: Int] = [:]
 
     mutating func raise(_ outlet: Outlet, by count: Int) {

@@ -16,7 +16,7 @@ struct DestinationAdmission {
     var makesRoom = false
     /// Nil while there are more places than a request can name.
     var logstores: PublishedLogstores?
-    /// Whether there is a place for any logstore.
+    /// There is a place for any logstore.
     var arePlacesOpen = true
 
     func bytes(_ all: QueueAdmissions) -> QueueAdmission {
@@ -32,7 +32,7 @@ struct DestinationAdmission {
         return logstores.withLock { $0.has(logstore) } ? .open : .tooManyLogstores
     }
 
-    /// Whether some of its batches are told something else than the queue says.
+    /// Some of its batches get another answer than the queue's.
     fileprivate func differs(from all: QueueAdmissions) -> Bool {
         bytes(all) != all.queue || !arePlacesOpen
     }
@@ -65,6 +65,6 @@ struct Admissions {
         destinations[name] = admission
     }
 
-    /// Whether some batches are told something else than that of the queue.
+    /// Some batches get another answer than the queue's.
     var differ: Bool { differing > 0 }
 }

@@ -145,13 +145,13 @@ final class DestinationBook: StorePart {
 }
 
 extension QueuedDestination {
-    /// Whether logs for these logstores may come.
+    /// There are places for logs of all these logstores.
     func hasPlaces(for new: Set<String>) -> Bool {
         var places = LogstorePlaces()
         return new.allSatisfy { places.take($0, in: logstores) }
     }
 
-    /// Whether there are more than a request can name, whatever it names.
+    /// There are more places than a request can name logstores.
     var hasAmplePlaces: Bool {
         rules.logstoresMax / 2 - logstores.busy.count >= LogLimits().packages
     }

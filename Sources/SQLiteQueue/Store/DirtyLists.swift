@@ -37,7 +37,7 @@ final class DirtyLists {
     }
 
     /// Outlets that may have packets to hand over: something happened to them, or a stream of theirs came of age. Each is
-    /// to be given back by `looked`, and what happens to it until then is known to whoever took it.
+    /// to be given back by `looked`; until then the caller knows what happens to it.
     func takeOutlets(_ now: WallTime) -> [QueuedOutlet] {
         while let outlet = ripening.popDue(now) { outlet.note() }
         defer { outlets.removeAll(keepingCapacity: true) }

@@ -37,7 +37,7 @@ struct LogstoreBook {
     fileprivate var left: Int { most - busy.count }
     fileprivate var unprovenLeft: Int { most - min(most / 2, proven.count) - unproven }
 
-    /// Whether there is a place for any logstore.
+    /// There is a place for any logstore.
     var isOpen: Bool { left > 0 && unprovenLeft > 0 }
 
     func has(_ logstore: String) -> Bool {
@@ -56,7 +56,7 @@ struct LogstorePlaces {
             && (book.unprovenLeft - unprovenTaken > 0 || book.proven.contains(logstore))
     }
 
-    /// Whether logs may come for the logstore, too; it has its place then.
+    /// Takes a place for the logstore as well. False when there is none.
     mutating func take(_ logstore: String, in book: LogstoreBook) -> Bool {
         guard has(logstore, in: book) else { return false }
         guard !book.busy.contains(logstore), taken.insert(logstore).inserted else { return true }

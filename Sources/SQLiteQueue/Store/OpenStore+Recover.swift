@@ -100,7 +100,7 @@ extension OpenStore {
         guard outlet.sealedBefore.count(where: isAlone) > QueuedOutlet.roomWaitersMax else {
             return
         }
-        // Of one size the last comes first.
+        // Among those of one size the last comes first.
         for number in outlet.sealedBefore.removeAll(where: isAlone).reversed() {
             outlet.pieces.insert(number, logs: 1)
         }

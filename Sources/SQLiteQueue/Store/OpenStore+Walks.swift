@@ -1,7 +1,7 @@
 import Queue
 import System
 
-// Walks over everything that the store knows, once in a while or when somebody asks.
+// Walks over everything that the store knows: once a second for the status, and when an operator asks.
 extension OpenStore {
     func survey(_ demand: Demand) -> [String: Survey] {
         // Noted in the outlets: looking each up by name would cost more than the walk.

@@ -33,7 +33,7 @@ struct OutletLanes {
     /// Packets that have a lane.
     var busyCount: Int { busy.count }
 
-    /// Whether one of so many lanes is free; also when there are none, and packets go without.
+    /// One of so many lanes is free. Also true when there are none, and packets go without.
     mutating func isOpen(_ count: Int) -> Bool {
         resize(to: count)
         return count == 0 || busyPlaces < count

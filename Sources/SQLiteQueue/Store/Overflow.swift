@@ -33,8 +33,8 @@ final class Overflow: StorePart {
     /// Lets the oldest waiting logs make room where the rule is `drop_oldest`, if more came than there was room
     /// for. They count as expired.
     ///
-    /// A destination pays for its own bound alone. For the queue's the one pays that has most waiting: whoever
-    /// floods the queue so pays for that himself, and who sends little keeps what he has.
+    /// A destination pays for its own bound alone. For the queue's bound the destination with the most waiting bytes
+    /// pays: one that floods the queue pays for that itself, and one that gets little keeps what it has.
     ///
     /// Nothing is dropped where that does not help, because dead letters and packets alone exceed the bound.
     ///

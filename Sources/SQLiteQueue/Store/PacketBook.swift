@@ -212,7 +212,7 @@ final class PacketBook: StorePart {
         return packet.record.logs
     }
 
-    /// Whether its oldest row has waited longer than the operator allows.
+    /// Its oldest row has waited longer than the operator allows.
     func isExpired(_ packet: QueuedPacket, _ time: WallTime) -> Bool {
         let record = packet.record
         let oldest = ages.begin(record.oldest, number: record.rows.lowerBound)
@@ -373,7 +373,7 @@ final class PacketBook: StorePart {
         return piece
     }
 
-    /// Of packets that were sealed before, the next one that is still here.
+    /// The next packet that was sealed before and is still here.
     private func nextSealed(_ next: () -> Int64?) -> SealedPacket? {
         while let number = next() {
             guard let packet = packets[number] else { continue }
@@ -397,7 +397,7 @@ final class PacketBook: StorePart {
         return packet
     }
 
-    /// When the next stream comes of age that somebody asks for.
+    /// When the next stream comes of age that delivery asks for.
     var nextDue: WallTime? { destinations.dirty.nextDue }
 }
 

@@ -119,7 +119,7 @@ final class QueueWeight: StorePart {
         return bytes > most && bytes - droppableBytes <= most ? bytes - most : nil
     }
 
-    /// Whether batches should be sent whose destination is not known.
+    /// The answer to batches whose destination is not known.
     var admission: QueueAdmission {
         bytes + margin(configuration.bytesMax) > configuration.bytesMax ? .full : .open
     }

@@ -27,7 +27,7 @@ final class QueuedOutlet {
     var heldBack = Fifo<Int64>() { didSet { note() } }
     static let roomWaitersMax = 16
     var lanes = OutletLanes() { didSet { note() } }
-    /// Of the last survey.
+    /// What the last survey found.
     var seen = QueueStatus.Outlet()
     /// When a packet of it was sealed last.
     var lastSealed: WallTime?
@@ -83,7 +83,7 @@ final class QueuedOutlet {
     /// Places in the lines that are taken.
     var filed: Int { ripe.count + aging.count }
 
-    /// Its streams are filed anew by whoever calls this.
+    /// The caller files its streams again.
     func forgetAges() {
         aging = PriorityQueue<WallTime, QueuedStream>()
     }
@@ -94,7 +94,7 @@ final class QueuedOutlet {
         return stream.waitingRaw >= limits.rawBytes || stream.waitingLogs >= limits.logs
     }
 
-    /// Whether its oldest log is no backlog. Where the fresh have no share nothing is fresh.
+    /// Its oldest log is no backlog. Where fresh logs have no share nothing is fresh.
     func isFresh(_ stream: QueuedStream, _ now: WallTime) -> Bool {
         destination.rules.freshPercent > 0 && now < due(stream) + Self.freshAge
     }
@@ -118,13 +118,13 @@ final class QueuedOutlet {
         return ripe.next(freshPercent: destination.rules.freshPercent) { isFresh($0, now) }
     }
 
-    /// Of packets that were refused the next one to hand over.
+    /// The next one to hand over of packets that were refused.
     func nextPiece() -> Int64? {
         if let piece = pieces.popFirst() { return piece }
         return roomWaiters < Self.roomWaitersMax ? heldBack.popFirst() : nil
     }
 
-    /// Whether there may be a packet to hand over.
+    /// There may be a packet to hand over.
     func mayGive(_ now: WallTime) -> Bool {
         ripe.count > 0 || !pieces.isEmpty || !sealedBefore.isEmpty || !postponed.isEmpty
             || nextDue.map { $0 <= now } ?? false

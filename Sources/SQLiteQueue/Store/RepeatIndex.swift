@@ -9,7 +9,7 @@ struct RepeatIndex {
     private var numbers: [UInt64: Int64] = [:]
     /// By whom they were sent, at 8 bytes each.
     private var owners = RepeatOwners()
-    /// Of the rows, also where two share a place.
+    /// Counts rows, also where two share a place.
     private(set) var count = 0
 
     /// The row to look at.

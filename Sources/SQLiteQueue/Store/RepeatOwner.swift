@@ -4,7 +4,7 @@ import Queue
 ///
 /// A start must know it, or one key could displace what others have to repeat. So it stands in the first bytes of the
 /// digest that is stored: three of the key, two of the destination. The other eleven tell one request from another. In
-/// requests that an earlier version remembered these bytes belong to the digest, and name owners that nobody else is.
+/// requests that an earlier version remembered these bytes belong to the digest, and name owners that do not exist.
 struct RepeatOwner: Hashable {
     /// Bytes of a stored digest that name its owner.
     static let bytes = 5
@@ -33,7 +33,7 @@ struct RepeatOwner: Hashable {
         return head + digest.dropFirst(Self.bytes)
     }
 
-    /// FNV-1a, folded: the names are the operator's, so nobody picks them to collide.
+    /// FNV-1a, folded: the operator chooses the names, so an attacker cannot make them collide.
     private static func hash(_ name: String) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

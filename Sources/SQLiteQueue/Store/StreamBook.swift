@@ -12,7 +12,7 @@ final class StreamBook: StorePart {
     private let ages: AgeBook
     private let weight: QueueWeight
     private let destinations: DestinationBook
-    /// Of each key the newest, which has the earlier ones; and how many these are.
+    /// The newest stream of each key, which refers to the earlier ones; and how many these are.
     private var streams: [StreamKey: QueuedStream] = [:]
     private var earlierStreams = 0
     /// Streams that are not empty.
@@ -30,7 +30,7 @@ final class StreamBook: StorePart {
         shares = StreamShares(ages.context.configuration.streamBounds)
     }
 
-    /// Of one key.
+    /// Generations of one key.
     static let generationsMax = 256
 
     /// All streams, of each key the newest first.
@@ -53,7 +53,7 @@ final class StreamBook: StorePart {
         return newest
     }
 
-    /// Whether later logs should not have to wait for those of the stream. What is no more than a packet leaves
+    /// Later logs should not have to wait for those of the stream. What is no more than a packet leaves
     /// at once; and while nothing leaves at all there is no order to choose.
     private func isOver(
         _ stream: QueuedStream,
@@ -101,7 +101,7 @@ final class StreamBook: StorePart {
         if stream.earlier != nil { earlierStreams += 1 }
     }
 
-    /// Of a key's generations only the eldest in which something waits stands in the line of the backlog: the key
+    /// Only the eldest of a key's generations in which something waits stands in the line of the backlog: the key
     /// has one turn, however many it has, and leaves in order. When nothing waits in one any more, the next takes
     /// its place.
     func scheduleNext(after stream: QueuedStream, _ time: WallTime) {

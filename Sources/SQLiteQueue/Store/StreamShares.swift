@@ -28,12 +28,12 @@ struct StreamShares {
         var destinations: Int
         var senders: Int
 
-        /// Of each destination, its keys' reserves included.
+        /// A destination's reserve, its keys' reserves included.
         fileprivate var reserve: Int {
             FairShare(max: streamsMax, holders: destinations).reserve
         }
 
-        /// Of each key in each destination; none where all senders are one.
+        /// A key's reserve in each destination; none where all senders are one.
         fileprivate var senderReserve: Int { senders < 2 ? 0 : reserve / (2 * senders) }
 
         /// What destinations share: everything but the keys' reserves.
@@ -75,7 +75,7 @@ struct StreamShares {
         return beyond < destinations.room(destination) && senders.hasPlace(maker) ? nil : .sender
     }
 
-    /// Whether the maker has used less than half of what it could have there.
+    /// The maker has used less than half of what it could have there.
     func hasAmpleRoom(_ destination: String, _ maker: Maker) -> Bool {
         let room = min(bounds.streamsMax - all, destinations.room(destination))
         guard destinations.own(destination) < room else { return false }

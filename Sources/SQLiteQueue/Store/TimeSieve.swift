@@ -36,7 +36,7 @@ struct TimeSieve {
         )
     }
 
-    /// Whether there is something to take out.
+    /// There is something to take out.
     func holdsBack(_ logs: EncodedLogs) -> Bool {
         var found = false
         visit(logs) { _, isLate in

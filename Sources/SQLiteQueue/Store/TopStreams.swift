@@ -37,7 +37,7 @@ struct TopStreams {
                 }
         }
 
-        /// Of equals those that were made first.
+        /// Among equals the one that was made first.
         static func < (left: Candidate, right: Candidate) -> Bool {
             (left.rank, left.stream.id) < (right.rank, right.stream.id)
         }

@@ -3,7 +3,7 @@
 /// Both halves of a step (xor with the word, multiplication by an odd number) can be undone, so damage
 /// within one 8-byte word always changes the result, and any other damage escapes once in 2^64. It runs
 /// at several GB/s, ten times what a disk or LZ4 does; a cryptographic digest would defend against
-/// somebody who can rewrite the file, and he could rewrite the digest too.
+/// an attacker who can rewrite the file, and he could rewrite the digest too.
 struct Checksum {
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

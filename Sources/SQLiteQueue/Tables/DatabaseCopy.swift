@@ -3,7 +3,7 @@ import SQLite
 import System
 
 /// A copy of a whole database as it is at one moment. It is written under another name and gets its own once it is
-/// on the disk: whoever finds one has all of it.
+/// on the disk: a copy that has its name is complete.
 struct DatabaseCopy {
     let path: String
 

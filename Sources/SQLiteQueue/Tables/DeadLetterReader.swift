@@ -3,10 +3,10 @@ import SQLite
 
 /// Reads dead letters through a connection of its own, so that a list holds up neither the owner nor
 /// delivery. It is opened when it is first needed, cannot write, and never checkpoints; each question is a
-/// transaction of a bounded size, so the log can always be used anew.
+/// transaction of a bounded size, so the log can always start from its beginning.
 final class DeadLetterReader {
     private static let lettersMax = 1000
-    /// Of the logs of one page, which are in memory together.
+    /// Bytes of the logs of one page, which are in memory together.
     private static let pageBytesMax = 4 << 20
 
     private let path: String

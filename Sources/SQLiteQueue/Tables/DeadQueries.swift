@@ -4,7 +4,7 @@ import System
 
 /// What is asked about dead letters, by the owner and through the connection that reads.
 ///
-/// A walk looks at a bounded number of them, also where few are what is asked for: whoever wants more goes on from
+/// A walk looks at a bounded number of them, also where few match: the caller goes on from
 /// its position, in a transaction of its own.
 final class DeadQueries {
     static let looksMax = 4000

@@ -10,7 +10,7 @@ struct DeadRecord {
     let received: WallTime
     let died: WallTime
     let reason: DeathReason
-    /// Of the log before compression.
+    /// Bytes of the log before compression.
     let raw: Int
     /// The log, compressed when that makes it smaller: then it has less than `raw` bytes.
     let payload: [UInt8]

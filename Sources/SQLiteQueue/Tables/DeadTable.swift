@@ -64,7 +64,7 @@ final class DeadTable {
         try statement.run(14, record.payload)
     }
 
-    /// Whether it was there.
+    /// Returns false when it was not there.
     func remove(_ id: Int64) throws(SQLiteError) -> Bool {
         transaction.require()
         removeOne.bind(1, id)

@@ -42,7 +42,7 @@ final class DecisionTable {
         )
     }
 
-    /// Whether no more settings would be kept than may be. One that is kept already can always be changed, and
+    /// The number of settings stays within its bound. One that is kept already can always be changed, and
     /// what a decision takes away makes room for what it adds.
     func hasRoom(for decision: Decision) throws(SQLiteError) -> Bool {
         var growth = 0

@@ -2,7 +2,7 @@ import Queue
 import SQLite
 
 /// Reads payloads through a connection of its own, which is opened when it is first needed, cannot
-/// write, and never checkpoints. Each read is a short transaction, so the log can always be used anew.
+/// write, and never checkpoints. Each read is a short transaction, so the log can always start from its beginning.
 final class PayloadReader {
     private let path: String
     /// Closed while the owner opens, repairs or replaces the database.

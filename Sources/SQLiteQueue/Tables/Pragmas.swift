@@ -35,7 +35,7 @@ enum Pragmas {
         try connection.execute("PRAGMA cache_size = -\(tuning.cacheBytes / 1024)")
         // A read error through a memory map is a SIGBUS, not an error value.
         try connection.execute("PRAGMA mmap_size = 0")
-        // A checkpoint in the middle of a commit would be paid by whoever waits for that commit; the
+        // A checkpoint in the middle of a commit would delay all who wait for that commit; the
         // owner does it after its callbacks. The hook of `watchLog` replaces the automatic one.
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.watchLog()

@@ -37,7 +37,7 @@ final class QueueDatabase {
 
     var isWriting: Bool { transaction.isOpen }
 
-    /// Begins a transaction unless one is open already: whoever writes calls it first.
+    /// Begins a transaction unless one is open already. Called before each write.
     func write() throws(SQLiteError) { try transaction.begin() }
 
     func commit() throws(SQLiteError) { try transaction.commit() }
@@ -54,7 +54,7 @@ final class QueueDatabase {
         try connection.execute("PRAGMA incremental_vacuum(\(pages))")
     }
 
-    /// Whether a row or a dead letter has such a number.
+    /// A row or a dead letter has such a number.
     func hasAny(upTo number: Int64) throws(SQLiteError) -> Bool {
         try connection.integer(
             """

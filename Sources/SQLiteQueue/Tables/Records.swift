@@ -165,7 +165,7 @@ enum Plausible {
     /// million a second would not reach 2^64, and 2^53 is 285 years of them.
     static let counts: ClosedRange<Int64> = 0...(1 << 53)
     static let ids: ClosedRange<Int64> = 1...(1 << 53)
-    /// Of one row: SQLite and LZ4 hold no larger payloads.
+    /// Numbers of one row: SQLite and LZ4 hold no larger payloads.
     static let rowCounts: ClosedRange<Int64> = 0...(1 << 31)
 }
 
@@ -181,7 +181,7 @@ extension Statement {
 }
 
 extension Ledger {
-    /// Sets what is queued and dead to what was found: logs that are gone count as discarded, logs that nobody
+    /// Sets what is queued and dead to what was found: logs that are gone count as discarded, logs that were not
     /// counted as accepted.
     mutating func close(queued: Int64, dead: Int64) {
         self.queued = queued

@@ -136,7 +136,7 @@ final class RowTable {
         return rows
     }
 
-    /// Whether no row, of any stream, has one of the numbers.
+    /// No row of any stream has one of the numbers.
     func hasNone(in numbers: ClosedRange<Int64>) throws(SQLiteError) -> Bool {
         first.bind(1, numbers.lowerBound)
         first.bind(2, numbers.upperBound)

@@ -13,7 +13,7 @@ final class WriteTransaction {
         rollBackOne = try connection.prepare("ROLLBACK")
     }
 
-    /// Begins a transaction unless one is open already: whoever writes calls it first.
+    /// Begins a transaction unless one is open already. Called before each write.
     func begin() throws(SQLiteError) {
         guard !isOpen else { return }
         try beginOne.run()
