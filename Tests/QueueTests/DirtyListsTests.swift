@@ -34,9 +34,9 @@ import Testing
             demand.raise(outlet, by: 1)
         }
         try store.intake.writeStaged()
-        #expect(try store.packets.next(for: demand).isEmpty)
+        #expect(try store.handOver.packets(for: demand).isEmpty)
         #expect(store.destinations.dirty.takeOutlets(clock.now).isEmpty)
-        #expect(store.packets.nextDue == clock.now + .seconds(10))
+        #expect(store.handOver.nextDue == clock.now + .seconds(10))
 
         let more = StreamKey.named("t", logstore: "l7")
         #expect(try store.intake.stage([Batch(stream: more, logs: logs([2]))]) == nil)
@@ -48,8 +48,8 @@ import Testing
 
         // Of age, all of them are.
         clock.advance(11)
-        #expect(try store.packets.next(for: demand).count == 1000)
-        #expect(store.packets.nextDue == nil)
+        #expect(try store.handOver.packets(for: demand).count == 1000)
+        #expect(store.handOver.nextDue == nil)
         try store.commit()
     }
 

@@ -175,10 +175,10 @@ import Testing
         try store.intake.writeStaged()
         var demand = Demand()
         demand.raise(key.outlet, by: 1)
-        let packet = try #require(try store.packets.next(for: demand).first)
+        let packet = try #require(try store.handOver.packets(for: demand).first)
         #expect(!packet.isRecovered)
         #expect(try store.packets.mend(packet.number) == 0)
-        let again = try #require(try store.packets.next(for: demand).first)
+        let again = try #require(try store.handOver.packets(for: demand).first)
         #expect(again.number == packet.number && again.lane == packet.lane)
         // Whoever held it may have sent it, and does not know any more.
         #expect(again.isRecovered)

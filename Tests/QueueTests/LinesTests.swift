@@ -48,7 +48,7 @@ import Testing
         clock.advance(2)
         var demand = Demand()
         demand.raise(outlet, by: 10)
-        let topics = try store.packets.next(for: demand).map(\.stream.trailer.topic)
+        let topics = try store.handOver.packets(for: demand).map(\.stream.trailer.topic)
         #expect(topics == ["stays"])
         try store.commit()
     }

@@ -82,7 +82,7 @@ final class DeliveryWork {
     /// Seals what delivery asks for.
     func seal(in store: OpenStore) throws(SQLiteError) -> [SealedPacket] {
         for name in flushes { store.streams.flush(name) }
-        return receiver == nil ? [] : try store.packets.next(for: outlets.demand)
+        return receiver == nil ? [] : try store.handOver.packets(for: outlets.demand)
     }
 
     /// The transaction is durable: what was asked for is done.

@@ -71,7 +71,7 @@ final class QueueOwner {
         // Housekeeping needs the store: while that is closed it only becomes overdue.
         guard let store else { return keeper.failures.pause }
         var pause = schedule.untilHousekeeping
-        if delivery.isAsking, let due = store.packets.nextDue {
+        if delivery.isAsking, let due = store.handOver.nextDue {
             pause = min(pause, due - clock.now())
         }
         return store.files.hasSpareSpace ? min(pause, Self.givingBackPause) : pause

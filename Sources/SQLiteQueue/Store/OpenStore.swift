@@ -20,6 +20,7 @@ final class OpenStore: StorePart {
     let recent: RecentPayloads
     let waiting: WaitingRows
     let packets: PacketBook
+    let handOver: PacketHandOver
     let letters: DeadLetterBook
     let intake: BatchIntake
     let acknowledgements: Acknowledgements
@@ -41,7 +42,8 @@ final class OpenStore: StorePart {
         streams = StreamBook(ages, weight, destinations)
         recent = RecentPayloads(bytesMax: configuration.tuning.recentBytesMax)
         waiting = WaitingRows(streams, ages, weight, recent)
-        packets = PacketBook(streams, destinations, ages, weight, recent)
+        packets = PacketBook(streams, ages, weight, recent)
+        handOver = PacketHandOver(destinations, packets)
         letters = DeadLetterBook(destinations, ages, weight)
         intake = BatchIntake(destinations, streams, waiting, letters, weight)
         acknowledgements = Acknowledgements(destinations, streams, packets, waiting, ages)

@@ -1,0 +1,100 @@
+import Queue
+import SQLite
+import System
+
+/// Chooses the packets that delivery is given next, and has them sealed.
+final class PacketHandOver: StorePart {
+    let context: StoreContext
+    private let destinations: DestinationBook
+    private let packets: PacketBook
+
+    init(_ destinations: DestinationBook, _ packets: PacketBook) {
+        context = packets.context
+        self.destinations = destinations
+        self.packets = packets
+    }
+
+    /// Seals and gathers packets to hand over after the commit, of each outlet as many as are asked for. Looks only at
+    /// outlets to which something happened.
+    func packets(for demand: Demand) throws(SQLiteError) -> [SealedPacket] {
+        var gathered: [SealedPacket] = []
+        let time = now()
+        for outlet in destinations.dirty.takeOutlets(time) {
+            let wanted = demand.byOutlet[outlet.name] ?? 0
+            if wanted > 0, outlet.mayGive(time) {
+                for _ in 0..<wanted {
+                    guard let packet = try nextPacket(of: outlet, time) else { break }
+                    gathered.append(packet)
+                }
+            }
+            // Where no lane is free the next acknowledgement is waited for, not the time.
+            let waitsForTime = wanted > 0 && outlet.hasFreeLane
+            destinations.dirty.looked(outlet, due: waitsForTime ? outlet.nextDue : nil)
+        }
+        return gathered
+    }
+
+    /// Pieces of refused packets and all others in turn: who sends bad logs must not hold up the good ones.
+    private func nextPacket(
+        of outlet: QueuedOutlet,
+        _ time: WallTime
+    ) throws(SQLiteError) -> SealedPacket? {
+        if !outlet.gavePiece, let piece = nextPiece(of: outlet) { return piece }
+        outlet.gavePiece = false
+        return try nextWhole(of: outlet, time) ?? nextPiece(of: outlet)
+            ?? nextSealed { outlet.postponed.popFirst() }
+    }
+
+    private func nextPiece(of outlet: QueuedOutlet) -> SealedPacket? {
+        let piece = nextSealed { outlet.nextPiece() }
+        if piece != nil { outlet.gavePiece = true }
+        return piece
+    }
+
+    /// The next packet that was sealed before and is still here.
+    private func nextSealed(_ next: () -> Int64?) -> SealedPacket? {
+        while let number = next() {
+            guard let packet = packets[number] else { continue }
+            packets.markHandedOver(number)
+            return SealedPacket(packet, recent: nil)
+        }
+        return nil
+    }
+
+    /// Packets of an earlier life first, then from ripe streams in turn.
+    private func nextWhole(
+        of outlet: QueuedOutlet,
+        _ time: WallTime
+    ) throws(SQLiteError) -> SealedPacket? {
+        if let packet = nextSealed({ outlet.sealedBefore.popFirst() }) { return packet }
+        guard outlet.hasFreeLane, let stream = outlet.nextRipe(time) else { return nil }
+        let packet = try packets.seal(stream, time)
+        packets.markHandedOver(packet.number)
+        outlet.lastSealed = time
+        outlet.schedule(stream, time)
+        return packet
+    }
+
+    /// When the next stream comes of age that delivery asks for.
+    var nextDue: WallTime? { destinations.dirty.nextDue }
+}
+
+extension SealedPacket {
+    init(_ packet: QueuedPacket, recent: [StoredBlock]?) {
+        let record = packet.record
+        self.init(
+            number: record.number,
+            stream: packet.stream.key,
+            streamID: record.stream,
+            packID: packet.stream.packID(record.pack),
+            rows: record.rows,
+            logCount: record.logs,
+            rawBytes: record.raw,
+            oldest: record.oldest,
+            recent: recent,
+            lane: record.lane.map { Lane($0) },
+            isRecovered: packet.wasHandedOver,
+            isReplayed: packet.stream.replayed.contains(record.rows)
+        )
+    }
+}
