@@ -118,9 +118,3 @@ struct OTLPTexts: ~Copyable {
         return start..<memory.count
     }
 }
-
-extension OTLPTexts {
-    static func tooLarge(_ bytesMax: Int) -> String {
-        "the logs take more than \(bytesMax) bytes as they are stored; send smaller batches"
-    }
-}

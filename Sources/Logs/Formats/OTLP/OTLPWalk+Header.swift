@@ -58,7 +58,7 @@ extension OTLPWalk {
         guard texts.isTooLarge else { return }
         throw ProtobufError(
             position: range.lowerBound,
-            reason: OTLPTexts.tooLarge(texts.bytesMax)
+            reason: OTLPMistake.tooLarge(texts.bytesMax).sentence
         )
     }
 

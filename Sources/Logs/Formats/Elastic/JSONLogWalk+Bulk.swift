@@ -61,24 +61,3 @@ extension JSONLogWalk {
         try checkFields(of: start)
     }
 }
-
-/// What is wrong with lines of Elasticsearch's `_bulk`.
-enum BulkMistake: Equatable {
-    /// Elasticsearch's own limit for ids.
-    static let nameBytesMax = 512
-
-    case actionExpected, objectExpected, oneActionExpected, lineEndExpected
-    case nameExpected, nameTooLong
-
-    var sentence: String {
-        switch self {
-        case .actionExpected:
-            "an object with one of index, create, update and delete is expected here"
-        case .objectExpected: "what is known of the document must be an object"
-        case .oneActionExpected: "a line has one action"
-        case .lineEndExpected: "the line must end here"
-        case .nameExpected: "_index and _id must be text"
-        case .nameTooLong: "_index and _id must not exceed \(Self.nameBytesMax) bytes"
-        }
-    }
-}

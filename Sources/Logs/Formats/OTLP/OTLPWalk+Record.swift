@@ -40,7 +40,7 @@ extension OTLPWalk {
         }
         if let body { record.body = try text(bytes, body) }
         guard texts.write(record, to: &writer) else {
-            throw fields.fault(start, OTLPTexts.tooLarge(texts.bytesMax))
+            throw fields.fault(start, OTLPMistake.tooLarge(texts.bytesMax).sentence)
         }
     }
 }
