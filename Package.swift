@@ -168,6 +168,13 @@ let package = Package(
             path: "Tests/TestPrograms",
             swiftSettings: swiftSettings
         ),
+        // Configurations as text, for tests of several rooms.
+        .target(
+            name: "TestConfiguration",
+            dependencies: ["Configuration"],
+            path: "Tests/TestConfiguration",
+            swiftSettings: swiftSettings
+        ),
         tests(of: "System"),
         tests(of: "Net", uses: ["System"]),
         tests(of: "HTTP", uses: ["System", "Net", "COpenSSL", "TestTLS"]),
@@ -192,12 +199,18 @@ let package = Package(
         ),
         tests(of: "Sandbox", uses: ["System", "Crypto", "SQLite", "Logs", "SLS", "HTTP"]),
         tests(
+            of: "Configuration",
+            uses: [
+                "System", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
+                "Credentials", "Tokens", "TestTLS", "TestConfiguration",
+            ]
+        ),
+        tests(
             of: "Gateway",
             uses: [
                 "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
                 "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
-                "Admin",
-                "TestTLS", "TestPrograms", "Tokens", "CLZ4", "CZlib",
+                "Admin", "TestTLS", "TestPrograms", "TestConfiguration", "Tokens", "CLZ4", "CZlib",
             ]
         ),
         tests(

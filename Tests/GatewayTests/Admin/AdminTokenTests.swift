@@ -2,6 +2,7 @@ import Crypto
 import Glibc
 import SLS
 import System
+import TestConfiguration
 import Testing
 
 @testable import Admin

@@ -2,6 +2,7 @@ import Delivery
 import Foundation
 import Queue
 import System
+import TestConfiguration
 import Testing
 
 @testable import Admin

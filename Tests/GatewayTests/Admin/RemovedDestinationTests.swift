@@ -1,6 +1,7 @@
 import Delivery
 import Queue
 import System
+import TestConfiguration
 import Testing
 
 @testable import Admin

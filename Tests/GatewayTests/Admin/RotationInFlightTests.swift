@@ -6,6 +6,7 @@ import HTTP
 import Queue
 import SLS
 import System
+import TestConfiguration
 import Testing
 
 @testable import Admin

@@ -5,6 +5,7 @@ import HTTP
 import Net
 import SLS
 import System
+import TestConfiguration
 import Testing
 
 @testable import Admin

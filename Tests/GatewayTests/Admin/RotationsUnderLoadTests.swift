@@ -7,6 +7,7 @@ import Queue
 import SLS
 import Sandbox
 import System
+import TestConfiguration
 import Testing
 
 @testable import Admin

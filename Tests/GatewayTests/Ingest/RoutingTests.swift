@@ -1,5 +1,6 @@
 import Configuration
 import System
+import TestConfiguration
 import Testing
 
 @testable import Ingest

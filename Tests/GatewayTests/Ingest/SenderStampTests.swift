@@ -5,6 +5,7 @@ import Net
 import Queue
 import SLS
 import System
+import TestConfiguration
 import Testing
 
 @testable import HTTP

@@ -3,6 +3,7 @@ import Ingest
 import Logs
 import Queue
 import System
+import TestConfiguration
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TakingTests {

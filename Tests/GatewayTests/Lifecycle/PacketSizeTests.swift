@@ -1,5 +1,6 @@
 import Delivery
 import Queue
+import TestConfiguration
 import Testing
 
 @testable import Admin

@@ -3,6 +3,7 @@ import HTTP
 import Net
 import Queue
 import System
+import TestConfiguration
 
 @testable import Ingest
 

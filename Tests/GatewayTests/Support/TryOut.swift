@@ -3,6 +3,7 @@ import Queue
 import SLS
 import Sandbox
 import System
+import TestConfiguration
 
 @testable import Admin
 @testable import Configuration

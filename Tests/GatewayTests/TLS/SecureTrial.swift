@@ -2,6 +2,7 @@ import Configuration
 import Glibc
 import Net
 import System
+import TestConfiguration
 import TestTLS
 
 @testable import Admin

@@ -2,6 +2,7 @@ import Configuration
 import Crypto
 import SLS
 import System
+import TestConfiguration
 import Testing
 import Tokens
 

@@ -2,6 +2,7 @@ import Crypto
 import Net
 import SLS
 import System
+import TestConfiguration
 import Testing
 import Tokens
 

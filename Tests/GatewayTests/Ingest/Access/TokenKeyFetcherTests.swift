@@ -3,6 +3,7 @@ import HTTP
 import Net
 import SLS
 import System
+import TestConfiguration
 import TestTLS
 import Testing
 import Tokens

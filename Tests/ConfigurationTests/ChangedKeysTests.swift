@@ -1,4 +1,5 @@
 import Configuration
+import TestConfiguration
 import Testing
 
 /// Of every key that the reader knows: what a reload says when it changes.

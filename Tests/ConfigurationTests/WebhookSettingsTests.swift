@@ -1,11 +1,8 @@
 import Configuration
 import Crypto
 import SLS
+import TestConfiguration
 import Testing
-
-@testable import Admin
-@testable import Gateway
-@testable import Operations
 
 @Suite struct WebhookSettingsTests {
     private let environment = [

@@ -1,4 +1,5 @@
 import Configuration
+import TestConfiguration
 import Testing
 
 @Suite struct ConfigurationReaderTests {

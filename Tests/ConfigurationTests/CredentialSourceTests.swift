@@ -2,6 +2,7 @@ import Configuration
 import Credentials
 import Glibc
 import SLS
+import TestConfiguration
 import Testing
 
 @Suite struct CredentialSourceTests {

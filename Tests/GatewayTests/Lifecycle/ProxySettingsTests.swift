@@ -2,6 +2,7 @@ import Configuration
 import HTTP
 import Net
 import System
+import TestConfiguration
 import Testing
 
 @testable import Admin

@@ -1,4 +1,5 @@
 import Configuration
+import TestConfiguration
 import Testing
 
 /// `devices.accept` and `devices.cors.headers`, which are lists of names.

@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
 import System
+import TestConfiguration
 import Testing
 
 @Suite struct DocumentedKeysTests {
@@ -123,7 +124,7 @@ struct DocumentedKeys {
     ]
 
     private static var lines: [String] {
-        let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         return pages.flatMap { page in
             let content = (try? fileContent("/\(root)/docs/\(page).md")) ?? []
             return String(decoding: content, as: UTF8.self).split(

@@ -1,11 +1,8 @@
 import Configuration
 import Net
+import TestConfiguration
 import TestTLS
 import Testing
-
-@testable import Admin
-@testable import Gateway
-@testable import Operations
 
 /// The group `tls` of the whole configuration, read.
 @Suite struct DeviceTLSSettingsTests {

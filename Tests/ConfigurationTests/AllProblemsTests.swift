@@ -1,4 +1,5 @@
 import Configuration
+import TestConfiguration
 import Testing
 
 /// A mistake in one setting hides no mistake in another, whatever the two have to do with each other.

@@ -1,6 +1,7 @@
 import Configuration
 import Crypto
 import SLS
+import TestConfiguration
 import Testing
 
 @Suite struct ConfigurationProblemTests {

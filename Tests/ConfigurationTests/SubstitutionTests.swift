@@ -1,3 +1,4 @@
+import TestConfiguration
 import Testing
 
 @testable import Configuration

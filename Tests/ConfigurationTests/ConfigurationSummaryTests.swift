@@ -1,11 +1,8 @@
 import Configuration
+import TestConfiguration
 import Testing
 
-@testable import Admin
-@testable import Gateway
-@testable import Operations
-
-@Suite struct CheckTests {
+@Suite struct ConfigurationSummaryTests {
     private let keys = [
         "ALIBABA_CLOUD_ACCESS_KEY_ID": "LTAI-0123456789", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "hush",
     ]

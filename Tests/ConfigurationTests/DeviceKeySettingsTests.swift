@@ -1,6 +1,7 @@
 import Crypto
 import Net
 import SLS
+import TestConfiguration
 import TestTLS
 import Testing
 

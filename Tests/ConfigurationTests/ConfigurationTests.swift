@@ -6,6 +6,7 @@ import Net
 import Queue
 import SLS
 import System
+import TestConfiguration
 import Testing
 
 @Suite struct ConfigurationTests {
@@ -192,15 +193,4 @@ import Testing
         #expect(credential.secret.revealed == "hush")
         #expect(credential.securityToken?.revealed == "sts")
     }
-}
-
-let minimal =
-    "destinations: {app: {endpoint: https://cn-hangzhou.log.aliyuncs.com, project: my-project, "
-    + "logstore: app-log}}\n"
-
-func read(_ text: String, _ environment: [String: String]) throws -> GatewayConfiguration {
-    let directory = TemporaryDirectory()
-    return try GatewayConfiguration.read(
-        .init(file: directory.file("sluice.yaml", text), environment: environment)
-    )
 }

@@ -1,10 +1,10 @@
 import Glibc
 
 /// A directory of its own for one test, gone afterwards.
-final class TemporaryDirectory: Sendable {
-    let path: String
+package final class TemporaryDirectory: Sendable {
+    package let path: String
 
-    init() {
+    package init() {
         var template = Array("/tmp/sluice-gateway-XXXXXX".utf8CString)
         precondition(mkdtemp(&template) != nil, "no temporary directory")
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -12,11 +12,11 @@ final class TemporaryDirectory: Sendable {
 
     deinit { Self.remove(path) }
 
-    func file(_ name: String, _ content: String) -> String {
+    package func file(_ name: String, _ content: String) -> String {
         file(name, Array(content.utf8))
     }
 
-    func file(_ name: String, _ content: [UInt8]) -> String {
+    package func file(_ name: String, _ content: [UInt8]) -> String {
         let path = "\(path)/\(name)"
         let file = fopen(path, "w")
         fwrite(content, 1, content.count, file)

@@ -2,11 +2,10 @@ import Crypto
 import Delivery
 import Queue
 import SLS
-import SQLiteQueue
+import TestConfiguration
 import Testing
 
 @testable import Configuration
-@testable import Gateway
 
 /// A destination with so much more to it.
 private func described(_ more: String, logstore: String = "app-log", rest: String = "") -> String {
@@ -108,24 +107,6 @@ private func destination(
         let own = try destination("overflow: reject, fresh_first: 0%", rest: queue).backlog
         #expect(own.overflow == .reject)
         #expect(own.freshPercent == 0)
-    }
-
-    @Test("Dead letters have an age, repeated requests a window")
-    func queue() throws {
-        let configuration = try read(
-            described(
-                "",
-                rest: "queue: {dead_letter_age: 3d}\ndevices: {duplicates: {window: 2h, max: 9}}"
-            ),
-            keys
-        ).queueConfiguration
-        #expect(configuration.deadLetterAgeMax == .seconds(3 * 86_400))
-        #expect(configuration.repeatsAgeMax == .seconds(7200))
-        #expect(configuration.repeatsMax == 9)
-        for none in ["window: 0", "max: 0"] {
-            let text = described("", rest: "devices: {duplicates: {\(none)}}")
-            #expect(try read(text, keys).queueConfiguration.repeatsMax == 0)
-        }
     }
 }
 
