@@ -83,6 +83,7 @@ let package = Package(
         room("JSON", uses: ["System"]),
         room("Crypto", uses: ["System", "COpenSSL"]),
         room("SQLite", uses: ["System", "CSQLite"]),
+        room("HTTPClient", uses: ["System", "Crypto", "CCurl"]),
         room("Net", uses: ["CSystem", "System", "COpenSSL"]),
         room("HTTP", uses: ["System", "JSON", "Net"]),
         room("Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy", "CSimdjson"]),
@@ -90,27 +91,30 @@ let package = Package(
         room("Tokens", uses: ["System", "JSON", "Crypto", "COpenSSL"]),
         room("Queue", uses: ["System", "JSON", "Logs"]),
         room("SQLiteQueue", uses: ["System", "Logs", "SQLite", "CSQLite", "Queue"]),
-        room("Delivery", uses: ["System", "Crypto", "Logs", "SLS", "Queue", "CCurl"]),
-        room("Credentials", uses: ["System", "JSON", "Crypto", "SLS", "CCurl"]),
+        room("Delivery", uses: ["System", "Crypto", "HTTPClient", "Logs", "SLS", "Queue"]),
+        room("Credentials", uses: ["System", "JSON", "Crypto", "HTTPClient", "SLS"]),
         room("Sandbox", uses: ["System", "Crypto", "SQLite", "Net", "HTTP", "Logs", "SLS"]),
         room(
             "Configuration",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
+                "Delivery",
                 "Credentials", "Tokens", "CYAML",
             ]
         ),
         room(
             "Ingest",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Credentials",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
+                "Credentials",
                 "Tokens", "Configuration",
             ]
         ),
         room(
             "Operations",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "SLS", "Queue", "SQLiteQueue",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "SLS", "Queue",
+                "SQLiteQueue",
                 "Delivery", "Credentials", "Configuration", "Ingest",
             ]
         ),
@@ -132,7 +136,8 @@ let package = Package(
         room(
             "CLI",
             uses: [
-                "System", "JSON", "Crypto", "Net", "Queue", "SQLiteQueue", "Configuration", "CCurl",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "Queue", "SQLiteQueue",
+                "Configuration",
             ]
         ),
         program(
@@ -176,6 +181,7 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         tests(of: "System"),
+        tests(of: "HTTPClient", uses: ["System", "Crypto"]),
         tests(of: "Net", uses: ["System"]),
         tests(of: "HTTP", uses: ["System", "Net", "COpenSSL", "TestTLS"]),
         tests(of: "Logs", uses: ["System", "CLZ4", "CZlib", "CZstd", "CSnappy"]),
@@ -189,26 +195,27 @@ let package = Package(
         tests(
             of: "Delivery",
             uses: [
-                "System", "Crypto", "Net", "Logs", "SLS", "Queue", "SQLiteQueue", "Sandbox",
-                "CCurl", "TestPrograms",
+                "System", "Crypto", "HTTPClient", "Net", "Logs", "SLS", "Queue", "SQLiteQueue",
+                "Sandbox", "TestPrograms",
             ]
         ),
         tests(
             of: "Credentials",
-            uses: ["System", "JSON", "Crypto", "SLS", "COpenSSL", "TestPrograms"]
+            uses: ["System", "JSON", "Crypto", "HTTPClient", "SLS", "COpenSSL", "TestPrograms"]
         ),
         tests(of: "Sandbox", uses: ["System", "Crypto", "SQLite", "Logs", "SLS", "HTTP"]),
         tests(
             of: "Configuration",
             uses: [
-                "System", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
+                "System", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue", "Delivery",
                 "Credentials", "Tokens", "TestTLS", "TestConfiguration",
             ]
         ),
         tests(
             of: "Gateway",
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Queue", "SQLiteQueue",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Queue",
+                "SQLiteQueue",
                 "Delivery", "Credentials", "Sandbox", "Configuration", "Ingest", "Operations",
                 "Admin", "TestTLS", "TestPrograms", "TestConfiguration", "Tokens", "CLZ4", "CZlib",
             ]
@@ -219,7 +226,7 @@ let package = Package(
         ),
         fuzzEntries(
             uses: [
-                "System", "JSON", "Crypto", "Net", "HTTP", "Logs", "SLS", "Delivery",
+                "System", "JSON", "Crypto", "HTTPClient", "Net", "HTTP", "Logs", "SLS", "Delivery",
                 "Credentials", "Sandbox", "Configuration", "Ingest", "Operations", "Admin",
                 "Tokens",
             ]

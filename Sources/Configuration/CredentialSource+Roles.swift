@@ -1,5 +1,6 @@
 import Credentials
 import Crypto
+import HTTPClient
 import SLS
 import System
 

@@ -1,4 +1,5 @@
 package import Crypto
+package import HTTPClient
 package import SLS
 
 /// Where a credential comes from, as configured. A value: equal sources are the same source, and a
@@ -137,4 +138,9 @@ package struct URISource: Sendable, Equatable {
     package init(uri: Secret? = nil) {
         self.uri = uri
     }
+}
+
+extension WebLimits {
+    package static let sts = WebLimits(connect: .seconds(5), total: .seconds(10))
+    package static let metadata = WebLimits(connect: .seconds(1), total: .seconds(3))
 }

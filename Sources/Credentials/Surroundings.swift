@@ -1,3 +1,4 @@
+import HTTPClient
 package import SLS
 package import System
 

@@ -1,3 +1,4 @@
+import HTTPClient
 import Queue
 import System
 
@@ -16,7 +17,7 @@ final class DeliveryLoop {
         case stop(Moment)
     }
 
-    private let multi: Multi
+    private let loop: TransferLoop
     private let mailbox: Mailbox<Message>
     private let destinations: [DestinationSender]
     private let byName: [String: DestinationSender]
@@ -30,12 +31,12 @@ final class DeliveryLoop {
     private static let longestSleep: Duration = .seconds(60)
 
     init(
-        _ multi: Multi,
+        _ loop: TransferLoop,
         _ mailbox: Mailbox<Message>,
         _ destinations: [DestinationSender],
         _ regions: EndpointStates
     ) {
-        self.multi = multi
+        self.loop = loop
         self.mailbox = mailbox
         self.destinations = destinations
         self.regions = regions
@@ -52,16 +53,10 @@ final class DeliveryLoop {
             } else {
                 send(now)
             }
-            var ended = 0
-            multi.perform { transfer, result in
-                ended += 1
-                guard let load = transfer.load else { return }
-                byName[load.outlet.name.destination]?.finish(transfer, result)
-            }
-            // A place is free now, so there may be something to send before any sleep.
-            if ended == 0 { multi.wait(sleep(from: now)) }
+            // Ended transfers have freed places, so there may be something to send before any sleep.
+            if loop.perform() == 0 { loop.wait(sleep(from: now)) }
         }
-        for destination in destinations { destination.abandon(multi) }
+        for destination in destinations { destination.abandon(loop) }
     }
 
     /// One request of each destination in turn, until none can send any more: they may share a region. The one
@@ -80,7 +75,7 @@ final class DeliveryLoop {
         while !line.isEmpty {
             var senders: [DestinationSender] = []
             // What cannot send now cannot before something ends.
-            for destination in line where destination.sendNext(now, multi) {
+            for destination in line where destination.sendNext(now, loop) {
                 sent += 1
                 destination.lastSent = sent
                 senders.append(destination)
@@ -125,7 +120,7 @@ final class DeliveryLoop {
         }
         // What is shared may be other gates now.
         agenda.noteEveryone()
-        multi.allow(connections: destinations.reduce(0) { $0 + $1.places.total })
+        loop.allow(connections: destinations.reduce(0) { $0 + $1.places.total })
     }
 
     private func sleep(from now: Moment) -> Duration {

@@ -1,25 +1,25 @@
-import CCurl
+import HTTPClient
 import Queue
 import SLS
 import System
 
 extension DestinationSender {
     /// Takes back a transfer that has ended.
-    func finish(_ transfer: Transfer, _ result: CURLcode) {
+    func finish(_ transfer: Transfer, _ carried: Load, _ outcome: TransferOutcome) {
         flying[ObjectIdentifier(transfer)] = nil
-        let outcome = transfer.outcome(result)
         let body = transfer.body
         letGo(body: body.count)
-        guard var load = transfer.unload() else { return }
+        var load = carried
         if body.isRepeated {
             // curl had no answer to the first one.
             load.lease.mayBeStored = true
             status.withLock { $0.unknownOutcomes += 1 }
         }
         let now = Moment.now
-        if transfer.generation == generation { idle.append(transfer) }
+        if load.generation == generation { idle.append(transfer) }
         switch outcome {
-        case .answered(let answer):
+        case .answered(let response):
+            let answer = SLSAnswer(response)
             let latency = now - transfer.started
             status.withLock { status in
                 status.latency.record(latency)
@@ -27,7 +27,8 @@ extension DestinationSender {
             }
             let time = learnTime(from: answer, load)
             settle(Judge.judge(answer, load.attempt(time)), load, body.count, now)
-        case .failed(let problem):
+        case .failed(let failure):
+            let problem = TransportProblem(failure)
             settle(Judge.judge(problem, isTaken: body.isTaken), load, body.count, now)
         }
     }

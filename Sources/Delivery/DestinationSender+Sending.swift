@@ -1,3 +1,4 @@
+import HTTPClient
 import Logs
 import Queue
 import SLS
@@ -6,7 +7,7 @@ import System
 extension DestinationSender {
     /// Starts the next request, if there is one that may go; tells whether it did anything. Outlets take
     /// turns, and each sends its oldest packet. Where a gate that others share is in the way, waits for it.
-    func sendNext(_ now: Moment, _ multi: Multi) -> Bool {
+    func sendNext(_ now: Moment, _ loop: TransferLoop) -> Bool {
         guard !isHeld, turns.count > 0, places.free(within: project.limit) > 0,
             project.permits(now)
         else { return false }
@@ -45,7 +46,7 @@ extension DestinationSender {
                     return false
                 }
                 _ = outlet.leases.next()
-                send(lease, of: outlet, region, credential, now, multi)
+                send(lease, of: outlet, region, credential, now, loop)
                 turns.enlist(outlet)
                 return true
             }
@@ -75,7 +76,7 @@ extension DestinationSender {
         _ region: EndpointState,
         _ credential: Credential,
         _ now: Moment,
-        _ multi: Multi
+        _ loop: TransferLoop
     ) {
         var lease = next
         touch(outlet)
@@ -114,11 +115,11 @@ extension DestinationSender {
         ways.started(region, now)
         let transfer =
             idle.popLast()
-            ?? Transfer(settings, generation: generation, connectionsSince: connectionsSince)
-        transfer.prepare(request, load)
+            ?? Transfer(TransferOptions(settings, connectionsSince: connectionsSince))
+        transfer.prepare(TransferRequest(request, within: settings))
         keep(body: request.body.count)
         flying[ObjectIdentifier(transfer)] = transfer
-        multi.add(transfer)
+        loop.start(transfer) { [self] in finish($0, load, $1) }
     }
 
     /// For whom, by whom and when a request is signed.

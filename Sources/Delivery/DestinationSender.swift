@@ -1,4 +1,4 @@
-import CCurl
+import HTTPClient
 import Queue
 import SLS
 import System
@@ -202,10 +202,10 @@ final class DestinationSender {
     }
 
     /// Gives up what is in flight. Its packets were never acknowledged, so the queue has them.
-    func abandon(_ multi: Multi) {
+    func abandon(_ loop: TransferLoop) {
         for transfer in flying.values {
             transfer.leaveQuickly()
-            multi.remove(transfer)
+            loop.cancel(transfer)
         }
         flying = [:]
         status.withLock { $0.stop() }

@@ -1,3 +1,4 @@
+import HTTPClient
 package import Queue
 package import SLS
 package import System
@@ -9,7 +10,7 @@ package final class Forwarder: Sendable {
     private let outputs: [SLSOutput]
     private let statuses: [Locked<DestinationStatus>]
     private let surroundings: DestinationSender.Surroundings
-    private let multi: Multi
+    private let loop: TransferLoop
     private let memoryMax: Int
     private let mailbox: Mailbox<DeliveryLoop.Message>
     private let worker = Locked<Worker?>(nil)
@@ -35,9 +36,11 @@ package final class Forwarder: Sendable {
             journal: journal,
             now: now
         )
-        let multi = try Multi(connections: destinations.reduce(0) { $0 + 2 * $1.concurrency })
-        self.multi = multi
-        mailbox = Mailbox { multi.wake() }
+        let loop = try TransferLoop(
+            forDelivery: destinations.reduce(0) { $0 + 2 * $1.concurrency }
+        )
+        self.loop = loop
+        mailbox = Mailbox { loop.wake() }
     }
 
     /// With credentials of which nobody wants to hear anything.
@@ -65,7 +68,7 @@ package final class Forwarder: Sendable {
 
     /// Starts delivering. Call it once.
     package func start() throws(SystemError) {
-        let (multi, mailbox, surroundings) = (multi, mailbox, surroundings)
+        let (loop, mailbox, surroundings) = (loop, mailbox, surroundings)
         let memoryMax = memoryMax
         let parts = Array(zip(outputs, statuses))
         for output in outputs { warnOfPlainText(output.settings) }
@@ -76,7 +79,7 @@ package final class Forwarder: Sendable {
         let worker = try Worker("delivery") {
             let regions = EndpointStates(memoryMax: memoryMax)
             let destinations = parts.map { DestinationSender($0, regions, $1, surroundings) }
-            DeliveryLoop(multi, mailbox, destinations, regions).run()
+            DeliveryLoop(loop, mailbox, destinations, regions).run()
         }
         self.worker.withLock { $0 = worker }
     }

@@ -1,6 +1,7 @@
 import Configuration
 import Credentials
 import Glibc
+import HTTPClient
 import SLS
 import TestConfiguration
 import Testing

@@ -1,3 +1,4 @@
+import HTTPClient
 import SLS
 import System
 import Testing

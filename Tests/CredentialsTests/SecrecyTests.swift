@@ -1,4 +1,5 @@
 import Crypto
+import HTTPClient
 import SLS
 import System
 import Testing

@@ -1,5 +1,6 @@
 import Crypto
 import Glibc
+import HTTPClient
 import SLS
 import System
 import Testing

@@ -1,4 +1,4 @@
-import CCurl
+import HTTPClient
 import SLS
 import Testing
 

@@ -1,4 +1,4 @@
-import CCurl
+import HTTPClient
 import Queue
 import SLS
 import System
@@ -105,7 +105,7 @@ import Testing
         let outlet = Outlet(destination: "app", logstore: "app-log")
         destination.announced(outlet)
         let now = Moment.now
-        let silence = Judge.judge(TransportProblem(CURLE_GOT_NOTHING, detail: ""))
+        let silence = Judge.judge(TransportProblem(.gotNothing, detail: ""))
         _ = region.leave(region.gate.enter(now, bytes: 1), silence, .failed, of: outlet, now)
         #expect(region.hearsWitnesses)
         destination.reconfigure(try SLSOutput(new, userAgent: "t"), regions, now)

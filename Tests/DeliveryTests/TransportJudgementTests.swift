@@ -1,4 +1,4 @@
-import CCurl
+import HTTPClient
 import Testing
 
 @testable import Delivery
@@ -7,23 +7,23 @@ import Testing
     @Test(
         "A problem of the transport tells what to check, how far it reaches and what may have arrived",
         arguments: [
-            (CURLE_COULDNT_RESOLVE_HOST, "CURLE_6", "name service", GateScope.project, false),
-            (CURLE_COULDNT_RESOLVE_PROXY, "CURLE_5", "name in proxy", .region, false),
-            (CURLE_PROXY, "CURLE_97", "check proxy", .region, false),
-            (CURLE_COULDNT_CONNECT, "CURLE_7", "firewall", .region, false),
-            (CURLE_SSL_CONNECT_ERROR, "CURLE_35", "TLS 1.2", .region, false),
-            (CURLE_PEER_FAILED_VERIFICATION, "CURLE_60", "intercepts TLS", .project, false),
-            (CURLE_SSL_CACERT_BADFILE, "CURLE_77", "certificate authorities", .project, false),
-            (CURLE_OPERATION_TIMEDOUT, "CURLE_28", "send_timeout", .region, true),
-            (CURLE_SEND_ERROR, "CURLE_55", "", .region, true),
-            (CURLE_RECV_ERROR, "CURLE_56", "", .region, true),
-            (CURLE_GOT_NOTHING, "CURLE_52", "", .region, true),
-            (CURLE_PARTIAL_FILE, "CURLE_18", "", .region, true),
-            (CURLE_ABORTED_BY_CALLBACK, "CURLE_42", "", .region, true),
+            (CurlCode.couldNotResolveHost, "CURLE_6", "name service", GateScope.project, false),
+            (.couldNotResolveProxy, "CURLE_5", "name in proxy", .region, false),
+            (.proxyFailed, "CURLE_97", "check proxy", .region, false),
+            (.couldNotConnect, "CURLE_7", "firewall", .region, false),
+            (.tlsConnectError, "CURLE_35", "TLS 1.2", .region, false),
+            (.peerNotVerified, "CURLE_60", "intercepts TLS", .project, false),
+            (.badAuthoritiesFile, "CURLE_77", "certificate authorities", .project, false),
+            (.timedOut, "CURLE_28", "send_timeout", .region, true),
+            (.sendError, "CURLE_55", "", .region, true),
+            (.receiveError, "CURLE_56", "", .region, true),
+            (.gotNothing, "CURLE_52", "", .region, true),
+            (.partialFile, "CURLE_18", "", .region, true),
+            (.abortedByCallback, "CURLE_42", "", .region, true),
         ]
     )
     func transport(
-        result: CURLcode,
+        result: CurlCode,
         code: String,
         remedy: String,
         scope: GateScope,
@@ -43,11 +43,11 @@ import Testing
 
     @Test("Silence says nothing about what lies behind the region")
     func verdicts() {
-        let silence = Judge.judge(TransportProblem(CURLE_OPERATION_TIMEDOUT, detail: ""))
+        let silence = Judge.judge(TransportProblem(.timedOut, detail: ""))
         #expect(silence.verdict(for: .region, isOutletProven: true) == .failed)
         #expect(silence.verdict(for: .project, isOutletProven: true) == .none)
         #expect(silence.verdict(for: .logstore, isOutletProven: true) == .failed)
-        let unknownName = Judge.judge(TransportProblem(CURLE_COULDNT_RESOLVE_HOST, detail: ""))
+        let unknownName = Judge.judge(TransportProblem(.couldNotResolveHost, detail: ""))
         #expect(unknownName.verdict(for: .region, isOutletProven: true) == .none)
         #expect(unknownName.verdict(for: .project, isOutletProven: true) == .failed)
         #expect(unknownName.verdict(for: .logstore, isOutletProven: true) == .none)

@@ -1,10 +1,10 @@
-import CCurl
 import Configuration
+import HTTPClient
 import Net
 
 /// Why a gateway was not reached, in one sentence with the remedy.
 struct ConnectionFailure: CustomStringConvertible {
-    let code: CURLcode
+    let code: CurlCode
     /// What curl and OpenSSL said besides.
     let details: String
     /// OpenSSL's verdict about the gateway's certificate; 0 is good.
@@ -14,13 +14,13 @@ struct ConnectionFailure: CustomStringConvertible {
     var description: String {
         guard let tls = access.tls else { return plain }
         switch code {
-        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR: return distrust(tls)
-        case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return otherKey(tls)
-        case CURLE_SSL_CACERT_BADFILE:
+        case .peerNotVerified, .badIssuer: return distrust(tls)
+        case .pinnedKeyDiffers: return otherKey(tls)
+        case .badAuthoritiesFile:
             return
                 "no certificate can be read from what is to be trusted (\(said)); it wants a file in "
                 + "PEM form (-----BEGIN CERTIFICATE-----)"
-        case CURLE_SSL_CERTPROBLEM:
+        case .badClientCertificate:
             return
                 "the certificate to show to the gateway cannot be used (\(said)); --admin-cert and "
                 + "--admin-key want a pair in PEM form, the key without a passphrase"
@@ -78,7 +78,7 @@ struct ConnectionFailure: CustomStringConvertible {
     }
 
     private var isNoTLS: Bool {
-        code == CURLE_SSL_CONNECT_ERROR
+        code == .tlsConnectError
             && ["wrong version number", "packet length too long", "http request", "unexpected eof"]
                 .contains(where: has)
     }
@@ -91,8 +91,8 @@ struct ConnectionFailure: CustomStringConvertible {
     private var plain: String {
         // The alert of a TLS listener, or its end, is what comes instead of an answer.
         let isOther =
-            code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY
-            || code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR
+            code == .unsupportedProtocol || code == .weirdServerReply
+            || code == .gotNothing || code == .receiveError
         guard isOther else { return nobody }
         return
             "what listens at \(access.address) does not answer in plain HTTP (\(said)); if it speaks TLS "
@@ -105,7 +105,7 @@ struct ConnectionFailure: CustomStringConvertible {
             + "where its admin listener is with --admin-listen ADDRESS"
     }
 
-    private var reason: String { String(cString: curl_easy_strerror(code)) }
+    private var reason: String { code.description }
     private var said: String { details.isEmpty ? reason : details }
 
     private func has(_ words: String) -> Bool { details.contains(words) }

@@ -1,5 +1,5 @@
 package import SLS
-import System
+package import System
 
 extension CredentialKeeper {
     /// Names of the credentials that are roles asked for with the one of this name.

@@ -1,4 +1,5 @@
 import Crypto
+import HTTPClient
 import SLS
 import System
 
@@ -25,7 +26,9 @@ extension SourceVisit {
             if !isSecond {
                 isSecond = true
                 if code == "SignatureNonceUsed" { continue }
-                if code == "InvalidTimeStamp.Expired", let date = answer.date {
+                if code == "InvalidTimeStamp.Expired",
+                    let date = answer.date.flatMap(WallTime.init(httpDate:))
+                {
                     time = date
                     continue
                 }
@@ -93,7 +96,8 @@ extension SourceVisit {
             )
         }
         // A clock that is wrong here does not make a good credential look expired.
-        let offset = answer.date.map { $0 - now } ?? .zero
+        let date = answer.date.flatMap(WallTime.init(httpDate:))
+        let offset = date.map { $0 - now } ?? .zero
         let noise = SuppliedCredential.clockNoise
         let isNoise = offset > .zero - noise && offset < noise
         return SuppliedCredential(

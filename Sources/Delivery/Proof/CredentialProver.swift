@@ -1,3 +1,4 @@
+import HTTPClient
 package import SLS
 package import System
 
@@ -43,7 +44,7 @@ package struct CredentialProver: Sendable {
         _ credential: Credential,
         at places: [Place]
     ) throws(DeliveryError) -> [CredentialProof] {
-        let multi = try Multi(connections: Self.connectionsMax)
+        let loop = try TransferLoop(forDelivery: Self.connectionsMax)
         var questions: [ProofQuestion] = []
         var asked: [(place: Place, question: ProofQuestion)] = []
         for place in places {
@@ -55,41 +56,24 @@ package struct CredentialProver: Sendable {
             questions.append(question)
             asked.append((place, question))
         }
-        ask(questions, multi)
+        ask(questions, loop)
         return asked.compactMap { $0.question.proof(of: $0.place.settings) }
     }
 
-    private func ask(_ questions: [ProofQuestion], _ multi: Multi) {
+    private func ask(_ questions: [ProofQuestion], _ loop: TransferLoop) {
         let deadline = Moment.now + patience
-        var open: [ObjectIdentifier: ProofQuestion] = [:]
-        for question in questions {
-            question.begin()
-            open[ObjectIdentifier(question.transfer)] = question
-            multi.add(question.transfer)
-        }
-        var isRefused = false
-        while !open.isEmpty, !isRefused, Moment.now < deadline, !isInterrupted() {
-            var ended: [(transfer: Transfer, outcome: Transfer.Outcome)] = []
-            multi.perform { transfer, result in
-                ended.append((transfer, transfer.outcome(result)))
-            }
-            for (transfer, outcome) in ended {
-                guard let question = open[ObjectIdentifier(transfer)] else { continue }
-                if question.goesOn(after: outcome) {
-                    multi.add(transfer)
-                } else {
-                    open[ObjectIdentifier(transfer)] = nil
-                    isRefused = isRefused || question.isRefused
-                }
-            }
-            if ended.isEmpty {
-                multi.wait(min(.milliseconds(200), max(.zero, deadline - .now)))
+        for question in questions { question.start(on: loop) }
+        while questions.contains(where: \.isOpen), !questions.contains(where: \.isRefused),
+            Moment.now < deadline, !isInterrupted()
+        {
+            if loop.perform() == 0 {
+                loop.wait(min(.milliseconds(200), max(.zero, deadline - .now)))
             }
         }
-        for question in open.values {
-            question.transfer.leaveQuickly()
-            multi.remove(question.transfer)
-            // One refusal is enough to know, and says nothing about the others.
+        // One refusal is enough to know, and says nothing about the others.
+        let isRefused = questions.contains(where: \.isRefused)
+        for question in questions where question.isOpen {
+            question.cancel(on: loop)
             if !isRefused { question.giveUp() }
         }
     }

@@ -1,10 +1,12 @@
-import CCurl
+import HTTPClient
 import SLS
 import System
 
 /// One question of a proof: it goes from endpoint to endpoint until somebody answers.
 final class ProofQuestion {
-    let transfer: Transfer
+    /// It has no answer yet.
+    private(set) var isOpen = false
+    private let transfer: Transfer
     private let credential: Credential
     private let place: CredentialProver.Place
     private let output: SLSOutput
@@ -39,7 +41,7 @@ final class ProofQuestion {
         self.userAgent = userAgent
         self.now = now
         endpoints = place.settings.endpoints[...]
-        transfer = Transfer(place.settings)
+        transfer = Transfer(TransferOptions(place.settings))
     }
 
     /// Whether the answer here is the answer there as well.
@@ -52,17 +54,33 @@ final class ProofQuestion {
             && mine.clockOffset == others.clockOffset
     }
 
-    func begin() {
+    func start(on loop: TransferLoop) {
+        isOpen = true
         prepare(at: now() + place.settings.clockOffset)
+        run(on: loop)
     }
 
-    /// Takes what came of the request. True when the transfer is to be sent once more: with SLS's own time, when that
-    /// is what it asks for, or to the next endpoint.
-    func goesOn(after outcome: Transfer.Outcome) -> Bool {
+    func cancel(on loop: TransferLoop) {
+        transfer.leaveQuickly()
+        loop.cancel(transfer)
+    }
+
+    private func run(on loop: TransferLoop) {
+        loop.start(transfer) { [self] _, outcome in
+            isOpen = goesOn(after: outcome)
+            if isOpen { run(on: loop) }
+        }
+    }
+
+    /// Judges the outcome. True when the request was prepared once more: with SLS's own time, if SLS found the clock
+    /// wrong, or for the next endpoint.
+    private func goesOn(after outcome: TransferOutcome) -> Bool {
         let endpoint = endpoints[endpoints.startIndex]
         switch outcome {
-        case .failed(let problem): judgement = (Judge.judge(problem), endpoint)
-        case .answered(let answer):
+        case .failed(let failure):
+            judgement = (Judge.judge(TransportProblem(failure)), endpoint)
+        case .answered(let response):
+            let answer = SLSAnswer(response)
             let judged = Judge.judge(answer)
             judgement = (judged, endpoint)
             if judged.action == .resign, !isResigned, let told = answer.serverTime {
@@ -74,7 +92,7 @@ final class ProofQuestion {
         guard judgement?.0.requestID == nil, endpoints.count > 1 else { return false }
         endpoints = endpoints.dropFirst()
         isResigned = false
-        begin()
+        prepare(at: now() + place.settings.clockOffset)
         return true
     }
 
@@ -82,14 +100,14 @@ final class ProofQuestion {
     func giveUp() {
         guard judgement == nil else { return }
         let problem = TransportProblem(
-            CURLE_OPERATION_TIMEDOUT,
+            .timedOut,
             detail: "no answer came for as long as the proof waits",
             proxyStatus: 0
         )
         judgement = (Judge.judge(problem), endpoints[endpoints.startIndex])
     }
 
-    var isRefused: Bool { proof(of: place.settings)?.verdict == .refused }
+    var isRefused: Bool { !isOpen && proof(of: place.settings)?.verdict == .refused }
 
     /// For a destination that it is asked for; nil while nothing is known.
     func proof(of settings: DestinationSettings) -> CredentialProof? {
@@ -120,8 +138,10 @@ final class ProofQuestion {
             at: time
         )
         transfer.prepare(
-            SLSOutput.Request(url: url, headers: headers, body: Self.emptyGroup),
-            nil
+            TransferRequest(
+                SLSOutput.Request(url: url, headers: headers, body: Self.emptyGroup),
+                within: place.settings
+            )
         )
     }
 }

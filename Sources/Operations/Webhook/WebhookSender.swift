@@ -2,6 +2,7 @@ import Configuration
 import Credentials
 import Crypto
 import Glibc
+import HTTPClient
 import SLS
 import System
 

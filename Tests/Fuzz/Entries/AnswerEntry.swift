@@ -1,6 +1,7 @@
 import SLS
 
 @testable import Delivery
+@testable import HTTPClient
 
 /// What SLS, or whoever stands in its place, answers: a status of two bytes, header lines, an empty one, a body.
 enum AnswerEntry: FuzzEntry {
@@ -10,14 +11,14 @@ enum AnswerEntry: FuzzEntry {
         guard bytes.count > 2 else { return }
         let status = 100 + (Int(bytes[0]) << 8 | Int(bytes[1])) % 500
         var rest = bytes[2...]
-        var received = ReceivedAnswer()
+        var received = ReceivedResponse(.slsAnswer)
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             let line = rest[...end]
             rest = rest[(end + 1)...]
             guard line.count > 2 else { break }
             _ = exactly(line) { received.receive(headerLine: $0) }
         }
-        _ = exactly(rest) { received.receive(body: $0) }
+        _ = exactly(rest) { received.receive(body: $0, status: status) }
         let answer = SLSAnswer(status: status, headers: received.headers, body: received.body)
         try check(
             !answer.isStored || status == 200 && namesRequest(bytes),

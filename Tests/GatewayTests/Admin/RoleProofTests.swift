@@ -2,6 +2,7 @@ import Configuration
 import Credentials
 import Crypto
 import HTTP
+import HTTPClient
 import Net
 import SLS
 import System

@@ -1,5 +1,6 @@
 import Configuration
 import Credentials
+import HTTPClient
 import System
 import Tokens
 

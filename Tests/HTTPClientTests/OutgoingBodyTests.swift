@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Delivery
+@testable import HTTPClient
 
 @Suite struct OutgoingBodyTests {
     func take(_ body: inout OutgoingBody, _ size: Int) -> [UInt8] {
@@ -13,7 +13,7 @@ import Testing
     @Test("It comes in pieces of any size, and then there is nothing more", arguments: 1...7)
     func pieces(size: Int) {
         let bytes = [UInt8](0..<20)
-        var body = OutgoingBody(bytes)
+        var body = OutgoingBody(.plain(bytes))
         var taken: [UInt8] = []
         while true {
             let piece = take(&body, size)
@@ -27,7 +27,7 @@ import Testing
 
     @Test("Going back to the beginning is a repetition only when something was sent")
     func rewind() {
-        var body = OutgoingBody([1, 2, 3])
+        var body = OutgoingBody(.plain([1, 2, 3]))
         body.rewind()
         #expect(!body.isRepeated && !body.isTaken)
         _ = take(&body, 2)

@@ -1,9 +1,14 @@
 import Testing
 
-@testable import Delivery
+@testable import HTTPClient
 
-@Suite struct ReceivedAnswerTests {
-    func receive(_ lines: [String], into answer: inout ReceivedAnswer) -> Bool {
+@Suite struct ReceivedResponseTests {
+    private let use = ResponseUse(
+        headers: ["x-log-requestid", "date", "retry-after"],
+        body: .first(16 << 10, max: 256 << 10)
+    )
+
+    func receive(_ lines: [String], into answer: inout ReceivedResponse) -> Bool {
         lines.allSatisfy { line in
             Array((line + "\r\n").utf8).withUnsafeBytes { answer.receive(headerLine: $0) }
         }
@@ -11,7 +16,7 @@ import Testing
 
     @Test("The headers that matter are kept, in lower case and trimmed")
     func headers() {
-        var answer = ReceivedAnswer()
+        var answer = ReceivedResponse(use)
         let lines = [
             "HTTP/1.1 200 OK", "X-Log-RequestID:  ABC ", "Set-Cookie: a=b", "Date:x", "bad",
             "Retry-After: 5",
@@ -24,7 +29,7 @@ import Testing
 
     @Test("A final answer does not inherit from an interim one")
     func interim() {
-        var answer = ReceivedAnswer()
+        var answer = ReceivedResponse(use)
         #expect(receive(["HTTP/1.1 100 Continue", "x-log-requestid: A", ""], into: &answer))
         #expect(receive(["HTTP/1.1 200 OK"], into: &answer))
         #expect(answer.headers.isEmpty)
@@ -39,14 +44,14 @@ import Testing
         ]
     )
     func length(_ text: String, isTaken: Bool) {
-        var answer = ReceivedAnswer()
+        var answer = ReceivedResponse(use)
         #expect(receive(["HTTP/1.1 200 OK", "Content-Length:\(text)"], into: &answer) == isTaken)
         #expect((answer.refusal == nil) == isTaken)
     }
 
     @Test("Of two lengths that differ neither counts, and a blank before the colon hides none")
     func lengths() {
-        var answer = ReceivedAnswer()
+        var answer = ReceivedResponse(use)
         let alike = ["HTTP/1.1 200 OK", "Content-Length: 5", "content-length:5"]
         #expect(receive(alike + alike, into: &answer))
         #expect(receive(["HTTP/1.1 200 OK", "Content-Length: 0"], into: &answer))
@@ -55,8 +60,8 @@ import Testing
 
     @Test("Heads, values and bodies are bounded")
     func bounds() {
-        var answer = ReceivedAnswer()
-        let long = String(repeating: "x", count: ReceivedAnswer.valueBytesMax + 1)
+        var answer = ReceivedResponse(use)
+        let long = String(repeating: "x", count: ReceivedResponse.valueBytesMax + 1)
         #expect(receive(["HTTP/1.1 200 OK", "date: \(long)"], into: &answer))
         #expect(answer.headers.isEmpty)
         let line = "x: " + String(repeating: "x", count: 1000)
@@ -66,10 +71,10 @@ import Testing
         var pieces = 0
         let piece = [UInt8](repeating: 1, count: 10_000)
         while goesOn {
-            goesOn = piece.withUnsafeBytes { answer.receive(body: $0) }
+            goesOn = piece.withUnsafeBytes { answer.receive(body: $0, status: 200) }
             pieces += 1
         }
-        #expect(pieces == ReceivedAnswer.bodyBytesMax / piece.count + 1)
-        #expect(answer.body.count == ReceivedAnswer.bodyBytesKept)
+        #expect(pieces == (256 << 10) / piece.count + 1)
+        #expect(answer.body.count == 16 << 10)
     }
 }

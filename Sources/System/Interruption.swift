@@ -1,7 +1,6 @@
 import Synchronization
-package import System
 
-/// Ends at once, from any thread, what another thread waits for on the network. It is for good.
+/// Ends at once, from any thread, what another thread waits for. It is for good.
 package final class Interruption: Sendable {
     private let isGiven = Atomic(false)
     private let wake: WakeUp
@@ -12,7 +11,7 @@ package final class Interruption: Sendable {
 
     package var isSet: Bool { isGiven.load(ordering: .acquiring) }
     /// Readable once it is set.
-    var descriptor: CInt { wake.descriptor }
+    package var descriptor: CInt { wake.descriptor }
 
     package func set() {
         isGiven.store(true, ordering: .releasing)

@@ -1,0 +1,107 @@
+import HTTPClient
+
+/// Why there was no answer, from curl's result code.
+struct TransportProblem: Equatable {
+    let result: CurlCode
+    /// "CURLE_28", for looking up.
+    let code: String
+    let message: String
+    let remedy: String
+
+    init(_ failure: TransferFailure) {
+        self.init(
+            failure.code,
+            detail: failure.refusal?.description ?? failure.detail,
+            proxyStatus: failure.proxyStatus
+        )
+    }
+
+    /// `detail` is what curl wrote about this transfer, or why the answer was refused; it may be empty.
+    /// `proxyStatus` is a proxy's answer to CONNECT; 0 when none was asked.
+    init(_ result: CurlCode, detail: String, proxyStatus: Int = 0) {
+        // curl's own sentence is about writing to a disk.
+        let meaning =
+            result == .writeError ? "the answer is not one of SLS's" : result.description
+        self.result = result
+        code = "CURLE_\(result.number)"
+        message = detail.isEmpty ? meaning : "\(meaning): \(detail)"
+        remedy = Self.refusal(by: proxyStatus) ?? Self.remedy(for: result)
+    }
+
+    private static func refusal(by proxyStatus: Int) -> String? {
+        switch proxyStatus {
+        case 0, 200...299: nil
+        case 407: "the proxy wants to know who asks: check user and password in proxy"
+        default:
+            "the proxy refuses the connection (\(proxyStatus)): have it let the gateway reach the "
+                + "endpoint"
+        }
+    }
+
+    private static func remedy(for result: CurlCode) -> String {
+        switch result {
+        case .couldNotResolveHost:
+            "check project and endpoint, and the host's name service"
+        case .couldNotResolveProxy:
+            "check the name in proxy, and the host's name service"
+        case .proxyFailed:
+            "check proxy: its scheme, its user and password, and whether it may reach the endpoint"
+        case .couldNotConnect:
+            "check the endpoint and the proxy, if there is one, and that a firewall lets the gateway reach it"
+        case .timedOut:
+            "check the network; on a slow one raise connect_timeout and send_timeout, or lower packet.bytes"
+        case .peerNotVerified, .badIssuer:
+            "check that nothing intercepts TLS; for a private authority set its certificate file"
+        case .writeError:
+            "check the endpoint, and what stands between it and the gateway and answers in its place"
+        case .badAuthoritiesFile:
+            "make sure that the file of certificate authorities exists and can be read"
+        case .tlsConnectError:
+            "check that the endpoint speaks TLS 1.2 or newer on this port"
+        default:
+            "none needed unless it lasts; then check the network on the way to the endpoint"
+        }
+    }
+}
+
+extension TransportProblem {
+    /// Whether the connection that failed cannot have carried a byte of the packet.
+    var isSurelyUnsent: Bool {
+        isLocal || Self.beforeRequest.contains(result)
+    }
+
+    /// A name may be missing for one project only, and certificate authorities are a setting of one
+    /// destination. Everything else is taken for the endpoint's, its proxy included.
+    var scope: GateScope {
+        isLocal || Self.ofDestination.contains(result) ? .project : .region
+    }
+
+    private var isLocal: Bool { Self.local.contains(result) }
+
+    private static let beforeRequest: Set<CurlCode> = [
+        .couldNotResolveProxy,
+        .couldNotResolveHost,
+        .couldNotConnect,
+        .tlsConnectError,
+        .peerNotVerified,
+        .badIssuer,
+        .proxyFailed,
+    ]
+
+    private static let ofDestination: Set<CurlCode> = [
+        .couldNotResolveHost,
+        .peerNotVerified,
+        .badIssuer,
+    ]
+
+    private static let local: Set<CurlCode> = [
+        .malformedURL,
+        .unsupportedProtocol,
+        .failedInit,
+        .outOfMemory,
+        .badAuthoritiesFile,
+        .badClientCertificate,
+        .tlsEngineInitFailed,
+        .interfaceFailed,
+    ]
+}

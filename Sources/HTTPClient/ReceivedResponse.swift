@@ -1,0 +1,83 @@
+import Crypto
+
+/// What is kept of a response while it arrives. A server may send anything, so memory and patience are
+/// bounded.
+struct ReceivedResponse {
+    static let headBytesMax = 64 << 10
+    static let valueBytesMax = 256
+
+    private let use: ResponseUse
+    private(set) var headers: [(name: String, value: String)] = []
+    private(set) var body: [UInt8] = []
+    /// Why no more of it is taken.
+    private(set) var refusal: ResponseRefusal?
+    /// It has a body that is not wanted. The head is whole then, and so is the response.
+    private(set) var isBodyLeftOut = false
+
+    private var headBytes = 0
+    private var bodyBytes = 0
+    private var length: Int?
+
+    init(_ use: ResponseUse) {
+        self.use = use
+    }
+
+    /// Takes one header line, the status line included, and tells whether to go on.
+    mutating func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
+        headBytes += line.count
+        guard headBytes <= Self.headBytesMax else { return refuse(.headTooLarge) }
+        let text = String(decoding: line, as: UTF8.self)
+        if text.hasPrefix("HTTP/") {
+            // A response that follows a 100 Continue starts over.
+            headers = []
+            length = nil
+            return true
+        }
+        guard let colon = text.firstIndex(of: ":") else { return true }
+        let name = Self.trimmed(text[..<colon]).lowercased()
+        let value = Self.trimmed(text[text.index(after: colon)...])
+        if name == "content-length", !takeLength(value) { return refuse(.lengthUnclear) }
+        if use.headers.contains(name), !value.isEmpty, value.utf8.count <= Self.valueBytesMax {
+            headers.append((name, String(value)))
+        }
+        return true
+    }
+
+    /// Takes a piece of the body, and tells whether to go on. `status` is the response's.
+    mutating func receive(body piece: UnsafeRawBufferPointer, status: @autoclosure () -> Int)
+        -> Bool
+    {
+        switch use.body {
+        case .first(let kept, let max):
+            bodyBytes += piece.count
+            body.append(contentsOf: piece.prefix(kept - body.count))
+            return bodyBytes <= max || refuse(.bodyTooLarge)
+        case .secret(let bytes): return bytes.append(piece) || refuse(.bodyTooLarge)
+        case .none:
+            isBodyLeftOut = true
+            return false
+        case .stream(let take): return take(.init(status: status(), headers: headers), piece)
+        }
+    }
+
+    private mutating func refuse(_ refusal: ResponseRefusal) -> Bool {
+        self.refusal = refusal
+        return false
+    }
+
+    /// libcurl treats a length that it cannot count as no length, and takes the last of several lengths:
+    /// a response without its body would pass as whole.
+    private mutating func takeLength(_ value: Substring) -> Bool {
+        guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let found = Int(value),
+            found == length ?? found
+        else { return false }
+        length = found
+        return true
+    }
+
+    private static func trimmed(_ rest: Substring) -> Substring {
+        let start = rest.drop(while: \.isWhitespace)
+        guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return start[...end]
+    }
+}

@@ -1,0 +1,253 @@
+import CCurl
+import Crypto
+import Glibc
+package import System
+
+/// One curl handle, used for one request after another. It follows no redirect, ignores the environment's
+/// proxies, speaks HTTP/1.1 only and verifies every certificate.
+package final class Transfer {
+    /// When the request was prepared.
+    package private(set) var started = Moment.now
+    package private(set) var body = OutgoingBody()
+
+    let easy: UnsafeMutableRawPointer
+    /// Called once when the transfer ends; set while it runs.
+    var whenDone: ((Transfer, TransferOutcome) -> Void)?
+
+    private let connectionsSince: Moment?
+    private var response = ReceivedResponse(ResponseUse(body: .none))
+    private var headers = HeaderList()
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    package init(_ options: TransferOptions) {
+        guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
+        self.easy = easy
+        connectionsSince = options.connectionsSince
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        setCallbacks()
+        set(options)
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        errorText.deallocate()
+    }
+
+    static func of(_ easy: UnsafeMutableRawPointer) -> Transfer {
+        var context: UnsafeMutableRawPointer?
+        sluice_curl_get_pointer(easy, CURLINFO_PRIVATE, &context)
+        return at(context)
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> Transfer {
+        guard let context else { preconditionFailure("set when the transfer was made") }
+        return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    /// Gets ready to send the request.
+    package func prepare(_ request: TransferRequest) {
+        precondition(whenDone == nil, "a transfer carries one request at a time")
+        response = ReceivedResponse(request.response)
+        errorText[0] = 0
+        started = .now
+        text(CURLOPT_URL, request.url)
+        setHeaders(request)
+        avoidOldConnections(started)
+        number(CURLOPT_TIMEOUT_MS, Int(request.timeLimit?.milliseconds ?? 0))
+        if let content = request.body {
+            number(CURLOPT_POST, 1)
+            body = OutgoingBody(content)
+            sluice_curl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
+        } else {
+            number(CURLOPT_HTTPGET, 1)
+            body = OutgoingBody()
+        }
+        text(CURLOPT_CUSTOMREQUEST, request.method)
+    }
+
+    /// Lets the transfer be given up without waiting for a name server that does not answer: the lookup runs
+    /// on a thread of curl's, which cannot be interrupted.
+    package func leaveQuickly() {
+        number(CURLOPT_QUICK_EXIT, 1)
+    }
+
+    /// What came of the request.
+    func outcome(_ result: CURLcode) -> TransferOutcome {
+        let head = TransferResponse.Head(
+            status: information(CURLINFO_RESPONSE_CODE),
+            headers: response.headers
+        )
+        // A response that breaks off is none, whatever its head says: better twice than never.
+        guard result == CURLE_OK || response.isBodyLeftOut else {
+            return .failed(
+                TransferFailure(
+                    code: CurlCode(result),
+                    refusal: response.refusal,
+                    detail: String(cString: errorText),
+                    head: head,
+                    proxyStatus: information(CURLINFO_HTTP_CONNECTCODE),
+                    certificateVerdict: information(CURLINFO_SSL_VERIFYRESULT),
+                    isSent: information(CURLINFO_REQUEST_SIZE) > 0
+                )
+            )
+        }
+        return .answered(TransferResponse(head: head, body: response.body))
+    }
+
+    func dropBody() {
+        body = OutgoingBody()
+    }
+
+    private func information(_ key: CURLINFO) -> Int {
+        var value = 0
+        sluice_curl_get_number(easy, key, &value)
+        return value
+    }
+}
+
+// MARK: - Options
+
+extension Transfer {
+    private func setCallbacks() {
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        sluice_curl_set_pointer(easy, CURLOPT_PRIVATE, me)
+        sluice_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+        sluice_curl_set_pointer(easy, CURLOPT_WRITEDATA, me)
+        sluice_curl_set_pointer(easy, CURLOPT_HEADERDATA, me)
+        sluice_curl_set_pointer(easy, CURLOPT_READDATA, me)
+        sluice_curl_set_pointer(easy, CURLOPT_SEEKDATA, me)
+        // curl ends the transfer when less is taken than came.
+        sluice_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            let transfer = Transfer.at(context)
+            let goesOn = transfer.response.receive(
+                body: piece,
+                status: transfer.information(CURLINFO_RESPONSE_CODE)
+            )
+            return goesOn ? size * count : 0
+        }
+        sluice_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return Transfer.at(context).response.receive(headerLine: line) ? size * count : 0
+        }
+        sluice_curl_set_receiver(easy, CURLOPT_READFUNCTION) { bytes, size, count, context in
+            let room = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+            return Transfer.at(context).body.take(into: room)
+        }
+        sluice_curl_set_seeker(easy) { context, offset, origin in
+            // curl only ever asks for the beginning.
+            guard offset == 0, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
+            Transfer.at(context).body.rewind()
+            return CURL_SEEKFUNC_OK
+        }
+    }
+
+    private func set(_ options: TransferOptions) {
+        number(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        // Signals belong to the process, not to a library's timeouts.
+        number(CURLOPT_NOSIGNAL, 1)
+
+        // Only the server that the request went to may answer it.
+        text(CURLOPT_PROTOCOLS_STR, "http,https")
+        number(CURLOPT_FOLLOWLOCATION, 0)
+        number(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        setProxy(options.proxy)
+
+        number(CURLOPT_SSL_VERIFYPEER, 1)
+        number(CURLOPT_SSL_VERIFYHOST, 2)
+        number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        switch options.trust {
+        case .system: break
+        case .authorities(let file): trustOnly(file)
+        case .pinned(let file, let keyHash):
+            trustOnly(file)
+            text(CURLOPT_PINNEDPUBLICKEY, keyHash)
+            // The key says more than a name would.
+            number(CURLOPT_SSL_VERIFYHOST, 0)
+        }
+        if let certificate = options.clientCertificate {
+            text(CURLOPT_SSLCERT, certificate.chainFile)
+            text(CURLOPT_SSLKEY, certificate.keyFile)
+            // Without one, curl would ask for a passphrase at the terminal and wait.
+            text(CURLOPT_KEYPASSWD, "")
+        }
+
+        number(CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.milliseconds))
+        if let stallTimeout = options.stallTimeout {
+            number(CURLOPT_LOW_SPEED_LIMIT, 1)
+            number(CURLOPT_LOW_SPEED_TIME, Int((stallTimeout.milliseconds + 999) / 1000))
+        }
+
+        // Middleboxes drop idle connections silently.
+        number(CURLOPT_TCP_KEEPALIVE, 1)
+        number(CURLOPT_TCP_KEEPIDLE, 30)
+        number(CURLOPT_TCP_KEEPINTVL, 15)
+        // A packet's body has hundreds of kilobytes; curl's default of 64 KiB costs more calls.
+        number(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+    }
+
+    private func trustOnly(_ file: String) {
+        text(CURLOPT_CAINFO, file)
+        // Otherwise the system's directory would be searched as well.
+        text(CURLOPT_CAPATH, nil)
+        text(CURLOPT_PROXY_CAINFO, file)
+        text(CURLOPT_PROXY_CAPATH, nil)
+        // curl would keep the parsed file for a day, whatever becomes of it meanwhile.
+        number(CURLOPT_CA_CACHE_TIMEOUT, 0)
+    }
+
+    /// http_proxy, no_proxy and their relatives are ignored: a variable left in the environment must not
+    /// decide where logs go or who sees a token.
+    private func setProxy(_ proxy: TransferOptions.ProxyAccess?) {
+        text(CURLOPT_PROXY, proxy?.address ?? "")
+        text(CURLOPT_NOPROXY, "")
+        guard let proxy else { return }
+        text(CURLOPT_PROXYUSERNAME, proxy.user)
+        text(CURLOPT_PROXYPASSWORD, proxy.password?.revealed)
+        number(CURLOPT_PROXYAUTH, Int(sluice_curl_auth_basic))
+        number(CURLOPT_SOCKS5_AUTH, Int(sluice_curl_auth_basic))
+        number(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
+        number(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
+        number(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        // The headers of a request, signature and token among them, are for the server alone; and the proxy's
+        // answer to CONNECT is not the server's.
+        number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    }
+
+    private func setHeaders(_ request: TransferRequest) {
+        var list = HeaderList()
+        for line in request.headers { list.append(line) }
+        // curl adds these two by itself unless told not to. Waiting for a 100 Continue would cost a
+        // round trip, or a second with a server that sends none.
+        list.append("Expect:")
+        list.append(request.accept.map { "Accept: \($0)" } ?? "Accept:")
+        sluice_curl_set_list(easy, CURLOPT_HTTPHEADER, list.first)
+        headers = list
+    }
+
+    /// A server's addresses change; a connection in steady use would never notice.
+    private static let connectionLifetime: Duration = .seconds(600)
+
+    /// Keeps the request off connections made before `connectionsSince`: they lead through a proxy, or were
+    /// verified by a file of authorities, that is no longer in the settings. curl tells other hosts, ports and
+    /// file names apart, but not another password of a proxy or another content of a file. Its connections
+    /// are shared by all transfers, and it can only be asked for their age in whole seconds.
+    private func avoidOldConnections(_ now: Moment) {
+        let age = connectionsSince.map { min(now - $0, Self.connectionLifetime) }
+        let seconds = Int((age ?? Self.connectionLifetime).components.seconds)
+        number(CURLOPT_FRESH_CONNECT, seconds < 2 ? 1 : 0)
+        number(CURLOPT_MAXLIFETIME_CONN, max(1, seconds - 1))
+    }
+
+    private func number(_ option: CURLoption, _ value: Int) {
+        let code = sluice_curl_set_number(easy, option, value)
+        precondition(code == CURLE_OK, "curl knows option \(option.rawValue)")
+    }
+
+    private func text(_ option: CURLoption, _ value: String?) {
+        let code = sluice_curl_set_text(easy, option, value)
+        precondition(code == CURLE_OK, "curl knows option \(option.rawValue)")
+    }
+}

@@ -1,0 +1,96 @@
+package import Crypto
+package import System
+
+/// Asks one server one question and waits for the answer: no redirects, no proxy, certificates always
+/// verified, everything bounded. Answers are taken up to 64 KiB.
+package struct WebClient: Sendable {
+    package let interruption: Interruption
+
+    private static let bodyBytesMax = 64 << 10
+
+    package init(interruption: Interruption) {
+        self.interruption = interruption
+    }
+
+    package func ask(_ question: WebRequest) throws(WebFailure) -> WebAnswer {
+        let loop: TransferLoop
+        do throws(CurlUnavailable) {
+            loop = try TransferLoop(connections: 1)
+        } catch {
+            throw .noAnswer("libcurl does not start")
+        }
+        var options = TransferOptions(connectTimeout: question.limits.connect)
+        if let file = question.authorities { options.trust = .authorities(file: file) }
+        let body = WipedBytes(countMax: question.isBodyWanted ? Self.bodyBytesMax : 0)
+        let transfer = Transfer(options)
+        transfer.prepare(request(question, into: body))
+        let outcome = loop.run(transfer, watching: .readable(interruption.descriptor)) {
+            interruption.isSet
+        }
+        switch outcome {
+        case nil: throw .interrupted
+        case .answered(let response):
+            return WebAnswer(status: response.head.status, date: response.head["date"], body: body)
+        case .failed(let failure):
+            switch failure.refusal {
+            case .headTooLarge, .bodyTooLarge: throw .tooLarge
+            case .lengthUnclear, nil: throw .noAnswer(failure.code.description)
+            }
+        }
+    }
+
+    /// Gets the content of an address.
+    package func get(
+        _ url: String,
+        authorities: String?,
+        limits: WebLimits
+    ) throws(WebFailure) -> (status: Int, body: [UInt8]) {
+        var request = WebRequest(url: url, limits: limits)
+        request.authorities = authorities
+        let answer = try ask(request)
+        return (answer.status, answer.body.bytes)
+    }
+
+    /// Posts a JSON text and returns the status of the answer; the rest of the answer is not looked at.
+    package func post(
+        _ json: [UInt8],
+        to url: Secret,
+        _ headers: [String],
+        limits: WebLimits
+    ) throws(WebFailure) -> Int {
+        var request = WebRequest(
+            method: "POST",
+            url: url.revealed,
+            headers: ["Content-Type: application/json"] + headers,
+            limits: limits
+        )
+        request.content = json
+        request.isBodyWanted = false
+        return try ask(request).status
+    }
+
+    private func request(_ question: WebRequest, into body: WipedBytes) -> TransferRequest {
+        var request = TransferRequest(
+            question.url,
+            keeping: ResponseUse(
+                headers: ["date"],
+                body: question.isBodyWanted ? .secret(body) : .none
+            )
+        )
+        request.method = question.method
+        request.headers = question.headers + ["User-Agent: sluice"]
+        request.accept = "application/json"
+        request.body =
+            question.form.map { .secret(encoded($0)) } ?? question.content.map { .plain($0) }
+        request.timeLimit = question.limits.total
+        return request
+    }
+
+    private func encoded(_ form: [(name: String, value: String)]) -> WipedBytes {
+        let text = form.map { "\(percentEncoded($0.name))=\(percentEncoded($0.value))" }
+            .joined(separator: "&")
+        let bytes = WipedBytes(countMax: text.utf8.count)
+        _ = Array(text.utf8).withUnsafeBytes { bytes.append($0) }
+        return bytes
+    }
+}
