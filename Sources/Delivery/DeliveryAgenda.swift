@@ -3,7 +3,7 @@ import System
 /// Which destinations the delivery thread has to look at: those to which something happened, and those whose time has
 /// come. One that has nothing to do is in no list and costs nothing, however often others are answered.
 ///
-/// Destinations share regions and quotas. One that is blocked by such a gate stands in that gate's `GateWaiters`, and is
+/// Destinations share endpoints and quotas. One that is blocked by such a gate stands in that gate's `GateWaiters`, and is
 /// noted when a request behind the gate ends. A gate that closes or recovers concerns all who go through it, which is
 /// rare: then every destination is looked at once. The same happens once a second while the thread is awake, for what
 /// is only shown.

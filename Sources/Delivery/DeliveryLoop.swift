@@ -21,7 +21,7 @@ final class DeliveryLoop {
     private let mailbox: Mailbox<Message>
     private let destinations: [DestinationSender]
     private let byName: [String: DestinationSender]
-    private let regions: EndpointStates
+    private let states: EndpointStates
     private let agenda: DeliveryAgenda
     private var stopping: Moment?
     /// Requests sent so far.
@@ -34,13 +34,13 @@ final class DeliveryLoop {
         _ loop: TransferLoop,
         _ mailbox: Mailbox<Message>,
         _ destinations: [DestinationSender],
-        _ regions: EndpointStates
+        _ states: EndpointStates
     ) {
         self.loop = loop
         self.mailbox = mailbox
         self.destinations = destinations
-        self.regions = regions
-        agenda = regions.agenda
+        self.states = states
+        agenda = states.agenda
         byName = Dictionary(uniqueKeysWithValues: destinations.map { ($0.settings.name, $0) })
     }
 
@@ -59,14 +59,14 @@ final class DeliveryLoop {
         for destination in destinations { destination.abandon(loop) }
     }
 
-    /// One request of each destination in turn, until none can send any more: they may share a region. The one
+    /// One request of each destination in turn, until none can send any more: they may share an endpoint. The one
     /// that has not sent for longest begins, so none is always the first to find a shared gate open. Only destinations
     /// with something to do are looked at.
     private func send(_ now: Moment) {
-        for refusal in regions.refusals.takeAll() {
+        for refusal in states.refusals.takeAll() {
             for destination in destinations { destination.heed(refusal, now) }
         }
-        regions.memory.beginTurn(agenda)
+        states.memory.beginTurn(agenda)
         let due = agenda.take(now, of: destinations)
         guard !due.isEmpty else { return }
         for destination in due { destination.advance(now) }
@@ -116,7 +116,7 @@ final class DeliveryLoop {
     private func reconfigure(_ outputs: [SLSOutput]) {
         let now = Moment.now
         for output in outputs {
-            byName[output.settings.name]?.reconfigure(output, regions, now)
+            byName[output.settings.name]?.reconfigure(output, states, now)
         }
         // What is shared may be other gates now.
         agenda.noteEveryone()

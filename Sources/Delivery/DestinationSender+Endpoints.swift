@@ -1,30 +1,31 @@
 import SLS
 import System
 
-/// Which way requests go, and what time it is at its end.
+/// Which endpoint requests use, and what time it is there.
 extension DestinationSender {
-    /// What happened to the regions, maybe because of other destinations, since the last turn.
-    func lookAtRegions(_ now: Moment) {
-        if ways.hasRecovered() { reopen(now) { $0.scope == .region } }
-        if let change = ways.leaveClosed(now) {
-            switched(change, because: ways.regions[change.from].pause?.failure, now)
+    /// Notices what happened to the endpoints since the last turn, maybe because of other destinations.
+    func lookAtEndpoints(_ now: Moment) {
+        if endpoints.hasRecovered() { reopen(now) { $0.scope == .endpoint } }
+        if let change = endpoints.leaveClosed(now) {
+            switched(change, because: endpoints.endpoints[change.from].pause?.failure, now)
         }
     }
 
-    /// Requests go another way. What was paused for want of answers is worth a request there. `failure` is
+    /// Requests use another endpoint. What was paused for want of answers is worth a request there. `failure` is
     /// the one that led to it.
     func switched(
         _ change: EndpointChoice.Switch,
         because failure: DeliveryFailure?,
         _ now: Moment
     ) {
-        let isUnheard = { (pause: Pause) in pause.scope == .region || pause.failure.kind == .network
+        let isUnheard = { (pause: Pause) in
+            pause.scope == .endpoint || pause.failure.kind == .network
         }
         if let pause, isUnheard(pause) { project.reopen(now) }
         reopen(now, where: isUnheard)
         let why = reason(for: change, failure)
         tell(change, why, now)
-        let endpoint = region.way.endpoint.description
+        let endpoint = endpoint.key.endpoint.description
         let reason = change.to == 0 ? nil : why
         status.withLock { status in
             status.endpoint = endpoint
@@ -34,21 +35,21 @@ extension DestinationSender {
 
     private func reason(for change: EndpointChoice.Switch, _ failure: DeliveryFailure?) -> String {
         let lastFailure = failure?.summary ?? "no answer"
-        let before = ways.regions[change.from].way.endpoint
+        let before = endpoints.endpoints[change.from].key.endpoint
         return switch change.reason {
         case .silence(let failures) where failures > 1:
             "\(before) failed \(failures) times in a row (\(lastFailure)); it is probed"
         case .silence: "\(before) does not answer (\(lastFailure)); it is probed"
         case .allSilent: "none of the endpoints answers (\(lastFailure)); they are tried in turn"
         case .answered, .first:
-            "\(ways.regions[0].way.endpoint) does not answer; it is probed"
+            "\(endpoints.endpoints[0].key.endpoint) does not answer; it is probed"
         }
     }
 
     private func tell(_ change: EndpointChoice.Switch, _ reason: String, _ now: Moment) {
-        guard let passedOver = ways.notices.happened(now) else { return }
+        guard let passedOver = endpoints.notices.happened(now) else { return }
         let (name, journal) = (settings.name, surroundings.journal)
-        let endpoint = ways.regions[change.to].way.endpoint.description
+        let endpoint = endpoints.endpoints[change.to].key.endpoint.description
         switch change.reason {
         case .silence:
             journal.warning(
@@ -82,8 +83,8 @@ extension DestinationSender {
 
     /// Takes the time from an answer, and gives the present one as SLS has it.
     func learnTime(from answer: SLSAnswer, _ load: Load) -> WallTime {
-        let (region, host) = (load.region, surroundings.now())
-        let change = region.clock.learn(
+        let (endpoint, host) = (load.endpoint, surroundings.now())
+        let change = endpoint.clock.learn(
             from: answer,
             sent: load.signed,
             received: host,
@@ -93,13 +94,13 @@ extension DestinationSender {
             // Others go there, too.
             agenda.noteEveryone()
             status.withLock { $0.clockOffset = change.to }
-            if let notice = change.notice { tell(notice, change.to, region) }
+            if let notice = change.notice { tell(notice, change.to, endpoint) }
         }
-        return region.clock.time(at: host, assuming: settings.clockOffset)
+        return endpoint.clock.time(at: host, assuming: settings.clockOffset)
     }
 
-    private func tell(_ notice: ServerClock.Notice, _ offset: Duration, _ region: EndpointState) {
-        let endpoint = region.way.endpoint.description
+    private func tell(_ notice: ServerClock.Notice, _ offset: Duration, _ endpoint: EndpointState) {
+        let endpoint = endpoint.key.endpoint.description
         let seconds = offset.components.seconds
         switch notice {
         case .hostIsFarOff:

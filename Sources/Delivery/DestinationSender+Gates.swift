@@ -18,8 +18,8 @@ extension DestinationSender {
             guard isExcused else {
                 return judgement.verdict(for: scope, isOutletProven: isConvicted)
             }
-            // SLS answered: the way to it is well, whatever it refuses.
-            return scope == .region && judgement.requestID != nil ? .reached : .none
+            // SLS answered, so the endpoint works, whatever is refused.
+            return scope == .endpoint && judgement.requestID != nil ? .reached : .none
         }
         func wait(_ scope: GateScope) -> Duration? {
             isExcused ? nil : judgement.retryAfter(for: scope)
@@ -50,24 +50,24 @@ extension DestinationSender {
             now,
             random: random()
         )
-        let ofRegion = load.region.leave(
-            load.passes.region,
+        let ofEndpoint = load.endpoint.leave(
+            load.passes.endpoint,
             judgement,
-            verdict(.region),
+            verdict(.endpoint),
             of: outlet.name,
             now
         )
         // Who stays there need not wait for one that went elsewhere.
-        if !ways.leads(to: load.region) { load.region.forget(outlet.name) }
+        if !endpoints.leads(to: load.endpoint) { load.endpoint.forget(outlet.name) }
         load.quota.waiters.wake(agenda)
-        load.region.waiters.wake(agenda)
-        if ofQuota != nil || ofRegion != nil { agenda.noteEveryone() }
+        load.endpoint.waiters.wake(agenda)
+        if ofQuota != nil || ofEndpoint != nil { agenda.noteEveryone() }
         let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
-        changed(load.region, ofRegion, cause, now)
+        changed(load.endpoint, ofEndpoint, cause, now)
         changed(load.quota, ofQuota, cause)
         changedProject(ofProject, cause, isWitness: isProjectWitness, now)
         changed(outlet, ofOutlet, cause, isWitness: isWitness, now)
-        guard let failure, ![ofOutlet, ofProject, ofRegion].contains(.closed), !isExcused else {
+        guard let failure, ![ofOutlet, ofProject, ofEndpoint].contains(.closed), !isExcused else {
             return
         }
         remark(failure, judgement, outlet, now)
@@ -92,8 +92,8 @@ extension DestinationSender {
             // The pause of the whole destination is counted and told once, not for each logstore.
             guard cause?.scope != .project else { return }
             countPause(cause)
-            // So is the silence of a region.
-            guard let cause, cause.scope == .logstore || region.pause == nil else { return }
+            // So is the silence of an endpoint.
+            guard let cause, cause.scope == .logstore || endpoint.pause == nil else { return }
             if let notice = outlet.notices.failed(cause.failure.kind, now) {
                 tell(cause.failure, "logstore is paused", notice: notice)
             }
@@ -151,25 +151,25 @@ extension DestinationSender {
     }
 
     private func changed(
-        _ region: EndpointState,
+        _ endpoint: EndpointState,
         _ change: Gate.Change?,
         _ cause: Pause?,
         _ now: Moment
     ) {
         switch change {
         case .closed:
-            region.pause = cause
+            endpoint.pause = cause
             countPause(cause)
             guard let cause else { return }
-            if let notice = region.notices.failed(cause.failure.kind, now) {
-                tell(cause.failure, "endpoint is paused", notice: notice, of: region)
+            if let notice = endpoint.notices.failed(cause.failure.kind, now) {
+                tell(cause.failure, "endpoint is paused", notice: notice, of: endpoint)
             }
         case .recovered:
-            region.pause = nil
-            guard region.notices.succeeded() else { return }
+            endpoint.pause = nil
+            guard endpoint.notices.succeeded() else { return }
             surroundings.journal.info(
                 "endpoint answers again",
-                ["endpoint": region.way.endpoint.description]
+                ["endpoint": endpoint.key.endpoint.description]
             )
         case nil: break
         }

@@ -18,7 +18,7 @@ extension DestinationSender {
 
     /// Takes back what is worth another request: when the clock is right, all of it.
     func lookAtClock(_ now: Moment) {
-        let isWrong = region.clock.hostIsWrong(assuming: settings.clockOffset) != nil
+        let isWrong = endpoint.clock.hostIsWrong(assuming: settings.clockOffset) != nil
         let isRightAgain = hostWasWrong && !isWrong
         hostWasWrong = isWrong
         let due = isRightAgain ? Moment(nanoseconds: .max) : now

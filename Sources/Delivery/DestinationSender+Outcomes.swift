@@ -41,7 +41,7 @@ extension DestinationSender {
         _ now: Moment
     ) {
         var judgement = original
-        if let offset = load.region.clock.hostIsWrong(assuming: settings.clockOffset) {
+        if let offset = load.endpoint.clock.hostIsWrong(assuming: settings.clockOffset) {
             judgement = judgement.doubted(for: offset)
         }
         // What is stored has nothing to tell, and is what there is most of.
@@ -70,7 +70,7 @@ extension DestinationSender {
         if let failure { count(failure, of: outlet) }
         tellVerdict(judgement, failure, load, now)
         leave(load, judgement, failure, isConvicted: isConvicted, now)
-        let change = ways.ended(load.region, judgement, after: now - load.started, now)
+        let change = endpoints.ended(load.endpoint, judgement, after: now - load.started, now)
         if let change { switched(change, because: failure, now) }
         lease.firstFailure = lease.firstFailure ?? (failure == nil ? nil : now)
         touch(outlet)
@@ -85,7 +85,7 @@ extension DestinationSender {
             status.withLock { $0.resigned += 1 }
             outlet.leases.failed(lease)
         case .split:
-            let (clock, host) = (load.region.clock, surroundings.now())
+            let (clock, host) = (load.endpoint.clock, surroundings.now())
             let time = clock.time(at: host, assuming: settings.clockOffset)
             isolate(lease, of: outlet, DeathReason(judgement, at: time))
         case .suspect where !isOfNow: outlet.leases.failed(lease)

@@ -53,7 +53,7 @@ extension DestinationSender {
         if outlet.isRetired {
             guard outlet.leases.isEmpty else { return show(outlet, now) }
             outlets[outlet.name.logstore] = nil
-            for region in ways.regions { region.forget(outlet.name) }
+            for endpoint in endpoints.endpoints { endpoint.forget(outlet.name) }
             status.withLock { _ = $0.byLogstore.removeValue(forKey: outlet.name.logstore) }
             return
         }
@@ -78,7 +78,7 @@ extension DestinationSender {
             outlet.gate.room(now),
             project.room(now),
             quota.gate.room(now),
-            region.gate.room(now)
+            endpoint.gate.room(now)
         )
         let part = (places.total + places.total / 4) / max(1, busyCount)
         return min(outlet.gate.inFlight + room + max(1, limit / 4), max(2, part))

@@ -19,7 +19,7 @@ extension DestinationSender {
         agenda.noteEveryone()
         project.reopen(now)
         quota.gate.reopen(now)
-        for region in ways.regions { region.gate.reopen(now) }
+        for endpoint in endpoints.endpoints { endpoint.gate.reopen(now) }
         for outlet in outlets.values where outlet.gate.probing != nil {
             outlet.evidence.forget()
         }

@@ -15,9 +15,9 @@ extension DestinationSender {
             quota.waiters.add(self)
             return false
         }
-        let region = ways.next(now)
-        guard region.gate.permits(now) || region.hearsWitnesses else {
-            for region in ways.regions { region.waiters.add(self) }
+        let endpoint = endpoints.next(now)
+        guard endpoint.gate.permits(now) || endpoint.hearsWitnesses else {
+            for endpoint in endpoints.endpoints { endpoint.waiters.add(self) }
             return false
         }
         guard let credential = credential(now) else { return false }
@@ -37,7 +37,7 @@ extension DestinationSender {
                 isProbe: outlet.gate.probing != nil,
                 within: project.limit
             )
-            let isAdmitted = region.admits(outlet, now)
+            let isAdmitted = endpoint.admits(outlet, now)
             if hasPlace, isAdmitted, let lease = outlet.leases.upcoming {
                 guard hasMemory(for: lease) else {
                     // It stays the first in line, or smaller packets would take for ever what it waits for.
@@ -46,11 +46,11 @@ extension DestinationSender {
                     return false
                 }
                 _ = outlet.leases.next()
-                send(lease, of: outlet, region, credential, now, loop)
+                send(lease, of: outlet, endpoint, credential, now, loop)
                 turns.enlist(outlet)
                 return true
             }
-            if !isAdmitted { for region in ways.regions { region.waiters.add(self) } }
+            if !isAdmitted { for endpoint in endpoints.endpoints { endpoint.waiters.add(self) } }
             turns.enlist(outlet)
         }
         return false
@@ -73,7 +73,7 @@ extension DestinationSender {
     private func send(
         _ next: Lease,
         of outlet: DeliveryOutlet,
-        _ region: EndpointState,
+        _ endpoint: EndpointState,
         _ credential: Credential,
         _ now: Moment,
         _ loop: TransferLoop
@@ -82,9 +82,9 @@ extension DestinationSender {
         touch(outlet)
         letGo(content: lease.contentBytes)
         let signed = surroundings.now()
-        let dated = region.clock.time(at: signed, assuming: settings.clockOffset)
+        let dated = endpoint.clock.time(at: signed, assuming: settings.clockOffset)
         let signature = Signature(
-            endpoint: region.way.endpoint,
+            endpoint: endpoint.key.endpoint,
             credential: credential,
             time: dated
         )
@@ -98,10 +98,10 @@ extension DestinationSender {
             lease: lease,
             credential: credential,
             outlet: outlet,
-            region: region,
+            endpoint: endpoint,
             quota: quota,
             passes: Load.Passes(
-                region: region.gate.enter(now, bytes: bytes),
+                endpoint: endpoint.gate.enter(now, bytes: bytes),
                 quota: quota.gate.enter(now, bytes: bytes),
                 project: project.enter(now, bytes: bytes),
                 logstore: outlet.gate.enter(now, bytes: bytes)
@@ -112,7 +112,7 @@ extension DestinationSender {
             dated: dated
         )
         if lease.firstFailure != nil { status.withLock { $0.retries += 1 } }
-        ways.started(region, now)
+        endpoints.started(endpoint, now)
         let transfer =
             idle.popLast()
             ?? Transfer(TransferOptions(settings, connectionsSince: connectionsSince))

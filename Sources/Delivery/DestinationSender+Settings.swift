@@ -4,18 +4,18 @@ import System
 extension DestinationSender {
     /// Goes on with other settings. Requests that are in flight end as they began; what they say about
     /// gates is not heard any more, because it was said about something else.
-    func reconfigure(_ new: SLSOutput, _ regions: EndpointStates, _ now: Moment) {
+    func reconfigure(_ new: SLSOutput, _ states: EndpointStates, _ now: Moment) {
         let (old, oldTotal) = (settings, places.total)
         output = new
         settings = new.settings
         places.set(total: 2 * settings.concurrency)
         if settings.endpoints == old.endpoints, settings.proxy == old.proxy {
-            ways.resize(from: oldTotal, to: places.total)
+            endpoints.resize(from: oldTotal, to: places.total)
         } else {
-            takeWays(regions, letGo: oldTotal)
+            takeEndpoints(states, letGo: oldTotal)
         }
-        takeQuota(regions.quotas, letGo: oldTotal)
-        for region in ways.regions { region.gate.reopen(now) }
+        takeQuota(states.quotas, letGo: oldTotal)
+        for endpoint in endpoints.endpoints { endpoint.gate.reopen(now) }
         // What was learned of its pace holds.
         quota.gate.reopen(now)
         project.widen(to: places.total)
@@ -27,13 +27,13 @@ extension DestinationSender {
         status.withLock { $0.project = settings.project }
     }
 
-    private func takeWays(_ regions: EndpointStates, letGo oldTotal: Int) {
-        let old = ways
+    private func takeEndpoints(_ states: EndpointStates, letGo oldTotal: Int) {
+        let old = endpoints
         // The new ones before the old ones are let go of, so that those in both keep what they know.
-        ways = DestinationEndpoints(settings, regions, places: places.total)
-        regions.release(old, places: oldTotal)
-        for region in old.regions {
-            for outlet in outlets.values { region.forget(outlet.name) }
+        endpoints = DestinationEndpoints(settings, states, places: places.total)
+        states.release(old, places: oldTotal)
+        for endpoint in old.endpoints {
+            for outlet in outlets.values { endpoint.forget(outlet.name) }
         }
         status.withLock { status in
             status.endpoints = settings.endpoints.map(\.description)

@@ -19,8 +19,8 @@ extension DestinationSender {
 
     func publish(_ now: Moment) {
         let state = state(now)
-        let clockOffset = region.clock.offset ?? settings.clockOffset
-        let hostIsWrongBy = region.clock.hostIsWrong(assuming: settings.clockOffset)
+        let clockOffset = endpoint.clock.offset ?? settings.clockOffset
+        let hostIsWrongBy = endpoint.clock.hostIsWrong(assuming: settings.clockOffset)
         if hostToldWrongBy != hostIsWrongBy {
             hostToldWrongBy = hostIsWrongBy
             surroundings.clockOffsets.set(hostIsWrongBy, for: settings.name)
@@ -47,8 +47,8 @@ extension DestinationSender {
         if let probing = quota.gate.probing, isInTheWay(probing, now) {
             return .paused(reason: reason(quota.pause), until: time(of: probing, now))
         }
-        if let probing = region.gate.probing, isInTheWay(probing, now) {
-            return .paused(reason: reason(region.pause), until: time(of: probing, now))
+        if let probing = endpoint.gate.probing, isInTheWay(probing, now) {
+            return .paused(reason: reason(endpoint.pause), until: time(of: probing, now))
         }
         return .running
     }

@@ -71,7 +71,7 @@ extension DestinationSender {
             if let notice = remarks.failed(failure.kind, now) { tell(failure, notice: notice) }
         case .again, .pause, .suspect:
             // What is paused already was told.
-            guard outlet.pause == nil, pause == nil, region.pause == nil else { return }
+            guard outlet.pause == nil, pause == nil, endpoint.pause == nil else { return }
             if let notice = notices.failed(failure.kind, now) { tell(failure, notice: notice) }
         case .acknowledge: break
         }
@@ -96,13 +96,13 @@ extension DestinationSender {
         _ failure: DeliveryFailure,
         _ event: String = "delivery failed and is tried again",
         notice: FailureNotices.Notice,
-        of region: EndpointState? = nil
+        of endpoint: EndpointState? = nil
     ) {
         surroundings.journal.warning(
             event,
             [
                 "destination": settings.name, "logstore": failure.logstore,
-                "endpoint": (region ?? self.region).way.endpoint.description,
+                "endpoint": (endpoint ?? self.endpoint).key.endpoint.description,
                 "kind": failure.kind.rawValue, "result": failure.result.name,
                 "result_number": failure.result.number,
                 "status": failure.status.map { "\($0)" } ?? "none",

@@ -20,7 +20,7 @@ final class DestinationSender {
     let surroundings: Surroundings
     let status: Locked<DestinationStatus>
 
-    var ways: DestinationEndpoints
+    var endpoints: DestinationEndpoints
     var quota: ProjectQuota
     var project: Gate
     var pause: Pause?
@@ -78,7 +78,7 @@ final class DestinationSender {
 
     init(
         _ output: SLSOutput,
-        _ regions: EndpointStates,
+        _ states: EndpointStates,
         _ status: Locked<DestinationStatus>,
         _ surroundings: Surroundings
     ) {
@@ -86,22 +86,22 @@ final class DestinationSender {
         self.output = output
         self.status = status
         self.surroundings = surroundings
-        agenda = regions.agenda
+        agenda = states.agenda
         places = Places(total: 2 * settings.concurrency)
-        ways = DestinationEndpoints(settings, regions, places: places.total)
-        quota = regions.quotas.quota(for: settings, places: places.total)
+        endpoints = DestinationEndpoints(settings, states, places: places.total)
+        quota = states.quotas.quota(for: settings, places: places.total)
         project = Gate(settings.bounds(most: places.total))
         // Each outlet begins carefully; together they are bounded by the places.
         project.limit = places.total
         access = CredentialAccess(settings.credential)
-        refusals = regions.refusals
-        memory = regions.memory
+        refusals = states.refusals
+        memory = states.memory
     }
 
     var isIdle: Bool { flying.isEmpty }
 
-    /// The way that requests go now.
-    var region: EndpointState { ways.current }
+    /// The endpoint that requests use now.
+    var endpoint: EndpointState { endpoints.current }
 
     /// How much the queue is asked for.
     enum Appetite {
@@ -117,7 +117,7 @@ final class DestinationSender {
     var appetite: Appetite {
         if isHeld || access.isWaiting { return .nothing }
         let isProbing =
-            project.probing != nil || quota.gate.probing != nil || region.gate.probing != nil
+            project.probing != nil || quota.gate.probing != nil || endpoint.gate.probing != nil
         return isProbing ? .probes : .all
     }
 
@@ -130,7 +130,7 @@ final class DestinationSender {
         if turns.count > 0, let projectOpens = project.nextOpening {
             // The first one that is closed. Without a time it opens when a request ends, and what is open already waits
             // for that, too.
-            var gates: [Moment?] = [projectOpens, quota.gate.nextOpening, ways.nextOpening]
+            var gates: [Moment?] = [projectOpens, quota.gate.nextOpening, endpoints.nextOpening]
             while let opening = gates.first, let time = opening, time <= now { gates.removeFirst() }
             if let opening = gates.first { deadlines.append(opening) }
             // All logstores in line may have been refused themselves.
@@ -152,7 +152,7 @@ final class DestinationSender {
     /// What became due since the last turn.
     func advance(_ now: Moment) {
         if access.isWaiting { _ = credential(now) }
-        lookAtRegions(now)
+        lookAtEndpoints(now)
         while let lease = rereads.takeFirst(upTo: now)?.element { lineUp(lease) }
         lookAtClock(now)
         turns.wake(now)

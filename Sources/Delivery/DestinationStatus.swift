@@ -145,3 +145,11 @@ package struct DestinationStatus: Sendable {
         }
     }
 }
+
+extension DestinationStatus {
+    /// What has to be done about the host's clock; nil while nothing waits for it.
+    package var clockTrouble: String? {
+        guard awaitingClock > 0 else { return nil }
+        return hostIsWrongBy.map(HostClock.remedy)
+    }
+}

@@ -65,7 +65,7 @@ struct EndpointChoice {
         if place == 0, current != 0 { probing.started(now) }
     }
 
-    /// A request ended without an answer from SLS, or with one that blames the region, and took so long.
+    /// A request ended without an answer from SLS, or with one that blames the endpoint, and took so long.
     /// `random` is from 0 to 1.
     mutating func failed(
         at place: Int,
@@ -86,7 +86,7 @@ struct EndpointChoice {
         return isMute || failuresInARow >= Self.failuresMax ? leave(now, random) : nil
     }
 
-    /// The region's gate has just fallen to single requests, maybe because of others who go there.
+    /// The gate of the endpoint has just fallen to single requests, maybe because of other destinations.
     mutating func gateFell(at place: Int, _ now: Moment, random: Double) -> Switch? {
         guard count > 1, place == current, !allAreSilent else { return nil }
         return leave(now, random)

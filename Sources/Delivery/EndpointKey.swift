@@ -1,12 +1,12 @@
 import SLS
 
-/// How a region is reached. What fails on the way there fails for everybody who goes it, and the clock
-/// at its end is the same, so gates and clocks are kept by way.
+/// An endpoint and the proxy that leads to it. A failure there concerns every destination that uses both, and the
+/// clock behind them is the same, so gates and clocks are kept by this key.
 struct EndpointKey: Hashable {
     let endpoint: Endpoint
     let proxy: Proxy?
 
-    /// Whether nobody else can read or answer what goes there, encrypted or not. What a proxy takes for
-    /// its own machine is another one.
+    /// True when nobody else can read or answer requests, encrypted or not. A proxy's own machine is
+    /// another one.
     var staysHere: Bool { endpoint.isLoopback && proxy == nil }
 }

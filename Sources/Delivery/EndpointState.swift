@@ -1,49 +1,28 @@
 import Queue
 import System
 
-/// A way to SLS as all find it who go there: one gate for them together, and one clock.
+/// An endpoint, and the proxy before it, as all destinations find it that use it: one gate for them
+/// together, and one clock.
 ///
-/// A single outlet that never gets an answer must not close the region to others. So as long as nothing
-/// answered that the region wants rest, an outlet that was not met with silence itself may have one
+/// A single outlet that never gets an answer must not close the endpoint to others. So as long as no
+/// answer says that the endpoint wants rest, an outlet that was not met with silence itself may have one
 /// request in flight whatever the gate says: it is a witness, and if it is heard the gate opens.
-final class EndpointState {
-    let way: EndpointKey
-    var gate: Gate
-    var pause: Pause?
+final class EndpointState: SharedGate {
+    let key: EndpointKey
     var notices = FailureNotices()
-    let waiters = GateWaiters()
-    /// What time it is there.
+    /// SLS's time there.
     var clock: ServerClock
     /// How many outages have ended, and begun in silence.
     private(set) var recoveries = 0
     private(set) var closures = 0
-    /// Destinations that go there.
-    private(set) var users = 0
-    private var places = 0
 
     private var silent: Set<Outlet> = []
     private var wantsRest = false
 
-    /// The waits are those of the first destination that goes there.
-    init(_ way: EndpointKey, waits: Backoff) {
-        self.way = way
-        gate = Gate(Gate.Bounds(most: 1, waits))
-        clock = ServerClock(way)
-    }
-
-    /// One more destination goes there, with so many places in flight. Each outlet begins carefully;
-    /// together they are bounded by the places.
-    func join(places: Int) {
-        users += 1
-        self.places += places
-        gate.widen(to: self.places)
-    }
-
-    /// A destination goes elsewhere.
-    func leave(places: Int) {
-        users -= 1
-        self.places -= places
-        gate.widen(to: max(1, self.places))
+    init(_ key: EndpointKey, waits: Backoff) {
+        self.key = key
+        clock = ServerClock(key)
+        super.init(waits: waits)
     }
 
     func admits(_ outlet: DeliveryOutlet, _ now: Moment) -> Bool {
@@ -64,15 +43,15 @@ final class EndpointState {
     ) -> Gate.Change? {
         if judgement.requestID != nil {
             silent.remove(outlet)
-            if judgement.scope == .region { wantsRest = true }
+            if judgement.scope == .endpoint { wantsRest = true }
             if verdict == .stored { wantsRest = false }
-        } else if judgement.scope == .region {
+        } else if judgement.scope == .endpoint {
             silent.insert(outlet)
         }
         let change = gate.leave(
             pass,
             verdict,
-            retryAfter: judgement.retryAfter(for: .region),
+            retryAfter: judgement.retryAfter(for: .endpoint),
             now,
             random: .random(in: 0...1)
         )

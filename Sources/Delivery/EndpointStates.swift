@@ -1,28 +1,29 @@
-/// The regions of all destinations: who goes the same way shares one.
+/// The endpoints of all destinations, and what else destinations share. Those with the same endpoint and proxy share
+/// one state.
 final class EndpointStates {
     let quotas = ProjectQuotas()
     let agenda = DeliveryAgenda()
     let refusals = CredentialRefusals()
     let memory: DeliveryMemory
-    private var byWay: [EndpointKey: EndpointState] = [:]
+    private var byKey: [EndpointKey: EndpointState] = [:]
 
     init(memoryMax: Int = DeliveryMemory.usualMax) {
         memory = DeliveryMemory(max: memoryMax)
     }
 
     /// For one more destination with so many places.
-    func region(for way: EndpointKey, places: Int, waits: Backoff) -> EndpointState {
-        let region = byWay[way] ?? EndpointState(way, waits: waits)
-        byWay[way] = region
-        region.join(places: places)
-        return region
+    func endpoint(for key: EndpointKey, places: Int, waits: Backoff) -> EndpointState {
+        let endpoint = byKey[key] ?? EndpointState(key, waits: waits)
+        byKey[key] = endpoint
+        endpoint.join(places: places)
+        return endpoint
     }
 
-    /// A destination goes other ways from now on. What is in flight keeps its region until it ends.
-    func release(_ ways: DestinationEndpoints, places: Int) {
-        for region in ways.regions {
-            region.leave(places: places)
-            if region.users == 0 { byWay[region.way] = nil }
+    /// A destination uses other endpoints from now on. Requests in flight keep their endpoint until they end.
+    func release(_ endpoints: DestinationEndpoints, places: Int) {
+        for endpoint in endpoints.endpoints {
+            endpoint.leave(places: places)
+            if endpoint.users == 0 { byKey[endpoint.key] = nil }
         }
     }
 }

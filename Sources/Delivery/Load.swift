@@ -7,7 +7,7 @@ struct Load {
     var lease: Lease
     let credential: Credential
     let outlet: DeliveryOutlet
-    let region: EndpointState
+    let endpoint: EndpointState
     let quota: ProjectQuota
     let passes: Passes
     /// Which of the destination's settings it was sent with.
@@ -19,7 +19,7 @@ struct Load {
 
     /// One pass of each gate, each given back exactly once.
     struct Passes {
-        let region: Gate.Pass
+        let endpoint: Gate.Pass
         let quota: Gate.Pass
         let project: Gate.Pass
         let logstore: Gate.Pass

@@ -5,7 +5,7 @@ import System
 /// one of them gets slows all of them down, and none has to find the rate for itself.
 ///
 /// Only quotas move its gate. A refused credential is a matter of the destination that has it.
-final class ProjectQuota {
+final class ProjectQuota: SharedGate {
     /// A project is the same by whatever endpoint of its region it is reached.
     struct Key: Hashable {
         /// The region where it is known, else the first endpoint.
@@ -14,7 +14,7 @@ final class ProjectQuota {
 
         init(_ settings: DestinationSettings) {
             let region = settings.region ?? settings.endpoints.compactMap(\.region).first
-            // What stands on this machine is no region of SLS, whatever it is called.
+            // What stands on this machine is in no region of SLS, whatever its name.
             let place = settings.endpoint.isLoopback ? nil : region
             self.place = place ?? settings.endpoint.description
             project = settings.project
@@ -22,30 +22,9 @@ final class ProjectQuota {
     }
 
     let key: Key
-    var gate: Gate
-    let waiters = GateWaiters()
-    /// Why SLS asks to be left alone.
-    var pause: Pause?
-    /// Destinations that write to the project.
-    private(set) var users = 0
-    private var places = 0
 
-    /// The waits are those of the first destination that writes to the project.
     init(_ key: Key, waits: Backoff) {
         self.key = key
-        gate = Gate(Gate.Bounds(most: 1, waits))
-    }
-
-    /// One more destination, with so many places in flight, which are what bounds it.
-    func join(places: Int) {
-        users += 1
-        self.places += places
-        gate.widen(to: self.places)
-    }
-
-    func leave(places: Int) {
-        users -= 1
-        self.places -= places
-        gate.widen(to: max(1, self.places))
+        super.init(waits: waits)
     }
 }

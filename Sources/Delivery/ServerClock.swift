@@ -45,8 +45,8 @@ struct ServerClock {
     private let isVerified: Bool
     private var isFarOff = false
 
-    init(_ way: EndpointKey) {
-        isVerified = way.endpoint.scheme == .https || way.staysHere
+    init(_ key: EndpointKey) {
+        isVerified = key.endpoint.scheme == .https || key.staysHere
     }
 
     /// The time to sign with. `start` is what the operator says of the offset (the SDKs'

@@ -10,7 +10,7 @@ import Testing
 /// Which destinations and outlets a turn looks at.
 @Suite(.timeLimit(.minutes(1))) struct DeliveryAgendaTests {
     let now = Moment.now
-    let regions = EndpointStates()
+    let states = EndpointStates()
     let source: MemorySource
 
     init() throws {
@@ -22,7 +22,7 @@ import Testing
             let settings = try Samples.destination(port: 1, name: "d\(number)")
             return DestinationSender(
                 try SLSOutput(settings, userAgent: "sluice"),
-                regions,
+                states,
                 Locked(DestinationStatus(settings)),
                 DestinationSender.Surroundings(
                     source: source,
@@ -40,11 +40,11 @@ import Testing
     @discardableResult
     private func turn(_ all: [DestinationSender], after seconds: Int = 0) -> [String] {
         let time = now + .milliseconds(seconds * 1000)
-        let due = regions.agenda.take(time, of: all)
+        let due = states.agenda.take(time, of: all)
         for destination in due { destination.advance(time) }
         for destination in due {
             destination.settleTurn(time)
-            regions.agenda.done(destination, next: destination.nextDeadline(time))
+            states.agenda.done(destination, next: destination.nextDeadline(time))
         }
         return due.map(\.settings.name)
     }
@@ -74,9 +74,9 @@ import Testing
         let all = try destinations(3)
         turn(all)
         #expect(turn(all) == [])
-        all[0].region.gate.pause(.seconds(60), now, random: 1)
+        all[0].endpoint.gate.pause(.seconds(60), now, random: 1)
         all[0].tryAgain()
-        #expect(all[2].region.gate.permits(Moment.now), "it is the same region")
+        #expect(all[2].endpoint.gate.permits(Moment.now), "it is the same endpoint")
         #expect(turn(all) == ["d0", "d1", "d2"])
     }
 
@@ -93,7 +93,7 @@ import Testing
                 switch pause {
                 case 0: change(&destination.project)
                 case 1: change(&destination.quota.gate)
-                default: change(&destination.region.gate)
+                default: change(&destination.endpoint.gate)
                 }
             }
             change { $0.pause(.seconds(60), now, random: 1) }
@@ -112,7 +112,7 @@ import Testing
     @Test("Only a destination to which something happened is looked at, and once a second all are")
     func noted() throws {
         let all = try destinations(3)
-        let agenda = regions.agenda
+        let agenda = states.agenda
         #expect(turn(all) == ["d0", "d1", "d2"])
         #expect(turn(all) == [])
         #expect(agenda.next == nil)
@@ -130,7 +130,7 @@ import Testing
     func deadlines() throws {
         let all = try destinations(2)
         turn(all)
-        let agenda = regions.agenda
+        let agenda = states.agenda
         for seconds in [9, 5] { agenda.done(all[0], next: now + .seconds(seconds)) }
         agenda.done(all[1], next: now + .seconds(7))
         #expect(agenda.next == now + .seconds(5))
@@ -150,11 +150,11 @@ import Testing
     func waiters() throws {
         let all = try destinations(3)
         turn(all)
-        all[0].region.waiters.add(all[1])
-        all[0].region.waiters.add(all[1])
-        all[0].region.waiters.wake(regions.agenda)
+        all[0].endpoint.waiters.add(all[1])
+        all[0].endpoint.waiters.add(all[1])
+        all[0].endpoint.waiters.wake(states.agenda)
         #expect(turn(all) == ["d1"])
-        all[0].region.waiters.wake(regions.agenda)
+        all[0].endpoint.waiters.wake(states.agenda)
         #expect(turn(all) == [])
     }
 
@@ -205,7 +205,7 @@ import Testing
                 / DestinationSender.settledAtOnce
         )
         #expect(destination.outlets.values.allSatisfy { !$0.isTouched })
-        // 3 ms in a release build; the square of it took seconds in a debug build.
+        // A generous bound: a quadratic pass took seconds in a debug build.
         #expect(reopening < .milliseconds(500), "\(reopening)")
     }
 }

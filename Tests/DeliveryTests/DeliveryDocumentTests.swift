@@ -25,7 +25,7 @@ import Testing
     static func words(_ plan: Rule.Plan) -> String {
         func name(_ scope: GateScope) -> String {
             switch scope {
-            case .region: "endpoint"
+            case .endpoint: "endpoint"
             case .quota: "project"
             case .project: "destination"
             case .logstore: "logstore"

@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("Destinations of one region share its gate fairly")
+    @Test("Destinations of one endpoint share its gate fairly")
     func destinations() throws {
         let source = try MemorySource()
         let server = try ScriptedServer()

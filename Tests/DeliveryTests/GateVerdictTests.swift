@@ -7,7 +7,7 @@ import Testing
     struct Row: CustomTestStringConvertible, Sendable {
         let status: Int
         let code: String?
-        let region: Gate.Verdict
+        let endpoint: Gate.Verdict
         let quota: Gate.Verdict
         let project: Gate.Verdict
         let logstore: Gate.Verdict
@@ -19,7 +19,7 @@ import Testing
         Row(
             status: 200,
             code: nil,
-            region: .stored,
+            endpoint: .stored,
             quota: .stored,
             project: .stored,
             logstore: .stored
@@ -27,7 +27,7 @@ import Testing
         Row(
             status: 503,
             code: "ServerBusy",
-            region: .failed,
+            endpoint: .failed,
             quota: .none,
             project: .none,
             logstore: .failed
@@ -35,7 +35,7 @@ import Testing
         Row(
             status: 403,
             code: "WriteQuotaExceed",
-            region: .reached,
+            endpoint: .reached,
             quota: .overQuota(.unknown),
             project: .reached,
             logstore: .none
@@ -43,7 +43,7 @@ import Testing
         Row(
             status: 403,
             code: "ShardWriteQuotaExceed",
-            region: .reached,
+            endpoint: .reached,
             quota: .reached,
             project: .reached,
             logstore: .overQuota(.unknown)
@@ -51,7 +51,7 @@ import Testing
         Row(
             status: 401,
             code: "SignatureNotMatch",
-            region: .reached,
+            endpoint: .reached,
             quota: .none,
             project: .forbidden,
             logstore: .none
@@ -59,7 +59,7 @@ import Testing
         Row(
             status: 401,
             code: "Unauthorized",
-            region: .reached,
+            endpoint: .reached,
             quota: .reached,
             project: .reached,
             logstore: .forbidden
@@ -67,7 +67,7 @@ import Testing
         Row(
             status: 404,
             code: "ProjectNotExist",
-            region: .reached,
+            endpoint: .reached,
             quota: .none,
             project: .forbidden,
             logstore: .none
@@ -75,7 +75,7 @@ import Testing
         Row(
             status: 404,
             code: "LogStoreNotExist",
-            region: .reached,
+            endpoint: .reached,
             quota: .reached,
             project: .reached,
             logstore: .forbidden
@@ -83,7 +83,7 @@ import Testing
         Row(
             status: 403,
             code: "ProjectForbidden",
-            region: .reached,
+            endpoint: .reached,
             quota: .none,
             project: .suspended,
             logstore: .none
@@ -91,7 +91,7 @@ import Testing
         Row(
             status: 400,
             code: "PostBodyInvalid",
-            region: .reached,
+            endpoint: .reached,
             quota: .reached,
             project: .reached,
             logstore: .reached
@@ -99,7 +99,7 @@ import Testing
         Row(
             status: 400,
             code: "RequestTimeExpired",
-            region: .reached,
+            endpoint: .reached,
             quota: .none,
             project: .none,
             logstore: .none
@@ -107,7 +107,7 @@ import Testing
         Row(
             status: 400,
             code: "ParameterInvalid",
-            region: .reached,
+            endpoint: .reached,
             quota: .none,
             project: .none,
             logstore: .none
@@ -117,7 +117,7 @@ import Testing
     @Test("An answer moves the gates that it concerns, and no other", arguments: rows)
     func verdicts(row: Row) {
         let judgement = Judge.judge(JudgeTests.answer(row.status, row.code))
-        #expect(judgement.verdict(for: .region, isOutletProven: true) == row.region)
+        #expect(judgement.verdict(for: .endpoint, isOutletProven: true) == row.endpoint)
         #expect(judgement.verdict(for: .quota, isOutletProven: true) == row.quota)
         #expect(judgement.verdict(for: .project, isOutletProven: true) == row.project)
         #expect(judgement.verdict(for: .logstore, isOutletProven: true) == row.logstore)
@@ -130,7 +130,7 @@ import Testing
         #expect(judgement.verdict(for: .logstore, isOutletProven: true) == .failed)
         #expect(judgement.verdict(for: .project, isOutletProven: true) == .reached)
         #expect(judgement.verdict(for: .quota, isOutletProven: true) == .reached)
-        #expect(judgement.verdict(for: .region, isOutletProven: true) == .reached)
+        #expect(judgement.verdict(for: .endpoint, isOutletProven: true) == .reached)
     }
 
     @Test("A suspect packet closes its logstore until something is stored there")
@@ -138,6 +138,6 @@ import Testing
         let judgement = Judge.judge(JudgeTests.answer(400, "ParameterInvalid"))
         #expect(judgement.verdict(for: .logstore, isOutletProven: false) == .forbidden)
         #expect(judgement.verdict(for: .project, isOutletProven: false) == .none)
-        #expect(judgement.verdict(for: .region, isOutletProven: false) == .reached)
+        #expect(judgement.verdict(for: .endpoint, isOutletProven: false) == .reached)
     }
 }

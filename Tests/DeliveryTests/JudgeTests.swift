@@ -68,9 +68,9 @@ import Testing
             Row(404, "ProjectNotExists", .pause(.project), .notFound, .sendUnauthorized),
             Row(404, "LogStoreNotExist", .pause(.logstore), .notFound, .sendUnauthorized),
             Row(404, "LogstoreNotExists", .pause(.logstore), .notFound, .sendUnauthorized),
-            Row(500, "InternalServerError", .again(.region), .server, .sendServerError),
-            Row(500, "RequestTimeout", .again(.region), .server, .sendServerError),
-            Row(503, "ServerBusy", .again(.region), .server, .sendServerError),
+            Row(500, "InternalServerError", .again(.endpoint), .server, .sendServerError),
+            Row(500, "RequestTimeout", .again(.endpoint), .server, .sendServerError),
+            Row(503, "ServerBusy", .again(.endpoint), .server, .sendServerError),
         ]
         + [
             "ParameterInvalid", "PostBodyUncompressError", "InvalidRequestTime",
@@ -112,7 +112,7 @@ import Testing
         let stored = Judge.judge(Self.answer(200))
         #expect(stored.action == .acknowledge)
         #expect(stored.result == .ok)
-        #expect(Judge.judge(Self.answer(202)).action == .again(.region))
+        #expect(Judge.judge(Self.answer(202)).action == .again(.endpoint))
     }
 
     @Test(
@@ -122,7 +122,7 @@ import Testing
     func foreign(status: Int) {
         let body = Array(#"{"errorCode":"Unauthorized","errorMessage":"m"}"#.utf8)
         let judgement = Judge.judge(SLSAnswer(status: status, headers: [], body: body))
-        #expect(judgement.action == .again(.region))
+        #expect(judgement.action == .again(.endpoint))
         #expect(judgement.kind == .notSLS)
         #expect(judgement.result == .sendServerError)
         #expect(judgement.isOutcomeUnknown)
@@ -143,12 +143,12 @@ import Testing
             Row(413, "", .split, .content, .sendDiscardError),
             Row(415, "", .suspect, .request, .sendDiscardError),
             Row(429, "", .slowDown(.logstore), .quota, .sendDiscardError),
-            Row(500, "", .again(.region), .server, .sendServerError),
-            Row(502, "", .again(.region), .server, .sendServerError),
-            Row(504, "", .again(.region), .server, .sendServerError),
-            Row(599, "", .again(.region), .server, .sendServerError),
-            Row(204, "", .again(.region), .other, .sendDiscardError),
-            Row(600, "", .again(.region), .other, .sendDiscardError),
+            Row(500, "", .again(.endpoint), .server, .sendServerError),
+            Row(502, "", .again(.endpoint), .server, .sendServerError),
+            Row(504, "", .again(.endpoint), .server, .sendServerError),
+            Row(599, "", .again(.endpoint), .server, .sendServerError),
+            Row(204, "", .again(.endpoint), .other, .sendDiscardError),
+            Row(600, "", .again(.endpoint), .other, .sendDiscardError),
         ]
     )
     func unknownCode(row: Row) {
@@ -180,7 +180,7 @@ import Testing
     func clock() {
         let attempt = Attempt(isResigned: true)
         let judgement = Judge.judge(Self.answer(400, "RequestTimeExpired"), attempt)
-        #expect(judgement.action == .pause(.region))
+        #expect(judgement.action == .pause(.endpoint))
         #expect(judgement.kind == .clock)
     }
 
@@ -237,7 +237,7 @@ import Testing
             body: Array(#"{"errorCode":"ServerBusy","errorMessage":"m"}"#.utf8)
         )
         let judgement = Judge.judge(answer)
-        #expect(judgement.retryAfter(for: .region) == .seconds(7))
+        #expect(judgement.retryAfter(for: .endpoint) == .seconds(7))
         #expect(judgement.retryAfter(for: .project) == nil)
         #expect(judgement.retryAfter(for: .logstore) == nil)
     }

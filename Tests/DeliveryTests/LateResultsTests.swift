@@ -87,7 +87,7 @@ import Testing
     @Test("Whoever goes elsewhere leaves no silence behind for those who stay")
     func silence() throws {
         let (old, new) = (try Samples.destination(port: 1), try Samples.destination(port: 2))
-        let regions = EndpointStates()
+        let states = EndpointStates()
         let surroundings = DestinationSender.Surroundings(
             source: source,
             credentials: CredentialDoor { _ in nil },
@@ -96,19 +96,19 @@ import Testing
         )
         let destination = DestinationSender(
             try SLSOutput(old, userAgent: "t"),
-            regions,
+            states,
             Locked(DestinationStatus(old)),
             surroundings
         )
-        let way = EndpointKey(endpoint: old.endpoint, proxy: nil)
-        let region = regions.region(for: way, places: 8, waits: old.probeWaits)
+        let key = EndpointKey(endpoint: old.endpoint, proxy: nil)
+        let endpoint = states.endpoint(for: key, places: 8, waits: old.probeWaits)
         let outlet = Outlet(destination: "app", logstore: "app-log")
         destination.announced(outlet)
         let now = Moment.now
         let silence = Judge.judge(TransportProblem(.gotNothing, detail: ""))
-        _ = region.leave(region.gate.enter(now, bytes: 1), silence, .failed, of: outlet, now)
-        #expect(region.hearsWitnesses)
-        destination.reconfigure(try SLSOutput(new, userAgent: "t"), regions, now)
-        #expect(!region.hearsWitnesses)
+        _ = endpoint.leave(endpoint.gate.enter(now, bytes: 1), silence, .failed, of: outlet, now)
+        #expect(endpoint.hearsWitnesses)
+        destination.reconfigure(try SLSOutput(new, userAgent: "t"), states, now)
+        #expect(!endpoint.hearsWitnesses)
     }
 }

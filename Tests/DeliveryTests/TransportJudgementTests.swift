@@ -8,18 +8,18 @@ import Testing
         "A problem of the transport tells what to check, how far it reaches and what may have arrived",
         arguments: [
             (CurlCode.couldNotResolveHost, "CURLE_6", "name service", GateScope.project, false),
-            (.couldNotResolveProxy, "CURLE_5", "name in proxy", .region, false),
-            (.proxyFailed, "CURLE_97", "check proxy", .region, false),
-            (.couldNotConnect, "CURLE_7", "firewall", .region, false),
-            (.tlsConnectError, "CURLE_35", "TLS 1.2", .region, false),
+            (.couldNotResolveProxy, "CURLE_5", "name in proxy", .endpoint, false),
+            (.proxyFailed, "CURLE_97", "check proxy", .endpoint, false),
+            (.couldNotConnect, "CURLE_7", "firewall", .endpoint, false),
+            (.tlsConnectError, "CURLE_35", "TLS 1.2", .endpoint, false),
             (.peerNotVerified, "CURLE_60", "intercepts TLS", .project, false),
             (.badAuthoritiesFile, "CURLE_77", "certificate authorities", .project, false),
-            (.timedOut, "CURLE_28", "send_timeout", .region, true),
-            (.sendError, "CURLE_55", "", .region, true),
-            (.receiveError, "CURLE_56", "", .region, true),
-            (.gotNothing, "CURLE_52", "", .region, true),
-            (.partialFile, "CURLE_18", "", .region, true),
-            (.abortedByCallback, "CURLE_42", "", .region, true),
+            (.timedOut, "CURLE_28", "send_timeout", .endpoint, true),
+            (.sendError, "CURLE_55", "", .endpoint, true),
+            (.receiveError, "CURLE_56", "", .endpoint, true),
+            (.gotNothing, "CURLE_52", "", .endpoint, true),
+            (.partialFile, "CURLE_18", "", .endpoint, true),
+            (.abortedByCallback, "CURLE_42", "", .endpoint, true),
         ]
     )
     func transport(
@@ -41,14 +41,14 @@ import Testing
         #expect(judgement.isOutcomeUnknown == mayBeStored)
     }
 
-    @Test("Silence says nothing about what lies behind the region")
+    @Test("Silence says nothing about what lies behind the endpoint")
     func verdicts() {
         let silence = Judge.judge(TransportProblem(.timedOut, detail: ""))
-        #expect(silence.verdict(for: .region, isOutletProven: true) == .failed)
+        #expect(silence.verdict(for: .endpoint, isOutletProven: true) == .failed)
         #expect(silence.verdict(for: .project, isOutletProven: true) == .none)
         #expect(silence.verdict(for: .logstore, isOutletProven: true) == .failed)
         let unknownName = Judge.judge(TransportProblem(.couldNotResolveHost, detail: ""))
-        #expect(unknownName.verdict(for: .region, isOutletProven: true) == .none)
+        #expect(unknownName.verdict(for: .endpoint, isOutletProven: true) == .none)
         #expect(unknownName.verdict(for: .project, isOutletProven: true) == .failed)
         #expect(unknownName.verdict(for: .logstore, isOutletProven: true) == .none)
     }

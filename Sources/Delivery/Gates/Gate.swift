@@ -1,6 +1,6 @@
 import System
 
-/// How much may be in flight through one scope: a region, a project or a logstore.
+/// How much may be in flight through one scope: an endpoint, a project or a logstore.
 ///
 /// Pure: time and chance are passed in. Every request that goes through takes a `Pass` (`enter`) and
 /// gives it back exactly once with what its answer said (`leave`), whatever became of it; so no place

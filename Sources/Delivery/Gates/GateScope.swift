@@ -1,7 +1,7 @@
 /// How far a failure reaches, and whose gate it moves.
 package enum GateScope: String, Sendable, CaseIterable {
     /// An endpoint, shared by the destinations that have it.
-    case region
+    case endpoint
     /// What a project's quota lets through, shared by the destinations that write to the project.
     case quota
     /// A destination.
@@ -12,7 +12,7 @@ package enum GateScope: String, Sendable, CaseIterable {
     /// Whether the other lies within this one.
     func holds(_ other: GateScope) -> Bool {
         switch (self, other) {
-        case (.region, .quota), (.region, .project), (.region, .logstore): true
+        case (.endpoint, .quota), (.endpoint, .project), (.endpoint, .logstore): true
         // Whoever is refused for the quota of the project has a credential that is good for it.
         case (.project, .quota), (.project, .logstore), (.quota, .logstore): true
         default: false

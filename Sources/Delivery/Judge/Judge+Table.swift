@@ -69,7 +69,7 @@ extension Judge {
             "LogstoreNotExists"
         ),
         .init(
-            Rule(.again(.region), .server, .sendServerError),
+            Rule(.again(.endpoint), .server, .sendServerError),
             "InternalServerError",
             "RequestTimeout",
             "ServerBusy"
@@ -120,7 +120,7 @@ extension Judge {
         ),
         .init(
             500...599,
-            Rule(.again(.region), .server, .sendServerError),
+            Rule(.again(.endpoint), .server, .sendServerError),
             "none needed unless it lasts"
         ),
         .init(
@@ -135,14 +135,14 @@ extension Judge {
         ),
         .init(
             0...999,
-            Rule(.again(.region), .other, .sendDiscardError),
+            Rule(.again(.endpoint), .other, .sendDiscardError),
             "check the endpoint: SLS answers a write with 200 or an error"
         ),
     ]
 
     /// An answer without a request id: a captive portal, a proxy, another server. Even its 200 says
     /// nothing about the packet.
-    static let foreign = Rule(.again(.region), .notSLS, .sendServerError)
+    static let foreign = Rule(.again(.endpoint), .notSLS, .sendServerError)
 
     static let foreignRemedy =
         "check the endpoint, and what stands between here and SLS (proxy, load balancer)"
@@ -152,5 +152,5 @@ extension Judge {
         "the packet goes again in another lane; if this lasts, SLS takes no sequence numbers for this "
         + "logstore: set exactly_once: false for the destination"
 
-    static let transport = Rule(.again(.region), .network, .sendNetworkError)
+    static let transport = Rule(.again(.endpoint), .network, .sendNetworkError)
 }

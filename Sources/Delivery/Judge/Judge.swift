@@ -9,7 +9,7 @@ enum Judge {
             return Judgement(
                 answer,
                 foreign,
-                action: .again(.region),
+                action: .again(.endpoint),
                 message: "the answer with HTTP status \(answer.status) has no x-log-requestid: it "
                     + "is not from SLS",
                 remedy: foreignRemedy
@@ -64,7 +64,7 @@ enum Judge {
         case .pause(.logstore) where isAboutCredential(answer): .pause(.project)
         case .pause(let scope): .pause(scope)
         // The time of SLS itself did not help, so another request would not either.
-        case .resign: attempt.isResigned ? .pause(.region) : .resign
+        case .resign: attempt.isResigned ? .pause(.endpoint) : .resign
         case .split: .split
         case .suspect: .suspect
         case .sequence:

@@ -2,9 +2,9 @@ extension Judgement {
     /// What the answer says about a scope, for its gate. `isOutletProven` is true when other packets of the same outlet
     /// are stored: then a suspect packet says nothing against it.
     ///
-    /// Any answer proves that SLS is there: a refusal for a logstore proves that region and project work. A region's
+    /// Any answer proves that SLS is there: a refusal for a logstore proves that endpoint and project work. An endpoint's
     /// failure also counts against the logstore that it happened to. So a single logstore that never gets an answer is
-    /// slowed down by itself, and the region's gate sees the successes of the others.
+    /// slowed down by itself, and the endpoint's gate sees the successes of the others.
     func verdict(for scope: GateScope, isOutletProven: Bool) -> Gate.Verdict {
         switch action {
         case .acknowledge: return .stored
@@ -13,11 +13,11 @@ extension Judgement {
         // would be a request for each of them that stores nothing.
         case .relane: return scope == .logstore ? .failed : .reached
         // Refused before anybody looked at project and logstore, or nobody knows.
-        case .resign: return scope == .region ? .reached : .none
+        case .resign: return scope == .endpoint ? .reached : .none
         case .suspect where scope == .logstore: return isOutletProven ? .none : .forbidden
-        case .suspect: return scope == .region ? .reached : .none
-        case .again(.region):
-            return scope == .region || scope == .logstore ? .failed : .none
+        case .suspect: return scope == .endpoint ? .reached : .none
+        case .again(.endpoint):
+            return scope == .endpoint || scope == .logstore ? .failed : .none
         case .again(let own):
             return verdict(for: scope, own, .failed)
         case .slowDown(let own):

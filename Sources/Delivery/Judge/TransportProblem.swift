@@ -73,7 +73,7 @@ extension TransportProblem {
     /// A name may be missing for one project only, and certificate authorities are a setting of one
     /// destination. Everything else is taken for the endpoint's, its proxy included.
     var scope: GateScope {
-        isLocal || Self.ofDestination.contains(result) ? .project : .region
+        isLocal || Self.ofDestination.contains(result) ? .project : .endpoint
     }
 
     private var isLocal: Bool { Self.local.contains(result) }

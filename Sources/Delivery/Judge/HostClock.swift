@@ -8,11 +8,3 @@ enum HostClock {
             + "set it (NTP); until then no log is given up for its time"
     }
 }
-
-extension DestinationStatus {
-    /// What has to be done about the host's clock; nil while nothing waits for it.
-    package var clockTrouble: String? {
-        guard awaitingClock > 0 else { return nil }
-        return hostIsWrongBy.map(HostClock.remedy)
-    }
-}
