@@ -36,6 +36,11 @@ extension DataDirectory {
         let log = Self.damagedLog(of: aside)
         // Beside a damaged log the other one was made of its sound frames.
         let original = FileIdentity(log) == .absent ? aside + "-wal" : log
+        // A salvage that was interrupted has left its mark. Copies without one are kept to look for the cause.
+        let isMarked = FileIdentity(Self.mark(of: aside)) != .absent
+        func isSame(_ second: String, _ first: String) -> Bool {
+            self.isSame(second, first) || (isMarked && hasSameBytes(second, first))
+        }
         return (isSame(aside, database) || isPlaceholder(aside)) && isSame(original, self.log)
     }
 
@@ -44,7 +49,7 @@ extension DataDirectory {
         case .absent: true
         case .unknown: false
         case .file(_, _, bytes: 0): true
-        case let file: file == FileIdentity(first) || hasSameBytes(second, first)
+        case let file: file == FileIdentity(first)
         }
     }
 
