@@ -46,6 +46,10 @@ extension JSONLogDecoder {
     ) throws(JSONFault) -> TrackedLogs {
         let copy = try repaired(text)
         let isRepaired = copy != nil && repair.replacedBytes
+        func asSent(_ fault: JSONFault) -> JSONFault {
+            guard copy != nil else { return fault }
+            return JSONFault(fault.reason, at: repair.source(of: fault.position, in: text))
+        }
         (walk.setsAside, walk.notesDamaged) = (true, copy != nil)
         defer { (walk.setsAside, walk.notesDamaged, walk.damaged) = (false, false, []) }
         var tracked: TrackedLogs
@@ -63,17 +67,21 @@ extension JSONLogDecoder {
                 do throws(JSONFault) {
                     tracked = try readTracking(ended, timing, rules, isRepaired: isRepaired)
                 } catch {
-                    throw error.reason.isOfRequest ? error : first
+                    throw error.reason.isOfRequest ? asSent(error) : first
                 }
             } else if copy != nil {
-                throw JSONFault(error.reason, at: repair.source(of: error.position, in: text))
+                throw asSent(error)
             } else {
                 throw error.reason.isOfRequest ? error : first
             }
         }
-        try setAsideDamaged(of: text)
-        if let unfinished, !unfinished.text.isEmpty {
-            try walk.setAside(unfinished.text, unfinished.fault)
+        do throws(JSONFault) {
+            try setAsideDamaged(of: text)
+            if let unfinished, !unfinished.text.isEmpty {
+                try walk.setAside(unfinished.text, unfinished.fault)
+            }
+        } catch {
+            throw asSent(error)
         }
         guard walk.hasReadable else { throw first }
         tracked.logs = walk.writer.logs
