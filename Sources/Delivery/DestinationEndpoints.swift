@@ -88,7 +88,7 @@ struct DestinationEndpoints {
         }
     }
 
-    /// Whether it is one of them.
+    /// True when the destination has this endpoint.
     func leads(to endpoint: EndpointState) -> Bool { place(of: endpoint) != nil }
 
     private func place(of endpoint: EndpointState) -> Int? {

@@ -6,7 +6,6 @@ struct EndpointKey: Hashable {
     let endpoint: Endpoint
     let proxy: Proxy?
 
-    /// True when nobody else can read or answer requests, encrypted or not. A proxy's own machine is
-    /// another one.
+    /// True when requests never leave this machine, so encryption protects nothing. A proxy counts as another machine.
     var staysHere: Bool { endpoint.isLoopback && proxy == nil }
 }

@@ -32,7 +32,7 @@ extension OpenAPIDocument {
                                 parameters: same
                             ),
                             Link(name: "forget", operation: "forgetCredential", parameters: same)
-                        ), nobody,
+                        ), notFound,
                     ]
                 )
             ) + [rotate, forget]
@@ -51,7 +51,7 @@ extension OpenAPIDocument {
                             "one destination that uses it takes it, or none uses it",
                             "Verification"
                         ),
-                        nobody, unproved(422, "SLS refuses it"),
+                        notFound, unproved(422, "SLS refuses it"),
                         unproved(502, "nobody could tell"),
                         .refusal(409, "there is none to ask about"),
                     ]
@@ -62,7 +62,7 @@ extension OpenAPIDocument {
 
     private static let name = name(of: "a credential of the configuration", example: "default")
     private static let first: KeyValuePairs = ["name": "$response.body#/credentials/0/name"]
-    private static let nobody = DocumentedAnswer.refusal(404, "no such credential")
+    private static let notFound = DocumentedAnswer.refusal(404, "no such credential")
 
     /// With what each destination said; a credential that cannot be sent at all is refused in the common shape.
     private static func unproved(_ status: Int, _ says: String) -> DocumentedAnswer {
@@ -90,7 +90,7 @@ extension OpenAPIDocument {
             isRequired: true
         ),
         answers: [
-            .fine("in use, at once or at its activation", "Rotation", headers: ["etag"]), nobody,
+            .fine("in use, at once or at its activation", "Rotation", headers: ["etag"]), notFound,
             meanwhile,
             .refusal(400, "half a credential, an unknown member, no time, or expired"),
             .refusal(409, "another one was put in place while this one was proved"),
@@ -104,6 +104,6 @@ extension OpenAPIDocument {
         id: "forgetCredential",
         says: "Give the word back to the source of the configuration",
         parameters: [name, ifMatch],
-        answers: [.fine("as configured", "Forgotten", headers: ["etag"]), nobody, meanwhile]
+        answers: [.fine("as configured", "Forgotten", headers: ["etag"]), notFound, meanwhile]
     )
 }

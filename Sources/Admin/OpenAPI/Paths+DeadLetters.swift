@@ -48,7 +48,7 @@ extension OpenAPIDocument {
                     id: "deadLetter",
                     says: "One of them",
                     parameters: [id],
-                    answers: [.fine("this one", "DeadLetter"), nobody]
+                    answers: [.fine("this one", "DeadLetter"), notFound]
                 )
             ) + [edit]
         ),
@@ -63,7 +63,7 @@ extension OpenAPIDocument {
         says: "its number"
     )
     private static let first: KeyValuePairs = ["id": "$response.body#/dead_letters/0/id"]
-    private static let nobody = DocumentedAnswer.refusal(
+    private static let notFound = DocumentedAnswer.refusal(
         404,
         "no such dead letter, or not any more"
     )
@@ -90,7 +90,7 @@ extension OpenAPIDocument {
             isRequired: false
         ),
         answers: [
-            .fine("as it is then", "DeadLetter"), nobody,
+            .fine("as it is then", "DeadLetter"), notFound,
             .refusal(409, "it changed on the disk, or its destination has one logstore only"),
         ]
     )

@@ -32,7 +32,7 @@ extension OpenAPIDocument {
                                 parameters: same
                             ),
                             Link(name: "reset", operation: "resetDestination", parameters: same)
-                        ), nobody,
+                        ), notFound,
                     ]
                 )
             ) + [patch, reset]
@@ -49,7 +49,7 @@ extension OpenAPIDocument {
     private static let first: KeyValuePairs = [
         "name": "$response.body#/destinations/0/settings/name"
     ]
-    private static let nobody = DocumentedAnswer.refusal(404, "no such destination")
+    private static let notFound = DocumentedAnswer.refusal(404, "no such destination")
     private static let shown = DocumentedAnswer.fine(
         "as it is then; of every one a list, without an ETag",
         "DestinationAnswer",
@@ -71,7 +71,7 @@ extension OpenAPIDocument {
             isRequired: true
         ),
         answers: [
-            shown, nobody, meanwhile,
+            shown, notFound, meanwhile,
             .refusal(400, "all that is wrong with it; nothing was changed"),
             .refusal(
                 409,
@@ -85,7 +85,7 @@ extension OpenAPIDocument {
         id: "resetDestination",
         says: "As the configuration says again",
         parameters: [name, ifMatch],
-        answers: [shown, nobody, meanwhile, full]
+        answers: [shown, notFound, meanwhile, full]
     )
 
     private static func verb(_ verb: String, _ says: String) -> PathItem {
@@ -94,7 +94,7 @@ extension OpenAPIDocument {
             id: "\(verb)Destination",
             says: says,
             parameters: [name],
-            answers: [shown, nobody, full]
+            answers: [shown, notFound, full]
         )
         return PathItem(template: "/admin/destinations/{name}/\(verb)", operations: [operation])
     }

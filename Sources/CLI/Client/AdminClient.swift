@@ -70,7 +70,7 @@ package struct AdminClient: Sendable {
         return transfer
     }
 
-    /// Returns nil when nobody reads standard output any more, if that is to be noticed.
+    /// Returns nil when the reader of standard output has closed it, if that is to be noticed.
     func run(
         _ request: TransferRequest,
         stallTimeout: Duration? = nil,

@@ -8,7 +8,7 @@ extension AdminClient {
         case unreachable(Unreachable)
         /// It had begun; the gateway ended it, or the way there broke.
         case over
-        /// Whoever took it has enough, or nobody reads standard output any more.
+        /// The consumer has enough, or the reader of standard output has closed it.
         case left
     }
 
@@ -16,8 +16,8 @@ extension AdminClient {
     private static let silenceMax: Duration = .seconds(45)
     private static let refusalBytesMax = 64 << 10
 
-    /// Gives the body of a 200 piece by piece, as long as it is taken. Ends also when nobody reads standard output any
-    /// more: that is noticed between two logs.
+    /// Gives the body of a 200 to the consumer piece by piece, until the consumer has enough or the reader of standard
+    /// output closes it, which is noticed between two logs.
     func follow(_ request: AdminRequest, take: @escaping ([UInt8]) -> Bool) -> StreamEnd {
         var refusal: [UInt8] = []
         var hasEnough = false

@@ -65,7 +65,7 @@ struct TransportProblem: Equatable {
 }
 
 extension TransportProblem {
-    /// Whether the connection that failed cannot have carried a byte of the packet.
+    /// True when the connection failed before it could carry a byte of the packet.
     var isSurelyUnsent: Bool {
         isLocal || Self.beforeRequest.contains(result)
     }

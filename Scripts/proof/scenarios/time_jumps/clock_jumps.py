@@ -91,8 +91,8 @@ def born_in_1970(scene: ClockScene) -> None:
         busiest = max(busiest, scene.check_idle("1970", 1.2 + scene.trial.random.random()))
         before = scene.refused_for_time() - known
         scene.expect(before <= 12, f"{before} requests in two seconds with a time that SLS refuses")
-        # Whoever corrects the clock may trigger an attempt at once: then SLS answers before all of the gateway has
-        # noticed the step.
+        # Correcting the clock may trigger an attempt at once. SLS would then answer before every thread of the gateway
+        # has noticed the step.
         scene.gateway.ask("/admin/destinations/app/pause", "POST")
         scene.clock.shift(0)
         scene.gateway.ask("/admin/destinations/app/resume", "POST")
