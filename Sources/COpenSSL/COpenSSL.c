@@ -2,8 +2,8 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-// What OpenSSL has taken on this thread and not given back. A session stays on its thread, so the difference around a
-// call is what the session took by it.
+// Bytes that OpenSSL has allocated and not freed on this thread. A session stays on its thread, so the difference
+// around a call is what the session allocated in it.
 static _Thread_local long taken;
 
 static void *take(size_t count, const char *file, int line) {
@@ -30,7 +30,7 @@ static void *change(void *memory, size_t count, const char *file, int line) {
     return changed;
 }
 
-// OpenSSL allows it before its first allocation only.
+// OpenSSL accepts memory functions only before its first allocation, so this runs before main.
 __attribute__((constructor)) static void count_memory(void) {
     CRYPTO_set_mem_functions(take, change, give_back);
 }

@@ -20,10 +20,10 @@ void sluice_json_destroy(sluice_json_index *index) {
 
 static bool make_room(sluice_json_index *index, size_t length) {
     if (index->parser && index->parser->capacity() >= length) return true;
-    // Powers of two, so that bodies of growing size do not each cost an allocation.
+    // The capacity doubles, so that slowly growing bodies do not each cost an allocation.
     size_t capacity = 4096;
     while (capacity < length) capacity *= 2;
-    // A depth of one: the second stage, which would need more, is not run.
+    // A depth of one suffices: only the second stage needs more, and it never runs.
     if (!index->parser) {
         return simdjson::get_active_implementation()->create_dom_parser_implementation(
                    capacity, 1, index->parser) == simdjson::SUCCESS;
@@ -51,7 +51,7 @@ sluice_json_result sluice_json_build(
     default: return sluice_json_other;
     }
     *count = index->parser->n_structural_indexes;
-    // simdjson leaves the sentinel itself; that is no part of its interface, so it is written again.
+    // simdjson writes this sentinel too, but its interface does not promise it.
     index->parser->structural_indexes[*count] = (uint32_t)length;
     *positions = index->parser->structural_indexes.get();
     return sluice_json_ok;

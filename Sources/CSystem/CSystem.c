@@ -28,7 +28,7 @@ int sluice_random(void *bytes, size_t count) {
 int sluice_forbid_dumps(void) {
     struct rlimit none = {0, 0};
     int limited = setrlimit(RLIMIT_CORE, &none);
-    // The limit alone does not hold where dumps go to a program (core_pattern with a pipe).
+    // The limit has no effect when core_pattern pipes dumps to a program.
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     return limited == 0 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -1;
 }

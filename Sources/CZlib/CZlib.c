@@ -1,2 +1,2 @@
-// The door is its header; this file gives the compiler something to build.
+// SwiftPM needs one source file in a C target; everything is in the header.
 #include "CZlib.h"

@@ -6,7 +6,7 @@ package enum AESGCM {
     package static let nonceBytes = 12
     package static let tagBytes = 16
 
-    /// Ciphertext and tag. The same key must never see the same nonce twice.
+    /// Returns ciphertext and tag. A nonce must never repeat under the same key.
     package static func seal(
         _ plain: [UInt8],
         key: UnsafeRawBufferPointer,
@@ -26,12 +26,12 @@ package enum AESGCM {
             let tag = bytes.baseAddress.map { $0 + plain.count }
             return EVP_CIPHER_CTX_ctrl(context.raw, EVP_CTRL_AEAD_GET_TAG, CInt(tagBytes), tag) == 1
         }
-        // It fails only when the library was built without the cipher.
+        // The calls fail only when OpenSSL was built without the cipher.
         precondition(isDone && hasTag, "OpenSSL offers no AES-256-GCM")
         return sealed
     }
 
-    /// nil when key, nonce, associated data or any byte is another one.
+    /// Returns nil when the key, the nonce, the associated data or any byte differs.
     package static func open(
         _ sealed: ArraySlice<UInt8>,
         key: UnsafeRawBufferPointer,
@@ -42,7 +42,7 @@ package enum AESGCM {
         let context = Context()
         let text = Array(sealed.dropLast(tagBytes))
         var tag = Array(sealed.suffix(tagBytes))
-        // Longer by one byte: an empty array has no place to write to.
+        // One spare byte: an empty array has no address to write to.
         var plain = [UInt8](repeating: 0, count: text.count + 1)
         var count: CInt = 0
         let keyStart = key.bindMemory(to: UInt8.self).baseAddress
@@ -52,7 +52,7 @@ package enum AESGCM {
             && EVP_DecryptUpdate(context.raw, &plain, &count, text, CInt(text.count)) == 1
             && EVP_CIPHER_CTX_ctrl(context.raw, EVP_CTRL_AEAD_SET_TAG, CInt(tagBytes), &tag) == 1
             && EVP_DecryptFinal_ex(context.raw, nil, &count) == 1
-        // It is decrypted before it is known whether it is good.
+        // The tag is checked after decryption, so bad plaintext exists for a moment.
         guard isGood else {
             wipe(&plain)
             return nil
@@ -61,7 +61,7 @@ package enum AESGCM {
         return plain
     }
 
-    /// OpenSSL wipes it when it frees it.
+    /// Owns the OpenSSL context; freeing it also wipes it.
     private final class Context {
         let raw: OpaquePointer
 

@@ -1,8 +1,7 @@
 import COpenSSL
 import System
 
-/// Digests and message authentication, from OpenSSL. The only part of this room that the sandbox
-/// shares with the sender.
+/// Digests and message authentication, from OpenSSL.
 package enum Digest {
     package static func md5(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         digest(bytes, EVP_md5(), byteCount: 16)
@@ -20,12 +19,12 @@ package enum Digest {
         bytes.withUnsafeBytes { sha256($0) }
     }
 
-    /// As `Content-MD5` wants it: upper-case hexadecimal, not base64.
+    /// Upper-case hexadecimal, not base64, as SLS wants it in `Content-MD5`.
     package static func md5Hex(_ bytes: [UInt8]) -> String {
         hex(md5(bytes), upper: true)
     }
 
-    /// As `x-log-content-sha256` wants it: lower-case hexadecimal.
+    /// Lower-case hexadecimal, as SLS wants it in `x-log-content-sha256`.
     package static func sha256Hex(_ bytes: [UInt8]) -> String {
         hex(sha256(bytes))
     }
@@ -70,7 +69,7 @@ package enum Digest {
         }
     }
 
-    /// Compares in a time that does not tell where the difference is.
+    /// Compares in constant time, so timing does not reveal the first difference.
     package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
     }
@@ -89,8 +88,7 @@ package enum Digest {
                 algorithm,
                 nil
             )
-            // It fails only when the library was built or configured without the algorithm, and then
-            // nothing can ever be signed.
+            // The call fails only when OpenSSL lacks the algorithm, and then no request can ever be signed.
             precondition(done == 1, "OpenSSL offers no such digest")
             filled = byteCount
         }
@@ -118,5 +116,5 @@ package enum Digest {
     }
 }
 
-/// Where a key of length nothing starts: OpenSSL takes a null pointer for one that is left unchanged.
+/// The address of an empty key. OpenSSL would read a null pointer as "keep the current key".
 private nonisolated(unsafe) let noBytes = UnsafeRawPointer(bitPattern: 1)

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// A key from a passphrase, so slowly that guessing does not pay (RFC 7914). 16 MiB for a moment, and about a
-/// tenth of a second.
+/// Derives a key from a passphrase with scrypt (RFC 7914), slowly enough to make guessing expensive: about a tenth of a
+/// second and 16 MiB.
 package enum Scrypt {
     package static let saltBytes = 16
     private static let cost: UInt64 = 1 << 14
@@ -9,7 +9,7 @@ package enum Scrypt {
     private static let parallel: UInt64 = 5
     private static let memoryMax: UInt64 = 64 << 20
 
-    /// Whether OpenSSL offers it, which it does not in FIPS mode.
+    /// False when OpenSSL runs in FIPS mode, which has no scrypt.
     package static var isOffered: Bool {
         EVP_PBE_scrypt("", 0, [0], 1, 2, 1, 1, memoryMax, nil, 0) == 1
     }

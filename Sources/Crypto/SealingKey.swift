@@ -1,18 +1,17 @@
 import COpenSSL
 import System
 
-/// What stored credentials are sealed with, from what an operator wrote.
+/// The operator's key, which seals stored credentials.
 package struct SealingKey: Sendable {
-    /// The 32 bytes as version 1 took them: as they were written, or from a passphrase without a salt.
+    /// The 32 bytes as version 1 took them: the written bytes, or bytes derived from a passphrase without a salt.
     package let plainBytes: Secret
     private let passphrase: Secret?
 
     private static let passphraseBytesMin = 32
-    /// Of one character repeated even a slow derivation makes no key.
+    /// Even a slow derivation makes no key from one repeated character.
     private static let differentBytesMin = 8
 
-    /// What the operator may write: 64 hexadecimal digits, base64 of 32 bytes, or a passphrase of at least
-    /// 32 characters.
+    /// The operator writes 64 hexadecimal digits, base64 of 32 bytes, or a passphrase of at least 32 characters.
     package init(_ text: Secret) throws(SecretBoxProblem) {
         let written = text.withBytes { Self.hexDecoded($0) ?? Self.base64Decoded($0) }
         if let written {
@@ -27,16 +26,16 @@ package struct SealingKey: Sendable {
         (plainBytes, passphrase) = (text.withBytes { Self.asVersion1($0) }, text)
     }
 
-    /// Whether 32 bytes have to be made of it, slowly and with a salt.
+    /// True when the 32 bytes must be derived, slowly and with a salt.
     package var isPassphrase: Bool { passphrase != nil }
 
-    /// The 32 bytes that the passphrase and a salt make.
+    /// Derives the 32 bytes from the passphrase and the salt. A key that was written as bytes ignores the salt.
     package func bytes(salt: [UInt8]) -> Secret {
         guard let passphrase else { return plainBytes }
         return passphrase.withBytes { Scrypt.key(from: $0, salt: salt) }
     }
 
-    /// Tells one key from another, and reveals neither.
+    /// A fingerprint that tells two keys apart and reveals neither.
     package static func mark(of key: Secret) -> [UInt8] {
         key.withBytes { key in
             derived(from: key, purpose: "sluice sealing key mark").withBytes {
@@ -45,7 +44,8 @@ package struct SealingKey: Sendable {
         }
     }
 
-    /// 32 bytes that are no plain text were the key themselves; other texts were derived from without a salt.
+    /// Version 1 used 32 bytes that are not plain text as they are, and derived the key from any other text without a
+    /// salt.
     private static func asVersion1(_ bytes: UnsafeRawBufferPointer) -> Secret {
         let isText = bytes.allSatisfy { (0x20..<0x7f).contains($0) }
         return bytes.count == 32 && !isText
@@ -65,7 +65,7 @@ package struct SealingKey: Sendable {
         return key.withUnsafeBytes { Secret(copying: $0) }
     }
 
-    /// 43 characters and a padding.
+    /// Base64 of 32 bytes has 43 characters and one padding character.
     private static func base64Decoded(_ bytes: UnsafeRawBufferPointer) -> Secret? {
         guard bytes.count == 44, bytes[43] == UInt8(ascii: "="), bytes[42] != UInt8(ascii: "=")
         else { return nil }

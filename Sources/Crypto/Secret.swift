@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// A text that must not be seen: printing it shows dots, and its memory is wiped with the last copy.
+/// A text that must stay secret: it prints as dots, and its memory is wiped with the last copy.
 package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
@@ -18,15 +18,15 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
 
     package var byteCount: Int { memory.bytes.count }
 
-    /// A copy that nobody wipes. For what can only be given as a text; signing takes `withBytes`.
+    /// A copy that is never wiped. Only for interfaces that take a String; signing uses `withBytes`.
     package var revealed: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// Lends the bytes; they are not to be kept.
+    /// Lends the bytes; the body must not keep them.
     package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withExtendedLifetime(memory) { body(memory.bytes) }
     }
 
-    /// Lends a key that signing makes of the secret, and wipes it after.
+    /// Lends a signing key, made of the secret with a prefix and a suffix, and wipes it afterwards.
     package func withKey<Result>(
         before: String = "",
         after: String = "",
@@ -41,7 +41,7 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
         return key.withUnsafeBytes(body)
     }
 
-    /// Takes a time that does not tell where the difference is.
+    /// Compares in constant time, so timing does not reveal the first difference.
     package static func == (left: Secret, right: Secret) -> Bool {
         left.withBytes { left in
             right.withBytes { right in
@@ -57,8 +57,8 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Overwrites what the bytes held, in a way that no optimiser leaves out. The array must have no other
-/// owner, or the copy is wiped instead.
+/// Overwrites the bytes in a way that no optimiser removes. The array must have no other owner, or only a copy is
+/// wiped.
 package func wipe(_ bytes: inout [UInt8]) {
     bytes.withUnsafeMutableBytes { buffer in
         guard let start = buffer.baseAddress else { return }
@@ -66,11 +66,11 @@ package func wipe(_ bytes: inout [UInt8]) {
     }
 }
 
-/// Pages of their own for one secret: never swapped out where the system allows it, left out of core
-/// dumps, wiped at the end.
+/// Whole memory pages for one secret: locked in RAM where the system allows it, left out of core dumps, and wiped at
+/// the end.
 ///
-/// Unchecked because of the raw memory. The invariant: it is written by the initialiser only, before
-/// anybody else sees it, and given back when the last owner is gone.
+/// Unchecked because of the raw memory. Invariant: only the initialiser writes it, before any other thread can see it,
+/// and deinit unmaps it.
 private final class GuardedMemory: @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
     private let pages: UnsafeMutableRawPointer
@@ -85,7 +85,7 @@ private final class GuardedMemory: @unchecked Sendable {
             preconditionFailure("out of memory")
         }
         self.pages = pages
-        // Both may fail: a low RLIMIT_MEMLOCK is common, and the secret is then as safe as other memory.
+        // Both calls may fail: a low RLIMIT_MEMLOCK is common. The secret is then as safe as other memory.
         mlock(pages, pageBytes)
         madvise(pages, pageBytes, MADV_DONTDUMP)
         UnsafeMutableRawBufferPointer(start: pages, count: pageBytes).copyMemory(from: content)

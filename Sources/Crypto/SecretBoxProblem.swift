@@ -1,4 +1,4 @@
-/// Why a stored credential stays closed.
+/// The reason why a stored credential cannot be opened or sealed.
 package enum SecretBoxProblem: Error, Sendable, Equatable, CustomStringConvertible {
     case keyTooShort
     case keyTooSimple

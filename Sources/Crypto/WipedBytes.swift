@@ -1,5 +1,5 @@
-/// Bytes that may hold a secret, bounded in number: growing leaves no copies behind, and they are wiped at
-/// the end.
+/// A bounded buffer for bytes that may hold a secret. It never reallocates, which would leave copies behind, and it
+/// wipes itself at the end.
 package final class WipedBytes {
     package private(set) var bytes: [UInt8] = []
     package let countMax: Int

@@ -1,12 +1,12 @@
 import System
 
-/// Reads a small JSON text token by token (RFC 8259). For error bodies and credentials of at most some
-/// kilobytes; logs go through simdjson.
+/// Reads a small JSON text token by token (RFC 8259): error bodies and credentials of a few kilobytes. Logs go through
+/// simdjson.
 package struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
 
-    /// Deeper than any answer goes, and shallow enough for any stack.
+    /// Deeper than any answer of SLS, and shallow enough for any stack.
     private static let depthMax = 16
 
     package init(_ bytes: [UInt8]) {
@@ -20,7 +20,7 @@ package struct JSONReader {
         }
     }
 
-    /// Takes the punctuation when it comes next.
+    /// Consumes the punctuation if it comes next.
     package mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
@@ -30,7 +30,7 @@ package struct JSONReader {
         return true
     }
 
-    /// A string comes next.
+    /// True if a string comes next.
     package var isAtString: Bool {
         mutating get {
             skipSpace()
@@ -47,11 +47,11 @@ package struct JSONReader {
         stringBytes().flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// What a string says, byte for byte: whoever reads a secret can wipe them.
+    /// The unescaped string as bytes, so that the reader of a secret can wipe it.
     package mutating func stringBytes() -> [UInt8]? {
         guard take("\"") else { return nil }
         var text: [UInt8] = []
-        // Growing would leave copies behind; an escape is never shorter than what it stands for.
+        // Growing would leave copies of a secret behind; no escape is longer unescaped than written.
         text.reserveCapacity(lengthOfString)
         while position < bytes.count {
             let byte = bytes[position]
@@ -68,7 +68,7 @@ package struct JSONReader {
         return nil
     }
 
-    /// As it is written, from here to the closing mark or to the end.
+    /// The string's length as written, up to its closing quote or the end of the text.
     private var lengthOfString: Int {
         var end = position
         while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
@@ -77,7 +77,7 @@ package struct JSONReader {
         return min(end, bytes.count) - position
     }
 
-    /// A number without sign, fraction and exponent; anything else is left where it is.
+    /// Reads a number without sign, fraction or exponent; leaves anything else unread.
     package mutating func wholeNumber() -> Int? {
         skipSpace()
         let digits = bytes[position...].prefix { (0x30...0x39).contains($0) }
@@ -89,7 +89,7 @@ package struct JSONReader {
         return number
     }
 
-    /// Passes over a value of any kind.
+    /// Skips a value of any kind.
     package mutating func skipValue(depth: Int = 0) -> Bool {
         guard depth < Self.depthMax else { return false }
         if take("{") { return skipMembers(until: "}", named: true, depth: depth) }
@@ -109,7 +109,7 @@ package struct JSONReader {
         return true
     }
 
-    /// A number, true, false or null, as it is written.
+    /// The number, true, false or null as written.
     package mutating func literal() -> String? {
         skipSpace()
         let start = position
@@ -119,7 +119,7 @@ package struct JSONReader {
         return isNumber || ["true", "false", "null"].contains(text) ? text : nil
     }
 
-    /// A number, true, false or null. What exactly it says is nobody's concern here.
+    /// Skips a number, true, false or null without checking its syntax.
     private mutating func skipLiteral() -> Bool {
         let start = position
         while position < bytes.count {

@@ -1,6 +1,6 @@
 import System
 
-/// A JSON document written from front to back, members in the order they are given.
+/// Writes a JSON document front to back; members keep the order of the calls.
 package struct JSONWriter {
     package private(set) var text = ""
     private var needsComma = false
@@ -45,13 +45,13 @@ package struct JSONWriter {
         raw(value ? "true" : "false")
     }
 
-    /// Seconds with three decimals, as people read ages.
+    /// Writes seconds with three decimals.
     package mutating func member(_ name: String, seconds: Duration) {
         key(name)
         raw(decimalSeconds(seconds))
     }
 
-    /// Up to three decimals.
+    /// Writes at most three decimals.
     package mutating func member(_ name: String, decimal value: Double?) {
         key(name)
         raw(value.map(decimalText) ?? "null")
@@ -100,11 +100,11 @@ package func decimalText(_ value: Double) -> String {
 }
 
 extension Duration {
-    /// For numbers that people and their tools read.
+    /// For figures that people and their tools read.
     package var inSeconds: Double { self / .seconds(1) }
 }
 
-/// "12.345"; a negative duration, from a clock that jumped, is nothing.
+/// "12.345"; a negative duration, from a clock that jumped, counts as zero.
 package func decimalSeconds(_ duration: Duration) -> String {
     let (seconds, attoseconds) = max(duration, .zero).components
     let thousandths = attoseconds / 1_000_000_000_000_000

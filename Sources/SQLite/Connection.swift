@@ -1,20 +1,20 @@
 import CSQLite
 
-/// One SQLite connection. It belongs to one thread at a time: it is opened without SQLite's own locks.
+/// One SQLite connection. It is opened without SQLite's own locks, so only one thread at a time may use it.
 package final class Connection {
     package enum Access {
         case readWrite
         case readOnly
-        /// Reads and writes data that may be lost. SQLite checkpoints on its own, and pragmas may turn its safety off.
+        /// Reads and writes data that may be lost. SQLite checkpoints on its own, and pragmas may turn safety off.
         case scratch
     }
 
     private let handle: OpaquePointer
 
-    /// See `endUnless`.
+    /// Kept alive for SQLite's callback; see `endUnless`.
     private var wish: Wish?
 
-    /// Pages in the write-ahead log after the last commit, as SQLite told its hook.
+    /// Pages in the WAL after the last commit, as SQLite reported to its hook.
     package private(set) var walPages = 0
 
     package init(_ path: String, _ access: Access) throws(SQLiteError) {
@@ -32,7 +32,7 @@ package final class Connection {
         )
         guard code == SQLITE_OK, let opened else {
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
-            // A handle comes back even from a failed open.
+            // A failed open returns a handle too, and it must be closed.
             sqlite3_close_v2(opened)
             throw SQLiteError(code: code, message: message, sql: "open \(path)")
         }
@@ -40,10 +40,10 @@ package final class Connection {
         // A damaged or planted schema must not run code.
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         guard access != .scratch else { return }
-        // The owner checkpoints; no connection does it on its own, also not while closing.
+        // The owner checkpoints; no connection does it on its own, not even while closing.
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
-        // An operator's sqlite3 shell may hold a lock for a moment.
+        // An operator's sqlite3 shell may hold a lock briefly.
         sqlite3_busy_timeout(handle, Self.busyMilliseconds)
     }
 
@@ -54,15 +54,14 @@ package final class Connection {
         sqlite3_close_v2(handle)
     }
 
-    /// Lets a database be read whose file is shorter than it should be; otherwise SQLite refuses all of it.
-    /// Nothing is written to it.
+    /// Makes a database readable whose file is too short; otherwise SQLite refuses all of it. Writes nothing to it.
     package func tolerateDamage() throws(SQLiteError) {
         try execute("PRAGMA query_only = ON")
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
     }
 
-    /// Asks while statements run, a hundred steps apart, and ends the one that runs once the answer is no.
+    /// Calls the closure every hundred steps of a statement, and ends the statement once it returns false.
     package func endUnless(_ isWanted: @escaping () -> Bool) {
         let wish = Wish(isWanted)
         self.wish = wish
@@ -77,8 +76,8 @@ package final class Connection {
         )
     }
 
-    /// Counts the log's pages after each commit. It takes the place of SQLite's automatic checkpoint,
-    /// which uses the same hook. The connection must stay where it is while it is open.
+    /// Counts the WAL's pages after each commit. SQLite's automatic checkpoint uses the same hook and is replaced by
+    /// this. The connection must not move while it is open.
     package func watchLog() {
         sqlite3_wal_hook(
             handle,
@@ -106,13 +105,13 @@ package final class Connection {
         return Statement(statement, of: handle, sql: sql)
     }
 
-    /// Runs one or more statements that return nothing of interest.
+    /// Runs one or more statements whose rows are not needed.
     package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code, sql) }
     }
 
-    /// The first column of the first row, as pragmas answer.
+    /// The first column of the first row, as pragmas answer; zero without a row.
     package func integer(_ sql: String) throws(SQLiteError) -> Int64 {
         let statement = try prepare(sql)
         guard try statement.step() else { return 0 }
@@ -124,7 +123,7 @@ package final class Connection {
         return try statement.step() ? statement.text(0) : ""
     }
 
-    /// All pages of a small database, one after the other.
+    /// The whole content of a small database.
     package func content() throws(SQLiteError) -> [UInt8] {
         var count: Int64 = 0
         guard let start = sqlite3_serialize(handle, "main", &count, 0) else {
@@ -139,18 +138,18 @@ package final class Connection {
     }
 }
 
-// MARK: - The log
+// MARK: - The WAL
 
 extension Connection {
-    /// How many frames of the log count, as its index says that all connections share. Within a transaction only: there is
-    /// no index before the first one.
+    /// The number of committed frames, from the index that all connections share. Call it inside a transaction: before
+    /// the first transaction there is no index.
     package func committedFrames() -> Int {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
             let map = file?.pointee.pMethods?.pointee.xShmMap
         else { return 0 }
         var index: UnsafeMutableRawPointer?
-        // The first part of the index, which is mapped already. Its format is in https://sqlite.org/walformat.html.
+        // The first part of the index is mapped already. See https://sqlite.org/walformat.html for its format.
         guard map(file, 0, 1 << 15, 0, &index) == SQLITE_OK, let index else { return 0 }
         return Int(index.load(fromByteOffset: 16, as: UInt32.self))
     }
@@ -159,7 +158,7 @@ extension Connection {
 // MARK: - Checkpoints
 
 extension Connection {
-    /// Moves the whole log into the database; the log is removed when the connection closes.
+    /// Moves the whole WAL into the database, and lets the connection remove the WAL when it closes.
     package func finish() throws(SQLiteError) {
         guard try checkpoint(.truncate) == .nothing else {
             throw .unsuitable("another process reads the log, which stays beside the database")
@@ -170,24 +169,25 @@ extension Connection {
 
 extension Connection {
     package enum Checkpoint {
-        /// Moves what it can without waiting for anybody.
+        /// Moves as many pages as possible without waiting.
         case passive
-        /// Also makes the next commit start the log from its beginning, unless a reader uses the log. Waits for no reader.
+        /// Also makes the next commit start at the beginning of the WAL, unless a reader uses it. Does not wait for
+        /// readers.
         case restart
-        /// Also gives the log's space back. Waits for readers as long as for any lock.
+        /// Also truncates the WAL file. Waits for readers as long as for any lock.
         case truncate
     }
 
-    /// What a checkpoint leaves of the log.
+    /// What remains in the WAL after a checkpoint.
     package enum LogRest: Equatable {
         case nothing
-        /// A reader uses the log, which so many pages stay in. Those that could be moved were.
+        /// A reader uses the WAL, so this many pages stay in it. All pages that could be moved are moved.
         case pages(Int)
         /// Another connection holds a lock that a checkpoint needs.
         case unknown
     }
 
-    /// Copies the log's pages into the database and syncs it.
+    /// Copies the WAL's pages into the database and syncs it.
     @discardableResult
     package func checkpoint(_ kind: Checkpoint) throws(SQLiteError) -> LogRest {
         let mode =
@@ -203,7 +203,7 @@ extension Connection {
         if kind != .truncate { sqlite3_busy_timeout(handle, Self.busyMilliseconds) }
         let isBusy = code & 0xff == SQLITE_BUSY
         guard code == SQLITE_OK || isBusy else { throw error(code, "checkpoint") }
-        // SQLite opens the log with the first transaction. Before that there is none, and no figure.
+        // SQLite opens the WAL with the first transaction; before that there is no page count.
         guard inLog >= 0 else { return isBusy ? .unknown : .nothing }
         if inLog == 0 || (!isBusy && inLog == moved) {
             walPages = 0
@@ -214,7 +214,7 @@ extension Connection {
     }
 }
 
-/// What SQLite's callback holds; it must stay where it is.
+/// Holds the closure for SQLite's callback, at an address that does not change.
 private final class Wish {
     let isWanted: () -> Bool
 

@@ -2,39 +2,39 @@ import CSQLite
 import Glibc
 package import System
 
-/// A call into SQLite that failed, or a check of ours. Carries the statement's text but never its bound
-/// values: those are customers' data.
+/// A failed call into SQLite, or a failed check of our own. It carries the statement's text but never its bound values,
+/// which are customers' data.
 package struct SQLiteError: Error, CustomStringConvertible {
-    /// What the failure means for the store.
+    /// What the failure means for the queue.
     package enum Kind {
         case full
         case corrupt
         case newerSchema
-        /// Of an older database no copy can be kept before it is changed.
+        /// An older database needs a copy before it is migrated, and there is no room for one.
         case noRoomToKeep
         case io
     }
 
     package let kind: Kind
     package let description: String
-    /// The disk did not give what is stored on it: a bad sector, when it happens again.
+    /// The disk could not read back its content; a bad sector if it happens again.
     package let isUnreadable: Bool
-    /// What we know and what is stored disagree: either may be wrong.
+    /// What the program knows and what the database holds disagree; either may be wrong.
     package let isOurs: Bool
     /// The database lacks a table or column that the statement names.
     package let lacksTable: Bool
 
-    /// What is stored cannot be used, and no later attempt finds it otherwise. Any other error may pass.
+    /// The stored data is damaged, so a retry cannot succeed. Any other error may pass.
     package var isDamage: Bool { kind == .corrupt || lacksTable }
 
-    /// From SQLite's extended result code.
+    /// Sorts SQLite's extended result code.
     package init(code: CInt, message: String, sql: String) {
         kind =
             switch code & 0xff {
             case SQLITE_FULL: .full
-            // Our numbers never repeat, so a key that exists already is damage as well.
+            // Our numbers never repeat, so a key that exists already means damage.
             case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT: .corrupt
-            // Of a sum, and nothing we store adds up to 2^63.
+            // A sum overflowed, and no intact rows add up to 2^63.
             case SQLITE_ERROR where message == "integer overflow": .corrupt
             default: .io
             }
@@ -58,22 +58,22 @@ package struct SQLiteError: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// What we find wrong although SQLite did not.
+    /// Damage that we found and SQLite did not.
     package static func damage(_ description: String) -> SQLiteError {
         SQLiteError(.corrupt, description, isOurs: true)
     }
 
-    /// SQLite works, but not as a queue needs it.
+    /// SQLite works, but not in the way that a queue needs.
     package static func unsuitable(_ description: String) -> SQLiteError {
         SQLiteError(.io, description)
     }
 
-    /// The same, because no space is left.
+    /// The same error, caused by a full disk.
     package static func full(_ error: SQLiteError) -> SQLiteError {
         SQLiteError(.full, error.description)
     }
 
-    /// A call outside SQLite.
+    /// A system call outside SQLite failed.
     package static func system(_ error: SystemError, _ path: String) -> SQLiteError {
         let isFull = error.code == ENOSPC || error.code == EDQUOT
         let isUnreadable = error == SystemError(call: "pread", code: EIO)
@@ -88,7 +88,7 @@ package struct SQLiteError: Error, CustomStringConvertible {
         SQLiteError(.noRoomToKeep, description)
     }
 
-    /// The database has a schema that this version does not know.
+    /// The database has a newer schema than this version knows.
     package static func newerSchema(_ found: Int, known: Int) -> SQLiteError {
         SQLiteError(.newerSchema, "schema \(found), and this one knows \(known)")
     }

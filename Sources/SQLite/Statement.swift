@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A prepared statement, used again and again.
+/// A prepared statement that is reused.
 package final class Statement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
@@ -20,7 +20,7 @@ package final class Statement {
         check(sqlite3_bind_int64(handle, index, value))
     }
 
-    /// Nil is NULL.
+    /// nil binds NULL.
     package func bind(_ index: CInt, _ value: Int64?) {
         if let value { bind(index, value) } else { bindNull(index) }
     }
@@ -47,13 +47,13 @@ package final class Statement {
         }
     }
 
-    /// Nil is NULL.
+    /// nil binds NULL.
     package func bind(_ index: CInt, _ text: String?) {
         guard let text else { return check(sqlite3_bind_null(handle, index)) }
         bind(index, text)
     }
 
-    /// Binds UTF-8 without copying it: it must stay in place until the statement has run.
+    /// Binds UTF-8 without copying it; the text must stay in place until the statement has run.
     package func bind(_ index: CInt, borrowingText text: UnsafeRawBufferPointer) {
         check(
             sqlite3_bind_text64(
@@ -67,7 +67,7 @@ package final class Statement {
         )
     }
 
-    /// Small values only: SQLite keeps a copy.
+    /// For small values: SQLite copies them.
     package func bind(_ index: CInt, _ bytes: [UInt8]) {
         bytes.withUnsafeBytes { buffer in
             check(
@@ -82,14 +82,14 @@ package final class Statement {
         }
     }
 
-    // A failed bind is a wrong index, a value beyond a gigabyte, or a machine without memory.
+    // A bind fails only for a wrong index, a value above a gigabyte, or lack of memory.
     private func check(_ code: CInt) {
         precondition(code == SQLITE_OK, "a value does not fit its statement")
     }
 
     // MARK: - Running
 
-    /// Advances to the next row; false when there is none, and then the statement is ready again.
+    /// Advances to the next row. Returns false after the last row and resets the statement.
     package func step() throws(SQLiteError) -> Bool {
         let code = sqlite3_step(handle)
         switch code {
@@ -104,25 +104,25 @@ package final class Statement {
         }
     }
 
-    /// Ends a statement whose rows are not all wanted.
+    /// Ends a statement before its last row.
     package func reset() {
         sqlite3_reset(handle)
     }
 
-    /// Runs a statement that returns no rows; returns how many it changed.
+    /// Runs a statement that returns no rows; returns the number of rows it changed.
     @discardableResult
     package func run() throws(SQLiteError) -> Int {
         _ = try step()
         return Int(sqlite3_changes64(database))
     }
 
-    /// The first column of the only row.
+    /// The first column of the only row; zero without a row.
     package func single() throws(SQLiteError) -> Int {
         defer { reset() }
         return try step() ? Int(integer(0)) : 0
     }
 
-    /// Runs it with a large value that SQLite reads in place, without copying it first.
+    /// Runs the statement with a large value that SQLite reads in place, without a copy.
     package func run(_ index: CInt, _ bytes: [UInt8]) throws(SQLiteError) {
         let failure: SQLiteError? = bytes.withUnsafeBytes { buffer -> SQLiteError? in
             check(
@@ -167,12 +167,12 @@ package final class Statement {
     }
 
     package func bytes(_ column: CInt) -> [UInt8] {
-        // Order as SQLite asks: first the pointer, which may convert, then the length.
+        // SQLite wants this order: first the pointer, which may convert the value, then the length.
         let start = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))
         return [UInt8](UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
     }
 }
 
-// SQLITE_TRANSIENT is a macro that does not import.
+// SQLITE_TRANSIENT: Swift does not import the macro.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

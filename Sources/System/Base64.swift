@@ -1,9 +1,9 @@
-/// The digits of base64, and how strictly it is read.
+/// A base64 alphabet and how strictly it is decoded.
 package enum Base64Alphabet: Sendable {
-    /// RFC 4648 section 4, with padding or without. Bits that are left over at the end may be any.
+    /// RFC 4648 section 4, with or without padding. Unused bits at the end are ignored.
     case standard
-    /// RFC 4648 section 5, without padding. Bits that are left over must be none, so that no two texts stand for the
-    /// same.
+    /// RFC 4648 section 5, without padding. Unused bits at the end must be zero, so that each value has exactly one
+    /// text.
     case url
 
     fileprivate func value(of digit: UInt8) -> UInt8? {
@@ -18,7 +18,7 @@ package enum Base64Alphabet: Sendable {
     }
 }
 
-/// What a text in base64 stands for; nil when it is no such text.
+/// Decodes base64; nil when the text is malformed.
 package func base64Decoded(_ text: ArraySlice<UInt8>, _ alphabet: Base64Alphabet) -> [UInt8]? {
     var digits = text
     if alphabet == .standard {

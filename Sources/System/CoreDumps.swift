@@ -1,8 +1,8 @@
 import CSystem
 
-/// What the kernel writes of a process that crashes would hold its keys.
+/// Core dumps, which would contain the credentials.
 package enum CoreDumps {
-    /// To be called first. False when the system does not let itself be told.
+    /// Call this first in the process. Returns false when the system refuses.
     @discardableResult
     package static func forbid() -> Bool {
         sluice_forbid_dumps() == 0

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A fixed number of counts that any thread adds to, one behind the other in memory: an array of objects would
-/// cost each addition a retain and a release, three times what it is itself.
+/// A fixed number of counters that any thread adds to, in one block of memory. With an array of objects, retain and
+/// release would cost three times as much as the addition.
 package final class CounterList: Sendable {
     let count: Int
-    /// Never changed and never freed while this lives; what is behind it are atomics.
+    /// The pointer never changes and the memory is freed in deinit only; the elements are atomics.
     private nonisolated(unsafe) let values: UnsafeMutablePointer<Atomic<Int>>
 
     package init(count: Int) {

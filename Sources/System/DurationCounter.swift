@@ -1,12 +1,12 @@
 import Synchronization
 
-/// How long something took, counted from any thread without a lock in the buckets that Prometheus shows.
+/// A histogram of durations with Prometheus buckets, counted from any thread without a lock.
 package final class DurationCounter: Sendable {
 
     package init() {}
-    /// What was counted so far. The parts may differ by what is being counted just now.
+    /// The counts so far. A count in progress may be in one part and not yet in another.
     package struct Counts: Sendable, Equatable {
-        /// Not summed up; the last is what took longer than every bound.
+        /// Not cumulative; the last bucket holds durations above every bound.
         package var buckets = [Int](repeating: 0, count: bounds.count + 1)
         package var sum = Duration.zero
 

@@ -1,17 +1,17 @@
-/// How many of a bounded number of places each of several holders may take.
+/// Divides a bounded number of places fairly among several holders.
 ///
-/// Half of the places are reserves, an equal one for each holder; the other half is open to all. Beyond its reserve a
-/// holder takes open places only while it has fewer of them than are still free. So one greedy holder leaves half of the
-/// open places to the others, two of them a third, and a holder within its reserve is never refused. A holder that is
-/// the only one may take everything.
+/// Half of the places are reserves, equal for each holder; the other half is open to all. Beyond its reserve, a holder
+/// takes open places only while it has fewer of them than are still free. One greedy holder therefore leaves half of
+/// the open places to the others, two leave a third, and a holder within its reserve is never refused. A single holder
+/// may take everything.
 package struct FairShare: Sendable, Equatable {
-    /// Places that only this holder may take, for each holder.
+    /// Places of each holder that no other holder may take.
     package let reserve: Int
-    /// Places beyond all reserves, together.
+    /// Places beyond all reserves.
     package let open: Int
-    /// All of them.
+    /// All places.
     package let places: Int
-    /// There is no other holder to leave anything to.
+    /// There is only one holder.
     private let isAlone: Bool
 
     package init(max: Int, holders: Int) {
@@ -21,31 +21,32 @@ package struct FairShare: Sendable, Equatable {
         open = isAlone ? 0 : max - holders * reserve
     }
 
-    /// With a reserve of another size; what is missing of it is another's to give.
+    /// A share with its own reserve, when other shares hold the remaining places.
     package init(max: Int, reserve: Int, open: Int, holders: Int) {
         (places, self.reserve, self.open, isAlone) = (max, reserve, open, holders < 2)
     }
 
-    /// Whether a holder of `own` places may take one more. `lent` are the open places that are taken.
+    /// True if a holder of `own` places may take one more. `lent` is the number of open places in use.
     package func hasPlace(own: Int, lent: Int) -> Bool {
         own < reserve || (!isAlone && own - reserve < open - lent)
     }
 
-    /// How many places a holder of `own` may still take, one after the other.
+    /// The number of places that a holder of `own` may still take, one after the other.
     package func room(own: Int, lent: Int) -> Int {
         guard !isAlone else { return max(0, reserve - own) }
         return max(0, reserve - own) + max(0, open - lent - max(0, own - reserve) + 1) / 2
     }
 }
 
-/// Who has how many places of a `FairShare`. Each verb costs a look into a table; another share costs one for each holder.
+/// Tracks the places of each holder of a `FairShare`. Each verb costs one dictionary look-up; changing the share costs
+/// one step a holder.
 package struct FairShares<Holder: Hashable> {
     package private(set) var share: FairShare
-    /// Of those that have any.
+    /// Holders without a place are absent.
     private var held: [Holder: Int] = [:]
-    /// Places taken beyond the reserves.
+    /// Places in use beyond the reserves.
     package private(set) var lent = 0
-    /// Places taken.
+    /// Places in use.
     package private(set) var all = 0
 
     package init(_ share: FairShare) {
@@ -76,7 +77,7 @@ package struct FairShares<Holder: Hashable> {
         held[holder] = own > 1 ? own - 1 : nil
     }
 
-    /// Goes on with the same holders and other bounds. Who has more than they allow keeps it.
+    /// Changes the bounds and keeps the holders. A holder above its new bound keeps its places.
     package mutating func change(to new: FairShare) {
         guard new != share else { return }
         share = new

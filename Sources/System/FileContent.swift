@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a small file could not be read, in words.
+/// The reason why a small file could not be read, in words.
 package struct FileProblem: Error, Equatable {
     package let reason: String
 
@@ -9,8 +9,8 @@ package struct FileProblem: Error, Equatable {
     }
 }
 
-/// The whole content of a small file; anything larger than the limit is refused unread. `waits` is for what may
-/// come from a pipe, whose other end is waited for.
+/// Reads the whole content of a small file; throws for a file above the limit. With `waits`, the path may be a pipe,
+/// and the call waits for its writer.
 package func fileContent(
     _ path: String,
     bytesMax: Int = 1 << 20,
@@ -23,7 +23,7 @@ package func fileContent(
         if !waits {
             var facts = stat()
             _ = try system("fstat") { fstat(file.number, &facts) }
-            // A folder says what it is when it is read.
+            // A directory passes here, because read() then reports a clear error.
             isFile = [S_IFREG, S_IFDIR].contains(facts.st_mode & S_IFMT)
             guard isFile else { break reading }
         }

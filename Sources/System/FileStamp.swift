@@ -1,15 +1,15 @@
 import Glibc
 
-/// Identifies the content at a path without reading it: it changes with every write and every rename, also of a symbolic
-/// link on the way.
+/// Identifies the content at a path without reading it. It changes with every write and every rename, including a
+/// rename of a symbolic link on the path.
 package struct FileStamp: Equatable, Sendable {
     private let device: UInt64
     private let inode: UInt64
     private let byteCount: Int
-    /// Seconds and nanoseconds of the last write, then of the last change of the file's attributes.
+    /// Seconds and nanoseconds of the last write (mtime) and of the last attribute change (ctime).
     private let times: [Int]
 
-    /// Nil if no file is there, or none that this process may look at.
+    /// nil if there is no file, or none that this process may look at.
     package init?(of path: String) {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return nil }

@@ -1,7 +1,7 @@
 private let upperDigits = Array("0123456789ABCDEF".utf8)
 private let lowerDigits = Array("0123456789abcdef".utf8)
 
-/// Two hexadecimal digits a byte.
+/// Encodes each byte as two hexadecimal digits.
 package func hex(_ bytes: some Sequence<UInt8>, upper: Bool = false) -> String {
     let digits = upper ? upperDigits : lowerDigits
     var text: [UInt8] = []
@@ -12,7 +12,7 @@ package func hex(_ bytes: some Sequence<UInt8>, upper: Bool = false) -> String {
     return String(decoding: text, as: UTF8.self)
 }
 
-/// What a hexadecimal digit of either case stands for; nil when it is none.
+/// The value of a hexadecimal digit of either case; nil for any other character.
 package func hexValue(_ digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

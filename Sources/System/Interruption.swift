@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Ends at once, from any thread, what another thread waits for. It is for good.
+/// Ends another thread's wait at once, from any thread. It cannot be reset.
 package final class Interruption: Sendable {
     private let isGiven = Atomic(false)
     private let wake: WakeUp
@@ -10,7 +10,7 @@ package final class Interruption: Sendable {
     }
 
     package var isSet: Bool { isGiven.load(ordering: .acquiring) }
-    /// Readable once it is set.
+    /// Readable once `set` was called.
     package var descriptor: CInt { wake.descriptor }
 
     package func set() {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The gateway's own log: one event a line, on standard error.
 ///
-/// JSON where a machine reads, aligned text where a person does. It never carries secrets or what
-/// customers log: callers pass names, numbers and reasons.
+/// It writes JSON for machines and aligned text for people. It never carries secrets or customers' logs: callers pass
+/// names, numbers and reasons.
 package struct Journal: Sendable {
     package enum Level: Int, Comparable, Sendable, CaseIterable {
         case debug, info, warning, error
@@ -28,8 +28,8 @@ package struct Journal: Sendable {
     private let write: @Sendable ([UInt8]) -> Void
     private let writer: JournalWriter?
 
-    /// Writes to standard error, on a thread of its own; the format follows from whether that is a
-    /// terminal. Whoever ends the process calls `flush` before.
+    /// Writes to standard error on its own thread. The default format is text on a terminal and JSON elsewhere. Call
+    /// `flush` before the process ends.
     package init(level: Level = .info, format: Format? = nil) {
         self.init(level: level, format: format ?? (isatty(2) == 1 ? .text : .json), descriptor: 2)
     }
@@ -41,14 +41,14 @@ package struct Journal: Sendable {
             }
             self.init(level: level, format: format, writer: writer) { writer.append($0) }
         } catch {
-            // Without threads the program does not come far, but it can still say why.
+            // Without threads the program soon stops, but it can still report why.
             self.init(level: level, format: format) { line in
                 line.withUnsafeBytes { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
             }
         }
     }
 
-    /// Each line is written before the call that makes it returns.
+    /// Each call writes its line before it returns.
     package init(level: Level, format: Format, write: @escaping @Sendable ([UInt8]) -> Void) {
         self.init(level: level, format: format, writer: nil, write: write)
     }
@@ -65,19 +65,18 @@ package struct Journal: Sendable {
         self.write = write
     }
 
-    /// Waits until every line so far is written, but not for ever: the reader may be stuck.
+    /// Waits until all lines so far are written, but not for ever: the reader may be stuck.
     package func flush(within time: Duration = .seconds(1)) {
         writer?.flush(within: time)
     }
 
-    /// What is written at least. All copies of a journal share it, so that it can change while the
-    /// program runs.
+    /// The least level that is written. All copies of a journal share it, so it can change at run time.
     package var level: Level {
         get { threshold.level }
         nonmutating set { threshold.level = newValue }
     }
 
-    /// For tests and tools that have nothing to say.
+    /// Discards every line; for tests and tools.
     package static let silent = Journal(level: .error, format: .json) { _ in }
 
     package func debug(_ event: String, _ fields: KeyValuePairs<String, any Sendable> = [:]) {
@@ -172,7 +171,7 @@ private final class Threshold: Sendable {
     }
 }
 
-/// A JSON string literal for the text, quotes included.
+/// The text as a JSON string literal, with its quotes.
 package func jsonQuoted(_ text: String) -> String {
     var text = text
     return text.withUTF8 { text in
@@ -193,7 +192,7 @@ package func jsonQuoted(_ text: String) -> String {
                     quoted.append(text[place])
                     break
                 }
-                // Of three bytes there are only the line ends.
+                // The only unprintable characters of three bytes are the line ends U+2028 and U+2029.
                 let unit: UInt16 =
                     switch unprintable {
                     case 1: UInt16(text[place])
@@ -210,8 +209,8 @@ package func jsonQuoted(_ text: String) -> String {
     }
 }
 
-/// How many bytes stand here for what a terminal obeys instead of showing it (C0, DEL and C1), or for a line end of Unicode;
-/// zero for all else.
+/// The number of bytes of the unprintable character at this place: a control character (C0, DEL, C1) or a Unicode line
+/// end. Zero for a printable one.
 private func unprintableSize(_ text: UnsafeBufferPointer<UInt8>, _ place: Int) -> Int {
     switch text[place] {
     case ..<0x20, 0x7F: 1
@@ -226,7 +225,7 @@ private func hexDigit(_ value: UInt16) -> UInt8 {
     return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
 }
 extension Unicode.Scalar {
-    /// What a terminal obeys instead of showing it (C0, DEL and C1), and the line ends of Unicode.
+    /// Control characters (C0, DEL, C1), which a terminal obeys, and Unicode line ends.
     fileprivate var isUnprintable: Bool {
         value < 0x20 || (0x7f...0x9f).contains(value) || value == 0x2028 || value == 0x2029
     }

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Lines on their way to a descriptor: a bounded buffer and one thread that empties it.
+/// A bounded buffer of lines and one thread that writes them to a descriptor.
 ///
-/// Whoever reads the other end may be slow or stuck for good, and a full pipe blocks its writer. So
-/// only this thread writes; everybody else leaves lines in the buffer and goes on. What finds it full
-/// is dropped, and counted in a line of its own that stands in the place of what is missing.
+/// The reader of the other end may be slow or stuck, and a full pipe blocks its writer. So only this thread writes; all
+/// other threads append to the buffer and continue. When the buffer is full, lines are dropped, and one line in their
+/// place tells how many.
 package final class JournalWriter: Sendable {
     private let lines: Lines
 
-    /// The descriptor is borrowed and must outlive what was appended. `missing` makes the line that
-    /// says how many others were dropped.
+    /// The descriptor is borrowed and must outlive all appended lines. `missing` makes the line that reports dropped
+    /// lines.
     package init(
         descriptor: CInt,
         bytesMax: Int = 1 << 20,
@@ -17,7 +17,7 @@ package final class JournalWriter: Sendable {
     ) throws(SystemError) {
         let lines = try Lines(bytesMax: bytesMax, missing: missing)
         self.lines = lines
-        // It may hang in its last write, so nobody joins it.
+        // The thread may hang in its last write, so it is detached and never joined.
         _ = try Worker("journal") {
             pthread_detach(pthread_self())
             while let batch = lines.next() {
@@ -34,13 +34,13 @@ package final class JournalWriter: Sendable {
         lines.append(line)
     }
 
-    /// Waits until what was appended before is written, but no longer than this.
+    /// Waits until earlier lines are written, at most this long.
     package func flush(within time: Duration) {
         lines.flush(by: .now + time)
     }
 }
 
-/// All bytes, or none of the rest if the descriptor takes no more at all.
+/// Writes all bytes; gives up when the descriptor fails.
 private func write(_ bytes: [UInt8], to descriptor: CInt) {
     bytes.withUnsafeBytes { bytes in
         var written = 0
@@ -53,7 +53,7 @@ private func write(_ bytes: [UInt8], to descriptor: CInt) {
             if count >= 0 {
                 written += count
             } else if errno == EAGAIN {
-                // Somebody who shares the descriptor made it non-blocking.
+                // Another process that shares the descriptor made it non-blocking.
                 var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&entry, 1, -1)
             } else if errno != EINTR {
@@ -63,12 +63,12 @@ private func write(_ bytes: [UInt8], to descriptor: CInt) {
     }
 }
 
-/// What the appending threads and the writing one share.
+/// State shared by the appending threads and the writing thread.
 private final class Lines: Sendable {
     private struct State {
         var buffer: [UInt8] = []
         var dropped = 0
-        /// Counts batches: the one being filled has the next number.
+        /// The number of the batch that is being filled.
         var batch = 1
         var batchesOut = 0
         var isEnding = false
@@ -89,7 +89,7 @@ private final class Lines: Sendable {
 
     func append(_ line: [UInt8]) {
         let wasEmpty = state.withLock { state in
-            // The buffer is full until it is taken: otherwise a short line would overtake the count.
+            // After a drop, the buffer counts as full until it is taken: a short line must not overtake the count.
             guard state.dropped == 0, state.buffer.count + line.count <= bytesMax else {
                 state.dropped += 1
                 return false
@@ -105,7 +105,7 @@ private final class Lines: Sendable {
         filled.signal()
     }
 
-    /// Waits for the next batch; nil when no more will come.
+    /// Waits for the next batch; nil after the last one.
     func next() -> [UInt8]? {
         while true {
             let (batch, dropped, isEnding) = state.withLock { state in
@@ -134,7 +134,7 @@ private final class Lines: Sendable {
         while state.withLock({ $0.batchesOut }) < last {
             let left = deadline - .now
             guard left > .zero else { return }
-            // Two who flush at the same time share the signal: neither sleeps long without looking.
+            // Two threads that flush at the same time share the signal, so each looks again after at most 50 ms.
             emptied.wait(timeout: min(left, .milliseconds(50)))
         }
     }

@@ -1,12 +1,12 @@
 import CSystem
 import Synchronization
 
-/// A value that several threads use one at a time.
+/// A value that one thread at a time may use.
 ///
-/// The one lock of the program: it tells ThreadSanitizer of its edges, which `Mutex` alone does not.
+/// The program's only lock: it reports its edges to ThreadSanitizer, which `Mutex` alone does not.
 ///
-/// A closure goes into it as a member of a struct. By itself it would be converted each time it is reached, and stay
-/// so: one more call deep, and 64 bytes, each time.
+/// Wrap a closure in a struct before locking it. A bare closure is reabstracted at every access, and each time the
+/// wrapper stays: one more call deep and 64 bytes larger.
 package final class Locked<Value: ~Copyable>: Sendable {
     private let mutex: Mutex<Value>
 

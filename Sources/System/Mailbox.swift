@@ -1,9 +1,9 @@
 import Glibc
 
-/// Messages from many threads to the one that owns the other end, taken all at once.
+/// A queue of messages from many threads to one owner, who takes all of them at once.
 ///
-/// It carries no bound of its own: whoever posts holds a share of a bound already (in-flight bytes,
-/// leases), and a post that could fail would need an answer at a place that has none.
+/// It has no bound of its own. Each sender already holds a share of a bound (bytes in flight, leases), and a failed
+/// post would have no way to report the failure.
 package final class Mailbox<Message: Sendable>: Sendable {
     private struct State {
         var messages: [Message] = []

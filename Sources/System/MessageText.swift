@@ -8,7 +8,7 @@ package func clipped(_ text: String, to count: Int = 64) -> String {
     text.count <= count ? text : text.prefix(count - 3) + "..."
 }
 
-/// Text of others, such as field names, on one line and without terminal control characters.
+/// Makes foreign text, such as field names, safe for a terminal: escapes line ends and control characters.
 package func printable(_ text: String) -> String {
     text.unicodeScalars.map { scalar in
         let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)

@@ -1,6 +1,6 @@
 package import Glibc
 
-/// A point on the clock that never jumps; for timeouts and waits.
+/// A point on the monotonic clock, for timeouts and waits.
 package struct Moment: Comparable, Hashable, Sendable {
     package var nanoseconds: Int64
 
@@ -18,7 +18,7 @@ package struct Moment: Comparable, Hashable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// What lies beyond the clock's end, some 292 years away, is at its end.
+    /// Saturates at the clock's end, some 292 years away.
     package static func + (moment: Moment, duration: Duration) -> Moment {
         Moment(nanoseconds: saturatingSum(moment.nanoseconds, duration))
     }
@@ -28,7 +28,7 @@ package struct Moment: Comparable, Hashable, Sendable {
     }
 }
 
-/// The time of day as people and SLS tell it. It may jump.
+/// The time of day. It may jump.
 package struct WallTime: Comparable, Hashable, Sendable {
     /// Nanoseconds since 1970.
     package var nanoseconds: Int64
@@ -37,8 +37,7 @@ package struct WallTime: Comparable, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Seconds since 1970. What lies before 1677 or after 2262 is at that end: the number may come from
-    /// anywhere.
+    /// Seconds since 1970. Saturates before 1677 and after 2262, because the number may come from anywhere.
     package init(seconds: Int64) {
         nanoseconds = saturatingNanoseconds(seconds: seconds)
     }
@@ -49,7 +48,7 @@ package struct WallTime: Comparable, Hashable, Sendable {
         return WallTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// 2025-01-01, before which no Sluice ran: a clock that shows less was not set.
+    /// 2025-01-01. Sluice is younger, so a clock that shows less was never set.
     package static let leastPlausible = WallTime(seconds: 1_735_689_600)
 
     package var seconds: Int64 { nanoseconds / 1_000_000_000 }
@@ -59,7 +58,7 @@ package struct WallTime: Comparable, Hashable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// What lies beyond the ends of the clock is at that end.
+    /// Saturates at both ends of the clock.
     package static func + (time: WallTime, duration: Duration) -> WallTime {
         WallTime(nanoseconds: saturatingSum(time.nanoseconds, duration))
     }
@@ -68,7 +67,7 @@ package struct WallTime: Comparable, Hashable, Sendable {
         .nanoseconds(later.nanoseconds) - .nanoseconds(earlier.nanoseconds)
     }
 
-    /// The calendar's view, in UTC.
+    /// Calendar date and time in UTC.
     package var calendar: tm {
         var seconds = time_t(seconds)
         var parts = tm()

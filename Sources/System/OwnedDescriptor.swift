@@ -1,6 +1,6 @@
 import Glibc
 
-/// The one owner of a kernel descriptor; losing the value closes it.
+/// Owns a kernel descriptor; the end of the value closes it.
 package struct OwnedDescriptor: ~Copyable, Sendable {
     package let number: CInt
 
@@ -9,6 +9,6 @@ package struct OwnedDescriptor: ~Copyable, Sendable {
         self.number = number
     }
 
-    // On Linux the descriptor is gone even when close reports EINTR, so it is never retried.
+    // On Linux the descriptor is closed even when close reports EINTR, so close is never retried.
     deinit { _ = Glibc.close(number) }
 }

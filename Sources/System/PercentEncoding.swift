@@ -1,4 +1,4 @@
-/// RFC 3986 section 2.3: everything but the unreserved characters becomes `%XX` of its UTF-8 bytes.
+/// RFC 3986 section 2.3: encodes every byte of the UTF-8 text as `%XX`, except unreserved characters.
 package func percentEncoded(_ text: String) -> String {
     String(decoding: percentEncoded(Array(text.utf8)), as: UTF8.self)
 }
@@ -20,8 +20,8 @@ package func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
     return encoded
 }
 
-/// What stands there, whether it is text or not; nil for a percent sign without two digits (RFC 3986 section 2.1). In
-/// a form a plus is a space.
+/// Decodes percent encoding (RFC 3986 section 2.1); the result need not be UTF-8. nil for a percent sign without two
+/// hexadecimal digits. In a form, a plus is a space.
 package func percentDecoded(_ text: ArraySlice<UInt8>, isForm: Bool = false) -> [UInt8]? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count)
@@ -40,7 +40,7 @@ package func percentDecoded(_ text: ArraySlice<UInt8>, isForm: Bool = false) -> 
     return decoded
 }
 
-/// The text that a part of a path stands for; nil when it is not one.
+/// Decodes a part of a path; nil when it is malformed or not UTF-8.
 package func percentDecodedText(_ bytes: ArraySlice<UInt8>) -> String? {
     percentDecoded(bytes).flatMap { String(validating: $0, as: UTF8.self) }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the process uses now, as the kernel counts it.
+/// The process's current use of resources, as the kernel counts it.
 package struct ProcessFigures: Sendable {
     package let residentBytes: Int
     package let virtualBytes: Int
@@ -34,7 +34,7 @@ package struct ProcessFigures: Sendable {
         defer { closedir(directory) }
         var count = 0
         while readdir(directory) != nil { count += 1 }
-        // Without "." and "..", and without the descriptor of the listing itself.
+        // Not counted: ".", "..", and the descriptor of the listing itself.
         return max(0, count - (path.hasSuffix("fd") ? 3 : 2))
     }
 }

@@ -1,4 +1,4 @@
-/// A value that another thread brings, for the one that waits for it.
+/// A value that one thread sets and another waits for.
 package final class Promise<Value: Sendable>: Sendable {
     private let value = Locked<Value?>(nil)
     private let wake: WakeUp
@@ -19,7 +19,7 @@ package final class Promise<Value: Sendable>: Sendable {
         }
     }
 
-    /// Nil when it has not come in time.
+    /// nil when the value does not come in time.
     package func wait(atMost time: Duration) -> Value? {
         let deadline = Moment.now + time
         while true {

@@ -1,4 +1,4 @@
-/// Sizes as "4GiB", "512KiB", "10MB", "100B" or a plain count of bytes.
+/// Parses a size: "4GiB", "512KiB", "10MB", "100B", or a plain number of bytes.
 package func byteSize(_ text: String) -> Int? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     guard let number = Int(digits) else { return nil }
@@ -12,7 +12,7 @@ package func byteSize(_ text: String) -> Int? {
     return overflows ? nil : size
 }
 
-/// Durations as "500ms", "1s", "10m", "2h", "7d" or several of them, as in "1h30m"; nothing needs no unit.
+/// Parses a duration: "500ms", "1s", "10m", "2h", "7d", or a sum such as "1h30m". Only "0" needs no unit.
 package func timeSpan(_ text: String) -> Duration? {
     if text == "0" { return .zero }
     let units: [String: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
@@ -33,12 +33,12 @@ package func timeSpan(_ text: String) -> Duration? {
     return .milliseconds(total)
 }
 
-/// A size in the largest unit that divides it: "4GiB", "1500B".
+/// Formats a size in the largest unit that divides it: "4GiB", "1500B".
 package func sizeText(_ bytes: Int) -> String {
     inLargest(of: sizeUnits, Int64(bytes))
 }
 
-/// A duration in the largest unit that divides it: "7d", "1500ms".
+/// Formats a duration in the largest unit that divides it: "7d", "1500ms".
 package func durationText(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     return inLargest(of: durationUnits, seconds * 1000 + attoseconds / 1_000_000_000_000_000)
@@ -46,8 +46,8 @@ package func durationText(_ duration: Duration) -> String {
 
 private typealias Unit = (name: String, scale: Int64)
 
-// Tables, and not literals in a loop: of divisors that it knows the compiler makes a chain of tests whose order is
-// another in each build, and two builds of one commit should be the same binary.
+// Tables instead of literals in a loop: for constant divisors the compiler generates tests whose order differs from
+// build to build, and two builds of one commit should be identical.
 private let sizeUnits: [Unit] = [
     ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
 ]
@@ -60,7 +60,7 @@ private func inLargest(of units: [Unit], _ count: Int64) -> String {
     return "\(count / unit.scale)\(unit.name)"
 }
 
-/// "12.3MiB": one decimal, for people.
+/// Formats a size with one decimal: "12.3MiB".
 package func roughSize(_ bytes: Int) -> String {
     for (name, scale) in [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
     where bytes >= scale {
@@ -70,7 +70,7 @@ package func roughSize(_ bytes: Int) -> String {
     return "\(bytes)B"
 }
 
-/// "3d 4h", "12m 5s", "850ms": the two largest units.
+/// Formats a duration in its two largest units: "3d 4h", "12m 5s", "850ms".
 package func spanText(_ span: Duration) -> String {
     let milliseconds = max(.zero, span) / .milliseconds(1)
     guard milliseconds >= 1000 else { return "\(Int(milliseconds))ms" }

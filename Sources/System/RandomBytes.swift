@@ -1,6 +1,6 @@
 import CSystem
 
-/// Bytes nobody can guess, from the kernel.
+/// Cryptographically secure random bytes from the kernel.
 package func randomBytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
         // getrandom fails only for a bad pointer or a kernel without the call.

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What each request looks at and a reload replaces: the routing table, the keys of devices.
+/// A value that every request reads and a reload replaces, such as the routing table or the device keys.
 package final class Replaceable<Value: Sendable>: Sendable {
     private let current: Locked<Value>
-    /// Counted up after the value has changed, so that who sees the new number finds the new value.
+    /// Incremented after the value changes, so a thread that sees the new number finds the new value.
     private let generation = Atomic<Int>(0)
 
     package init(_ value: Value) {
@@ -21,7 +21,7 @@ package final class Replaceable<Value: Sendable>: Sendable {
         generation.add(1, ordering: .releasing)
     }
 
-    /// A loop's own copy of the value. While that stays the same, a look at one number is all it costs.
+    /// A loop's own copy of the value. While the value stays the same, a refresh costs one atomic load.
     package struct Snapshot {
         private let source: Replaceable
         private let generation: Int

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Where what may take its time is done while the gateway runs: one after the other, on a thread of its own. Changes
-/// have one, since each may wait for the disk; proofs, which may wait for SLS; and long looks at the queue.
+/// Runs slow jobs one after the other on its own thread. The gateway has one for changes, which may wait for the disk,
+/// one for proofs of credentials, which may wait for SLS, and one for long reads of the queue.
 package final class SerialWorker: Sendable {
     package typealias Job = @Sendable () -> Void
 
@@ -22,7 +22,7 @@ package final class SerialWorker: Sendable {
         self.inbox = inbox
     }
 
-    /// `tick` is called between changes, about as often as `pause` says.
+    /// Calls `tick` between jobs, about every `pause`.
     package func start(every pause: Duration? = nil, _ tick: @escaping Job = {}) throws(SystemError)
     {
         let worker = try Worker(name) { [self] in
@@ -38,10 +38,10 @@ package final class SerialWorker: Sendable {
         self.worker.withLock { $0 = worker }
     }
 
-    /// The change at hand has to come to its end.
+    /// True once `stop` was called; the current job should end soon.
     package var isEnding: Bool { isStopping.load(ordering: .acquiring) }
 
-    /// False when too many wait already, or the gateway stops.
+    /// Returns false when too many jobs wait already, or the worker stops.
     package func post(_ job: @escaping Job) -> Bool {
         guard !isEnding, waiting.add(1, ordering: .relaxed).oldValue < waitingMax else {
             waiting.subtract(1, ordering: .relaxed)
@@ -51,14 +51,13 @@ package final class SerialWorker: Sendable {
         return true
     }
 
-    /// Returns when everything that was posted before is done, or nothing more will be.
+    /// Waits until all jobs posted so far are done, or the worker stops.
     package func waitUntilHere() {
         guard let outcome = try? Promise<Void>(), post({ outcome.bring(()) }) else { return }
         while !isEnding, outcome.wait(atMost: .milliseconds(200)) == nil {}
     }
 
-    /// Ends after the change at hand; those that wait are forgotten, and whoever asked gets no answer but that the
-    /// gateway stopped.
+    /// Ends after the current job. Waiting jobs are dropped; their callers learn only that the gateway stopped.
     package func stop() {
         isStopping.store(true, ordering: .releasing)
         wake.signal()

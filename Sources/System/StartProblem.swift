@@ -1,4 +1,4 @@
-/// Why the gateway does not start, in one line with the remedy.
+/// Why the gateway cannot start, in one line with the remedy.
 package struct StartProblem: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A system call that failed, with the kernel's reason.
+/// A failed system call with the kernel's reason.
 package struct SystemError: Error, Equatable, CustomStringConvertible {
     package let call: String
     package let code: CInt
@@ -16,7 +16,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Runs a call that reports failure as -1, retrying when a signal cut it short.
+/// Runs a call that reports failure as -1, and retries it when a signal interrupts it.
 package func system<Result: FixedWidthInteger & SignedInteger>(
     _ call: StaticString,
     _ body: () -> Result
@@ -24,19 +24,19 @@ package func system<Result: FixedWidthInteger & SignedInteger>(
     while true {
         let result = body()
         guard result == -1 else { return result }
-        // Read errno before anything that might release an object: a free can overwrite it.
+        // Read errno first: releasing an object may call free, which can overwrite it.
         let code = errno
         guard code == EINTR else { throw SystemError(call: "\(call)", code: code) }
     }
 }
 
-/// What a call on a non-blocking descriptor came to.
+/// The result of a call on a non-blocking descriptor.
 package enum Outcome: Equatable {
     case done(Int)
     case wouldBlock
 }
 
-/// As `system`, for descriptors that do not block: "not now" is a value, not an error.
+/// Like `system`, for non-blocking descriptors: "would block" is a value, not an error.
 package func attempt(_ call: StaticString, _ body: () -> Int) throws(SystemError) -> Outcome {
     while true {
         let result = body()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Text for the person who typed the command.
+/// Output for the person who typed the command.
 package enum Terminal {
     package static func say(_ text: String) {
         put(text + "\n", to: 1)
@@ -10,7 +10,7 @@ package enum Terminal {
         put(text + "\n", to: 2)
     }
 
-    /// As it is. False when nobody reads it any more.
+    /// Writes the bytes unchanged. Returns false once the reader has closed the pipe.
     @discardableResult
     package static func say(bytes: [UInt8]) -> Bool {
         put(bytes[...], to: 1)
@@ -26,7 +26,7 @@ package enum Terminal {
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }
-            // A closed pipe has nobody to tell.
+            // A closed pipe has no reader left.
             guard written > 0 else { return false }
             bytes = bytes.dropFirst(written)
         }
@@ -34,7 +34,7 @@ package enum Terminal {
     }
 }
 
-/// What a command ends with.
+/// Exit codes of the commands.
 package enum ExitCode {
     package static let fine: CInt = 0
     package static let failed: CInt = 1

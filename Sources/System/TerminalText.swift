@@ -1,7 +1,7 @@
-/// Texts that strangers chose, as they may stand on an operator's terminal: on one line, without what would steer the
-/// terminal or turn the order of the letters round.
+/// Makes foreign text safe for an operator's terminal: one line, without control sequences and without marks that
+/// reverse the order of letters.
 package enum TerminalText {
-    /// As it is where that is clear, else in quotes. What is longer is cut.
+    /// Returns plain text unchanged and anything else in quotes. Cuts long text.
     package static func shown(_ text: String, scalarsMax: Int = 200) -> String {
         let scalars = text.unicodeScalars
         let end = scalars.index(
@@ -15,7 +15,7 @@ package enum TerminalText {
         return "\"" + part.map(escaped).joined() + rest + "\""
     }
 
-    /// A sentence as it is, but for what would steer the terminal.
+    /// Returns a sentence with its control characters escaped. Cuts long text.
     package static func sentence(_ text: String, scalarsMax: Int = 2000) -> String {
         text.unicodeScalars.prefix(scalarsMax)
             .map { steers($0) ? escaped($0) : String($0) }.joined()
@@ -25,7 +25,7 @@ package enum TerminalText {
         scalar == " " || scalar == "\"" || scalar == "=" || scalar == "\\" || steers(scalar)
     }
 
-    /// Controls, line separators, and marks that nobody sees; of these the joiners of letters and emoji may stay.
+    /// Control characters, line separators and invisible marks, except the joiners of letters and emoji.
     private static func steers(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

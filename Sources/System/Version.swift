@@ -1,4 +1,4 @@
-/// What `sluice --version` says, and what metrics and answers call this build.
+/// This build's version, shown by `sluice --version`, metrics and answers.
 package enum Version {
     package static let current = "0.1.0"
 }

@@ -1,7 +1,7 @@
 import CSystem
 import Glibc
 
-/// Wakes one thread that sleeps in `wait`, `poll` or `epoll_wait` on its descriptor.
+/// Wakes one thread that sleeps in `wait`, or in `poll` or `epoll_wait` on its descriptor.
 package final class WakeUp: Sendable {
     private let event: OwnedDescriptor
 
@@ -14,17 +14,17 @@ package final class WakeUp: Sendable {
     package var descriptor: CInt { event.number }
 
     package func signal() {
-        // It fails only when the counter is full, and then the sleeper is awake anyway.
+        // The write fails only when the counter is full, and then the thread is awake anyway.
         _ = eventfd_write(event.number, 1)
     }
 
-    /// Forgets signals given so far.
+    /// Clears all signals so far.
     package func clear() {
         var count: eventfd_t = 0
         _ = eventfd_read(event.number, &count)
     }
 
-    /// Sleeps until a signal, or until the time is over; nil waits without end.
+    /// Sleeps until a signal or the timeout; nil waits without limit.
     package func wait(timeout: Duration? = nil) {
         var entry = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
         _ = poll(&entry, 1, timeout.map { CInt(clamping: max(0, $0.milliseconds)) } ?? -1)
@@ -33,7 +33,7 @@ package final class WakeUp: Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded up, so that a sleeper does not wake just before its time.
+    /// Whole milliseconds, rounded up, so that a thread does not wake just before its time.
     package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000

@@ -1,7 +1,7 @@
 import CSystem
 import Glibc
 
-/// A named thread with a single job.
+/// A named thread that runs one job.
 package final class Worker: Sendable {
     private let thread: pthread_t
 
@@ -15,7 +15,7 @@ package final class Worker: Sendable {
         }
     }
 
-    /// Starts at once. Signals are left to the thread that asks for them (see `Signals`).
+    /// Starts at once. The thread blocks all signals; a thread that wants them asks for them (see `Signals`).
     package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         let job = Unmanaged.passRetained(Job(name: name, body: body))
         var all = sigset_t()
@@ -43,12 +43,12 @@ package final class Worker: Sendable {
         self.thread = thread
     }
 
-    /// Waits until the job is done. This or `leave` once.
+    /// Waits until the job is done. Call either this or `leave`, once.
     package func join() {
         pthread_join(thread, nil)
     }
 
-    /// Waits for nothing; what the thread holds is given back when its job is done.
+    /// Detaches the thread, which frees its resources when its job is done.
     package func leave() {
         pthread_detach(thread)
     }

@@ -1,10 +1,9 @@
 #pragma once
 #include <curl/curl.h>
 
-// curl_easy_setopt and its relatives are variadic, which Swift cannot call: one function for each type
-// of argument.
+// Swift cannot call variadic functions such as curl_easy_setopt: one typed function for each kind of argument.
 
-// Macros with casts in them do not import.
+// Swift does not import macros that contain casts.
 static const long sluice_curl_auth_basic = (long)CURLAUTH_BASIC;
 
 static inline CURLcode sluice_curl_initialize(void) {

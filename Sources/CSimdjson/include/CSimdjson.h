@@ -7,11 +7,11 @@
 extern "C" {
 #endif
 
-/// simdjson's first stage: where every bracket, comma, colon, string and other scalar of a JSON text
-/// starts, with UTF-8, quotes and control characters in strings checked on the way.
+/// simdjson's first stage: the positions of all brackets, commas, colons, strings and other scalars of a JSON text. It
+/// also checks UTF-8, quotes, and control characters in strings.
 ///
-/// The second stage, which builds a tape of unescaped strings and converted numbers, is left out: logs
-/// need the digits as they were written, and strings only once, at their final place.
+/// The second stage would build a tape of unescaped strings and converted numbers. It is left out: logs need their
+/// digits as written, and each string only once, at its final place.
 typedef struct sluice_json_index sluice_json_index;
 
 typedef enum {
@@ -24,7 +24,7 @@ typedef enum {
     sluice_json_other
 } sluice_json_result;
 
-/// NULL without memory.
+/// Returns NULL when memory is short.
 sluice_json_index *sluice_json_create(void);
 void sluice_json_destroy(sluice_json_index *index);
 
@@ -38,10 +38,10 @@ sluice_json_result sluice_json_build(
     size_t *count
 );
 
-/// Gives memory back that texts longer than `length` needed.
+/// Frees memory that only texts longer than `length` need.
 void sluice_json_shrink(sluice_json_index *index, size_t length);
 
-/// Whether a text is well-formed UTF-8, at tens of bytes a cycle.
+/// Checks that a text is well-formed UTF-8, at tens of bytes a cycle.
 bool sluice_utf8_is_valid(const uint8_t *text, size_t length);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 #pragma once
-// What Linux offers that `import Glibc` does not show to Swift.
+// Linux functions that `import Glibc` does not show to Swift.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -19,14 +19,14 @@ void sluice_name_thread(const char *name);
 /// Fills `bytes` from the kernel's generator; returns -1 with errno on failure.
 int sluice_random(void *bytes, size_t count);
 
-/// Forbids core dumps and the looking into this process by others of the same user. Returns 0 when that
-/// holds, else -1.
+/// Forbids core dumps, and other processes of the same user from reading this one's memory. Returns 0 on success, else
+/// -1.
 int sluice_forbid_dumps(void);
 
-/// Limits how many arenas the allocator keeps, which bounds what threads hoard.
+/// Limits the allocator's arenas, and with them the free memory that threads retain.
 void sluice_limit_arenas(int count);
 
-// ThreadSanitizer does not see the futex in Swift's Mutex. These two tell it of the lock's edges; they
-// do nothing in an ordinary build.
+// ThreadSanitizer does not see the futex in Swift's Mutex. These two functions report the lock's edges to it; in an
+// ordinary build they do nothing.
 void sluice_tsan_acquired(void *lock);
 void sluice_tsan_releasing(void *lock);
