@@ -1,15 +1,15 @@
 import CCurl
 
-/// A result code of curl. Only the codes that callers tell apart have names.
+/// A curl result code. Only codes that callers distinguish have names.
 package struct CurlCode: Hashable, Sendable, CustomStringConvertible {
-    /// curl's own number, as in "CURLE_28".
+    /// curl's number, as in "CURLE_28".
     package let number: UInt32
 
     init(_ code: CURLcode) {
         number = code.rawValue
     }
 
-    /// curl's sentence for it, which repeats nothing of the request.
+    /// curl's description of the code; it contains nothing of the request.
     package var description: String { String(cString: curl_easy_strerror(CURLcode(number))) }
 
     package static let unsupportedProtocol = CurlCode(CURLE_UNSUPPORTED_PROTOCOL)
@@ -20,7 +20,7 @@ package struct CurlCode: Hashable, Sendable, CustomStringConvertible {
     package static let couldNotConnect = CurlCode(CURLE_COULDNT_CONNECT)
     package static let weirdServerReply = CurlCode(CURLE_WEIRD_SERVER_REPLY)
     package static let partialFile = CurlCode(CURLE_PARTIAL_FILE)
-    /// The response was refused on this side.
+    /// This side refused the response.
     package static let writeError = CurlCode(CURLE_WRITE_ERROR)
     package static let outOfMemory = CurlCode(CURLE_OUT_OF_MEMORY)
     package static let timedOut = CurlCode(CURLE_OPERATION_TIMEDOUT)

@@ -1,13 +1,13 @@
 import CCurl
 
-/// Header lines in the form that curl takes.
+/// Header lines as the linked list that curl takes.
 struct HeaderList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
 
     init() {}
 
     mutating func append(_ line: String) {
-        // It fails only without memory, where Swift itself gives up as well.
+        // The call fails only without memory, and then Swift itself stops too.
         guard let list = curl_slist_append(first, line) else {
             preconditionFailure("out of memory")
         }

@@ -2,14 +2,14 @@ package import Crypto
 
 /// The body of a request, handed to curl piece by piece.
 ///
-/// curl repeats a request by itself when a reused connection breaks without a response. That is welcome,
-/// because servers close idle connections. But the first request may have been processed: a packet in a
-/// lane is then refused because its own first copy used up the sequence number. So the repetition is
-/// recorded here, when curl rewinds the body.
+/// curl repeats a request by itself when a reused connection breaks without a response. That is welcome, because
+/// servers close idle connections. But the server may have processed the first copy: a packet in a lane is then
+/// refused, because its own first copy used up the sequence number. So this type records the repetition when curl
+/// rewinds the body.
 package struct OutgoingBody {
     package enum Content {
         case plain([UInt8])
-        /// Read in place: a copy would not be wiped.
+        /// Read in place, because a copy would not be wiped.
         case secret(WipedBytes)
 
         var bytes: [UInt8] {
@@ -25,7 +25,7 @@ package struct OutgoingBody {
     /// Part of the body was sent more than once.
     package private(set) var isRepeated = false
 
-    /// curl has read some of the body and may have sent it, whatever happened to the request later.
+    /// curl has read some of the body and may have sent it, even if the request failed later.
     package var isTaken: Bool { taken > 0 || isRepeated }
 
     package init(_ content: Content = .plain([])) {

@@ -1,7 +1,6 @@
 import Crypto
 
-/// What is kept of a response while it arrives. A server may send anything, so memory and patience are
-/// bounded.
+/// The parts of an arriving response that the caller wants. A server may send anything, so every part is bounded.
 struct ReceivedResponse {
     static let headBytesMax = 64 << 10
     static let valueBytesMax = 256
@@ -9,9 +8,9 @@ struct ReceivedResponse {
     private let use: ResponseUse
     private(set) var headers: [(name: String, value: String)] = []
     private(set) var body: [UInt8] = []
-    /// Why no more of it is taken.
+    /// The reason why the rest of the response is refused.
     private(set) var refusal: ResponseRefusal?
-    /// It has a body that is not wanted. The head is whole then, and so is the response.
+    /// The response has a body that the caller does not want. Its head is complete, so the transfer succeeded.
     private(set) var isBodyLeftOut = false
 
     private var headBytes = 0
@@ -22,13 +21,13 @@ struct ReceivedResponse {
         self.use = use
     }
 
-    /// Takes one header line, the status line included, and tells whether to go on.
+    /// Takes one header line, the status line included; returns whether to continue.
     mutating func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         headBytes += line.count
         guard headBytes <= Self.headBytesMax else { return refuse(.headTooLarge) }
         let text = String(decoding: line, as: UTF8.self)
         if text.hasPrefix("HTTP/") {
-            // A response that follows a 100 Continue starts over.
+            // A response after a 100 Continue starts over.
             headers = []
             length = nil
             return true
@@ -43,7 +42,7 @@ struct ReceivedResponse {
         return true
     }
 
-    /// Takes a piece of the body, and tells whether to go on. `status` is the response's.
+    /// Takes a piece of the body; returns whether to continue. `status` is the response's status.
     mutating func receive(body piece: UnsafeRawBufferPointer, status: @autoclosure () -> Int)
         -> Bool
     {
@@ -65,8 +64,8 @@ struct ReceivedResponse {
         return false
     }
 
-    /// libcurl treats a length that it cannot count as no length, and takes the last of several lengths:
-    /// a response without its body would pass as whole.
+    /// libcurl ignores a length that it cannot parse and takes the last of several lengths. A truncated response would
+    /// then pass as complete.
     private mutating func takeLength(_ value: Substring) -> Bool {
         guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let found = Int(value),
             found == length ?? found

@@ -3,10 +3,10 @@ import Crypto
 import Glibc
 package import System
 
-/// One curl handle, used for one request after another. It follows no redirect, ignores the environment's
-/// proxies, speaks HTTP/1.1 only and verifies every certificate.
+/// One curl handle for one request after another. It follows no redirect, ignores the environment's proxies, speaks
+/// only HTTP/1.1 and verifies every certificate.
 package final class Transfer {
-    /// When the request was prepared.
+    /// The time at which the current request was prepared.
     package private(set) var started = Moment.now
     package private(set) var body = OutgoingBody()
 
@@ -45,7 +45,7 @@ package final class Transfer {
         return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// Gets ready to send the request.
+    /// Prepares the handle to send the request.
     package func prepare(_ request: TransferRequest) {
         precondition(whenDone == nil, "a transfer carries one request at a time")
         response = ReceivedResponse(request.response)
@@ -66,19 +66,19 @@ package final class Transfer {
         text(CURLOPT_CUSTOMREQUEST, request.method)
     }
 
-    /// Lets the transfer be given up without waiting for a name server that does not answer: the lookup runs
-    /// on a thread of curl's, which cannot be interrupted.
+    /// Lets curl drop a transfer without waiting for a name server that does not answer. curl resolves names on its own
+    /// thread, which cannot be interrupted.
     package func leaveQuickly() {
         number(CURLOPT_QUICK_EXIT, 1)
     }
 
-    /// What came of the request.
+    /// The outcome of the request.
     func outcome(_ result: CURLcode) -> TransferOutcome {
         let head = TransferResponse.Head(
             status: information(CURLINFO_RESPONSE_CODE),
             headers: response.headers
         )
-        // A response that breaks off is none, whatever its head says: better twice than never.
+        // A truncated response counts as none, whatever its head says: sending twice is better than losing logs.
         guard result == CURLE_OK || response.isBodyLeftOut else {
             return .failed(
                 TransferFailure(
@@ -117,7 +117,7 @@ extension Transfer {
         sluice_curl_set_pointer(easy, CURLOPT_HEADERDATA, me)
         sluice_curl_set_pointer(easy, CURLOPT_READDATA, me)
         sluice_curl_set_pointer(easy, CURLOPT_SEEKDATA, me)
-        // curl ends the transfer when less is taken than came.
+        // curl ends the transfer when the callback takes less than it got.
         sluice_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
             let transfer = Transfer.at(context)
@@ -136,7 +136,7 @@ extension Transfer {
             return Transfer.at(context).body.take(into: room)
         }
         sluice_curl_set_seeker(easy) { context, offset, origin in
-            // curl only ever asks for the beginning.
+            // curl only ever rewinds to the beginning.
             guard offset == 0, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
             Transfer.at(context).body.rewind()
             return CURL_SEEKFUNC_OK
@@ -145,10 +145,10 @@ extension Transfer {
 
     private func set(_ options: TransferOptions) {
         number(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-        // Signals belong to the process, not to a library's timeouts.
+        // The process handles signals itself; a library's timeouts must not use them.
         number(CURLOPT_NOSIGNAL, 1)
 
-        // Only the server that the request went to may answer it.
+        // Only the server that got the request may answer it.
         text(CURLOPT_PROTOCOLS_STR, "http,https")
         number(CURLOPT_FOLLOWLOCATION, 0)
         number(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
@@ -163,13 +163,13 @@ extension Transfer {
         case .pinned(let file, let keyHash):
             trustOnly(file)
             text(CURLOPT_PINNEDPUBLICKEY, keyHash)
-            // The key says more than a name would.
+            // The pinned key proves more than a name would.
             number(CURLOPT_SSL_VERIFYHOST, 0)
         }
         if let certificate = options.clientCertificate {
             text(CURLOPT_SSLCERT, certificate.chainFile)
             text(CURLOPT_SSLKEY, certificate.keyFile)
-            // Without one, curl would ask for a passphrase at the terminal and wait.
+            // Without a passphrase, curl would ask for one on the terminal and block.
             text(CURLOPT_KEYPASSWD, "")
         }
 
@@ -189,16 +189,16 @@ extension Transfer {
 
     private func trustOnly(_ file: String) {
         text(CURLOPT_CAINFO, file)
-        // Otherwise the system's directory would be searched as well.
+        // Without this, curl also searches the system's directory.
         text(CURLOPT_CAPATH, nil)
         text(CURLOPT_PROXY_CAINFO, file)
         text(CURLOPT_PROXY_CAPATH, nil)
-        // curl would keep the parsed file for a day, whatever becomes of it meanwhile.
+        // curl would otherwise keep the parsed file for a day, even if the file changes.
         number(CURLOPT_CA_CACHE_TIMEOUT, 0)
     }
 
-    /// http_proxy, no_proxy and their relatives are ignored: a variable left in the environment must not
-    /// decide where logs go or who sees a token.
+    /// Ignores http_proxy, no_proxy and similar variables: a leftover variable must not decide where logs go or who
+    /// sees a token.
     private func setProxy(_ proxy: TransferOptions.ProxyAccess?) {
         text(CURLOPT_PROXY, proxy?.address ?? "")
         text(CURLOPT_NOPROXY, "")
@@ -210,8 +210,8 @@ extension Transfer {
         number(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
         number(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
         number(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        // The headers of a request, signature and token among them, are for the server alone; and the proxy's
-        // answer to CONNECT is not the server's.
+        // Sends the request's headers, signature and token included, only to the server. Keeps the proxy's answer to
+        // CONNECT apart from the server's.
         number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     }
@@ -219,7 +219,7 @@ extension Transfer {
     private func setHeaders(_ request: TransferRequest) {
         var list = HeaderList()
         for line in request.headers { list.append(line) }
-        // curl adds these two by itself unless told not to. Waiting for a 100 Continue would cost a
+        // Suppresses the Expect and Accept headers that curl adds by itself. Waiting for a 100 Continue would cost a
         // round trip, or a second with a server that sends none.
         list.append("Expect:")
         list.append(request.accept.map { "Accept: \($0)" } ?? "Accept:")
@@ -227,13 +227,12 @@ extension Transfer {
         headers = list
     }
 
-    /// A server's addresses change; a connection in steady use would never notice.
+    /// A server's addresses change, and a connection in steady use would never notice.
     private static let connectionLifetime: Duration = .seconds(600)
 
-    /// Keeps the request off connections made before `connectionsSince`: they lead through a proxy, or were
-    /// verified by a file of authorities, that is no longer in the settings. curl tells other hosts, ports and
-    /// file names apart, but not another password of a proxy or another content of a file. Its connections
-    /// are shared by all transfers, and it can only be asked for their age in whole seconds.
+    /// Avoids connections made before `connectionsSince`: they use a proxy, or a verified authority file, that is no
+    /// longer in the settings. curl separates connections by host, port and file name, but not by a proxy's password or
+    /// a file's content. All transfers share curl's connections, and curl measures their age in whole seconds.
     private func avoidOldConnections(_ now: Moment) {
         let age = connectionsSince.map { min(now - $0, Self.connectionLifetime) }
         let seconds = Int((age ?? Self.connectionLifetime).components.seconds)

@@ -1,16 +1,16 @@
 import CCurl
 import System
 
-/// curl's multi handle: transfers side by side on one thread, sharing their connections.
+/// curl's multi handle: concurrent transfers on one thread with shared connections.
 ///
-/// Unchecked because of the raw handle. The invariant: every call but `wake` is made on one thread, or
-/// before that thread starts and after it ended; curl allows `curl_multi_wakeup` on any thread, and
-/// whoever wakes holds a reference, so the handle is still there.
+/// Unchecked because of the raw handle. Invariant: all calls except `wake` come from one thread, or from before that
+/// thread starts and after it ends. curl allows `curl_multi_wakeup` on any thread, and its caller holds a reference, so
+/// the handle still exists.
 package final class TransferLoop: @unchecked Sendable {
     /// A descriptor that also ends a wait.
     package enum Watch {
         case readable(CInt)
-        /// The other end of a pipe is gone.
+        /// Ready when the other end of a pipe closes.
         case broken(CInt)
     }
 
@@ -27,7 +27,7 @@ package final class TransferLoop: @unchecked Sendable {
         allow(connections: connections)
     }
 
-    /// Requests in flight are bounded by their senders already; this bounds idle connections.
+    /// Changes the bound. Senders already bound requests in flight, so this bounds idle connections.
     package func allow(connections: Int) {
         set(CURLMOPT_MAXCONNECTS, connections)
         set(CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
@@ -36,7 +36,7 @@ package final class TransferLoop: @unchecked Sendable {
 
     deinit { curl_multi_cleanup(handle) }
 
-    /// Ends the current wait, or the next one at once.
+    /// Ends the current wait, or else the next one at once.
     package func wake() {
         curl_multi_wakeup(handle)
     }
@@ -56,7 +56,7 @@ package final class TransferLoop: @unchecked Sendable {
         transfer.whenDone = nil
     }
 
-    /// Moves all transfers on, without waiting, and returns how many ended.
+    /// Advances all transfers without waiting; returns how many ended.
     package func perform() -> Int {
         var running: CInt = 0
         if curl_multi_perform(handle, &running) != CURLM_OK { isBroken = true }
@@ -66,21 +66,20 @@ package final class TransferLoop: @unchecked Sendable {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else {
                 continue
             }
-            // The message is gone once its transfer is removed.
+            // Removing the transfer frees the message, so its result is read first.
             let result = message.pointee.data.result
             let transfer = Transfer.of(easy)
             let whenDone = transfer.whenDone
             cancel(transfer)
             ended += 1
             whenDone?(transfer, transfer.outcome(result))
-            // An idle transfer holds no body, and a finished one no secret.
+            // An idle transfer holds no body, and a finished one holds no secret.
             if transfer.whenDone == nil { transfer.dropBody() }
         }
         return ended
     }
 
-    /// Sleeps until a transfer can go on, `wake` is called, the watched descriptor is ready, or the time is
-    /// over.
+    /// Sleeps until a transfer can continue, `wake` is called, the watched descriptor is ready, or the timeout passes.
     package func wait(_ timeout: Duration, watching watch: Watch? = nil) {
         let milliseconds = CInt(clamping: timeout.milliseconds)
         guard let watch else {
@@ -92,7 +91,7 @@ package final class TransferLoop: @unchecked Sendable {
         case .readable(let descriptor):
             entry.fd = descriptor
             entry.events = Int16(CURL_WAIT_POLLIN)
-        // Errors and hang-ups are always reported.
+        // poll always reports errors and hang-ups.
         case .broken(let descriptor): entry.fd = descriptor
         }
         if curl_multi_poll(handle, &entry, 1, milliseconds, nil) != CURLM_OK { isBroken = true }
@@ -104,8 +103,8 @@ package final class TransferLoop: @unchecked Sendable {
 }
 
 extension TransferLoop {
-    /// Performs one prepared transfer on the calling thread. Returns nil when it was given up, which is noticed at
-    /// once if the watched descriptor tells.
+    /// Performs one prepared transfer on the calling thread. Returns nil when the caller gives up, at once if the
+    /// watched descriptor signals it.
     package func run(
         _ transfer: Transfer,
         watching watch: Watch? = nil,
@@ -128,7 +127,7 @@ extension TransferLoop {
     }
 }
 
-/// libcurl cannot be used at all.
+/// libcurl cannot be initialised.
 package struct CurlUnavailable: Error, CustomStringConvertible {
     package var description: String { "libcurl does not start; is the machine out of memory?" }
 }

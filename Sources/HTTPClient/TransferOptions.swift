@@ -1,14 +1,14 @@
 package import Crypto
 package import System
 
-/// What the requests of one transfer have in common.
+/// Options shared by all requests of one transfer.
 package struct TransferOptions: Sendable {
     package enum Trust: Sendable {
-        /// The authorities of the system.
+        /// The system's certificate authorities.
         case system
-        /// Only the authorities in a PEM file, also for a proxy spoken to by https.
+        /// Only the authorities in a PEM file, also for an https proxy.
         case authorities(file: String)
-        /// Only the certificate in the file, under any name: the key must have this hash ("sha256//…").
+        /// Only the certificate in the file, under any name; its key must have this hash ("sha256//…").
         case pinned(file: String, keyHash: String)
     }
 
@@ -23,7 +23,7 @@ package struct TransferOptions: Sendable {
     }
 
     package struct ProxyAccess: Sendable {
-        /// `http://`, `https://` or `socks5h://`, host and port.
+        /// `http://`, `https://` or `socks5h://`, with host and port.
         package let address: String
         package let user: String?
         package let password: Secret?
@@ -38,13 +38,13 @@ package struct TransferOptions: Sendable {
     package var trust = Trust.system
     /// Shown to a server that asks for one.
     package var clientCertificate: ClientCertificate?
-    /// nil: none. The environment never adds one.
+    /// nil: no proxy. The environment never adds one.
     package var proxy: ProxyAccess?
-    /// Name, TCP, TLS, and what a proxy needs.
+    /// Covers name lookup, TCP, TLS, and the proxy's handshake.
     package var connectTimeout: Duration
-    /// A request that moves no byte for that long is given up; nil: none is.
+    /// A request that moves no byte for this long fails; nil: no limit.
     package var stallTimeout: Duration?
-    /// Older connections are not used; nil when all may be.
+    /// Older connections are not reused; nil: all may be.
     package var connectionsSince: Moment?
 
     package init(connectTimeout: Duration) {

@@ -1,8 +1,8 @@
-/// A whole response.
+/// A complete response.
 package struct TransferResponse {
     package struct Head {
         package let status: Int
-        /// Those that the request asked for, names in lower case.
+        /// The requested headers, names in lower case.
         package let headers: [(name: String, value: String)]
 
         package subscript(name: String) -> String? {
@@ -11,24 +11,24 @@ package struct TransferResponse {
     }
 
     package let head: Head
-    /// What `ResponseUse.Body.first` keeps; empty otherwise.
+    /// The bytes that `ResponseUse.Body.first` keeps; empty otherwise.
     package let body: [UInt8]
 }
 
-/// Why there was no response, or not a whole one.
+/// Why there is no response, or no complete one.
 package struct TransferFailure {
     package let code: CurlCode
     /// Why this side ended the transfer, if it did.
     package let refusal: ResponseRefusal?
-    /// What curl and OpenSSL wrote about this transfer; may be empty.
+    /// What curl and OpenSSL reported about this transfer; may be empty.
     package let detail: String
-    /// The head of a response that broke off; status 0 when none began.
+    /// The head of a truncated response; status 0 if none began.
     package let head: TransferResponse.Head
-    /// A proxy's answer to CONNECT; 0 when none was asked.
+    /// The proxy's status for CONNECT; 0 without one.
     package let proxyStatus: Int
-    /// OpenSSL's verdict about the server's certificate; 0 is good.
+    /// OpenSSL's verdict on the server's certificate; 0 means good.
     package let certificateVerdict: Int
-    /// The request was sent, at least in part.
+    /// At least part of the request was sent.
     package let isSent: Bool
 }
 

@@ -5,11 +5,11 @@ import System
 package struct TransferRequest {
     package var method = "GET"
     package var url: String
-    /// "Name: value".
+    /// Each as "Name: value".
     package var headers: [String] = []
-    /// Without one, the request has no Accept header.
+    /// nil: the request has no Accept header.
     package var accept: String?
-    /// nil sends no body and no Content-Length.
+    /// nil: no body and no Content-Length.
     package var body: OutgoingBody.Content?
     /// From the start of the request to the end of its response; nil: no limit.
     package var timeLimit: Duration?
@@ -21,16 +21,16 @@ package struct TransferRequest {
     }
 }
 
-/// What is kept of a response. Its head is limited to 64 KiB.
+/// The parts of a response to keep. Its head is limited to 64 KiB.
 package struct ResponseUse {
     package enum Body {
         /// Keeps the first bytes; a body over `max` fails the transfer.
         case first(Int, max: Int)
-        /// Keeps all of it where it is wiped later; a body over the bytes' `countMax` fails the transfer.
+        /// Keeps the whole body in memory that is wiped later; a body over `countMax` fails the transfer.
         case secret(WipedBytes)
-        /// The response ends with its head: a server may send any body.
+        /// Ends the response after its head, whatever body the server sends.
         case none
-        /// Hands on each piece with status and headers; false ends the transfer.
+        /// Passes each piece on with status and headers; false ends the transfer.
         case stream((TransferResponse.Head, UnsafeRawBufferPointer) -> Bool)
     }
 

@@ -1,8 +1,8 @@
 package import Crypto
 package import System
 
-/// Asks one server one question and waits for the answer: no redirects, no proxy, certificates always
-/// verified, everything bounded. Answers are taken up to 64 KiB.
+/// Sends one request to one server and waits for the answer: no redirects, no proxy, verified certificates, bounded
+/// time, and answers of at most 64 KiB.
 package struct WebClient: Sendable {
     package let interruption: Interruption
 
@@ -39,7 +39,7 @@ package struct WebClient: Sendable {
         }
     }
 
-    /// Gets the content of an address.
+    /// Fetches an address.
     package func get(
         _ url: String,
         authorities: String?,
@@ -51,7 +51,7 @@ package struct WebClient: Sendable {
         return (answer.status, answer.body.bytes)
     }
 
-    /// Posts a JSON text and returns the status of the answer; the rest of the answer is not looked at.
+    /// Posts a JSON text and returns the answer's status; ignores the rest of the answer.
     package func post(
         _ json: [UInt8],
         to url: Secret,

@@ -12,15 +12,15 @@ package struct WebLimits: Sendable, Equatable {
     }
 }
 
-/// One question to one server, for `WebClient`.
+/// One request for `WebClient`.
 package struct WebRequest {
     package var method = "GET"
     package var url: String
     package var headers: [String] = []
     package var form: [(name: String, value: String)]?
-    /// Instead of a form.
+    /// A body in place of a form.
     package var content: [UInt8]?
-    /// Without it the response ends with its head: a server may send any body.
+    /// If false, the response ends after its head, whatever body the server sends.
     package var isBodyWanted = true
     /// A file of authorities to trust in place of the system's.
     package var authorities: String?
@@ -48,18 +48,18 @@ package struct WebAnswer {
     package let body: WipedBytes
 }
 
-/// Why there was no answer.
+/// Why there is no answer.
 package enum WebFailure: Error, Equatable {
     case interrupted
     case tooLarge
-    /// curl's description, which repeats nothing of the request.
+    /// curl's description; it contains nothing of the request.
     case noAnswer(String)
 }
 
 // MARK: - Conformances
 
 extension WebRequest: CustomStringConvertible, CustomReflectable {
-    /// Address, head and form may each hold a secret.
+    /// Address, headers and form may each hold a secret.
     package var description: String { "\(method) …" }
     package var customMirror: Mirror { Mirror(self, children: ["method": method]) }
 }

@@ -1,7 +1,7 @@
-/// Addresses that begin alike, as "10.0.0.0/8" or "2001:db8::/32" name them.
+/// A range of addresses with a common prefix, such as "10.0.0.0/8" or "2001:db8::/32".
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     private let base: IPAddress
-    /// Of the 128 that v6 has.
+    /// The length of the prefix in the 128 bits of an IPv6 address.
     private let bits: Int
 
     package init(_ base: IPAddress, bits: Int) {
@@ -9,7 +9,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         self.bits = bits
     }
 
-    /// One address alone is a range too.
+    /// A single address is a range too.
     package init(parsing text: String) throws(AddressRangeError) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else {

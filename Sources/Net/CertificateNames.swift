@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// A name that a certificate is for, as its authority vouched for it.
+/// A name in a certificate that the authority has verified.
 struct CertificateName: Equatable {
     enum Kind: String {
         case host = "dns"
@@ -15,11 +15,10 @@ struct CertificateName: Equatable {
     let text: String
 }
 
-/// The alternative names, and the common name where the certificate has no list of them, though it may
-/// be one of kinds that mean nothing here (RFC 6125 section 6.4.4).
+/// Returns the alternative names. The common name counts only when the certificate has no list of alternative names,
+/// even a list without usable kinds (RFC 6125 section 6.4.4).
 ///
-/// A name that is not plain text is left out: what is compared with rules and written to logs must read
-/// as what it is.
+/// Names that are not plain text are left out, because rules compare them and logs show them.
 func certificateNames(_ certificate: OpaquePointer) -> [CertificateName] {
     guard X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1) >= 0 else {
         return commonName(certificate)
@@ -73,7 +72,7 @@ private func text(
 }
 
 extension Unicode.Scalar {
-    /// It shows, and does nothing to how its neighbours show.
+    /// The character is visible and does not change how its neighbours are displayed.
     fileprivate var isPlain: Bool {
         switch properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,

@@ -1,13 +1,13 @@
-/// A name in clients' certificates, with its kind: "dns:phone-7.example.com". One `*` stands for one or more letters,
-/// digits, '-' and '_', so it never reaches over a dot, a slash or an @.
+/// A pattern for names in client certificates, with its kind: "dns:phone-7.example.com". One `*` matches one or more
+/// letters, digits, '-' and '_'; it never matches a dot, a slash or an @.
 package struct CertificatePattern: Sendable, Hashable {
     package static let kinds = ["dns", "ip", "uri", "mail", "cn"]
 
     private let start: [UInt8]
-    /// What follows the star; nil without one.
+    /// The text after the star; nil without a star.
     private let end: [UInt8]?
 
-    /// Nil when it has no kind, no name or several stars.
+    /// nil without a kind or name, or with several stars.
     package init?(_ text: String) {
         guard let colon = text.firstIndex(of: ":"), Self.kinds.contains(String(text[..<colon])),
             (1...255).contains(text[colon...].utf8.count - 1)
@@ -21,10 +21,10 @@ package struct CertificatePattern: Sendable, Hashable {
         end = parts.count == 2 ? Array(parts[1]) : nil
     }
 
-    /// The one name that it stands for; nil when there are more.
+    /// The only name that matches; nil for a pattern with a star.
     package var only: [UInt8]? { end == nil ? start : nil }
 
-    /// `name` is as `comparableName` gives it.
+    /// `name` must come from `comparableName`.
     package func covers(_ name: [UInt8]) -> Bool {
         guard let end else { return name == start }
         guard name.count > start.count + end.count, name.starts(with: start) else { return false }
@@ -33,8 +33,8 @@ package struct CertificatePattern: Sendable, Hashable {
     }
 }
 
-/// Hosts' names are the same in upper and lower case (RFC 4343), and an address is the same however it is written;
-/// others are what they are.
+/// Normalises a name for comparison. Host names ignore case (RFC 4343), and addresses have one spelling; other names
+/// stay as they are.
 package func comparableName(_ name: String) -> [UInt8] {
     if name.hasPrefix("dns:") { return Array(name.lowercased().utf8) }
     if name.hasPrefix("ip:"), let address = IPAddress(String(name.dropFirst(3))) {

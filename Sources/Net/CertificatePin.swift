@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// The public key of a certificate as curl wants it pinned: "sha256//" and its SHA-256 in base64.
+/// The pin of a certificate's public key in curl's form: "sha256//" and its SHA-256 in base64.
 package struct CertificatePin: Sendable, Equatable, CustomStringConvertible {
     package let description: String
 
-    /// Of the first certificate in a file, which is the server's own.
+    /// Pins the first certificate in the file, which is the server's own.
     package init(file: String) throws(TLSError) {
         let chain = try TLSFiles.certificates(in: file)
         defer { for certificate in chain { X509_free(certificate) } }
@@ -18,7 +18,7 @@ package struct CertificatePin: Sendable, Equatable, CustomStringConvertible {
         guard EVP_Digest(encoded, Int(count), &digest, nil, EVP_sha256(), nil) == 1 else {
             throw .library(reason: TLSReason.take())
         }
-        // Four characters for each three bytes, and the end that C wants.
+        // 44 characters for 32 bytes, and a NUL.
         var text = [UInt8](repeating: 0, count: 45)
         let length = EVP_EncodeBlock(&text, digest, 32)
         description = "sha256//" + String(decoding: text.prefix(Int(length)), as: UTF8.self)

@@ -1,11 +1,11 @@
 import COpenSSL
 package import System
 
-/// Who a client is by the certificate that it has shown.
+/// The identity in a client's certificate.
 package struct ClientCertificate: Sendable, Equatable {
-    /// Each with its kind, since authorities may give the same text in different kinds to different
-    /// clients: "dns:phone-7.example.com", "uri:spiffe://fleet/phone", "mail:a@example.com",
-    /// "ip:192.0.2.1", or "cn:phone 8" where there is nothing else.
+    /// Names with their kinds: "dns:phone-7.example.com", "uri:spiffe://fleet/phone", "mail:a@example.com",
+    /// "ip:192.0.2.1", or "cn:phone 8" where there is no other. The kind is part of the name, because authorities may
+    /// give the same text in different kinds to different clients.
     package let names: [String]
     package let expires: WallTime
 

@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// Which clients are let in, as it was read: their authorities themselves, not the file's name.
+/// The rules for client certificates, with the content of the authority files instead of their names.
 struct ClientRules: Equatable {
     private let settings: TLSSettings
-    /// In DER.
+    /// The authorities' certificates in DER.
     private let authorities: [[UInt8]]
     private let revocations: RevocationLists
-    /// Of names that are denied those without a star.
+    /// Denied names without a star; they are looked up in one step.
     private let deniedNames: Set<[UInt8]>
     private let deniedPatterns: [CertificatePattern]
 
@@ -31,8 +31,8 @@ struct ClientRules: Equatable {
     func apply(to context: OpaquePointer) throws(TLSError) {
         guard let file = settings.clientAuthorities else { return }
         let store = SSL_CTX_get_cert_store(context)
-        // Who names an authority that is no root trusts what this one has signed, and nobody else of
-        // those that the root has.
+        // Accepts an intermediate authority as the root of trust. Its clients are then let in, and the other clients of
+        // its root are not.
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         for bytes in authorities {
             let authority = bytes.withUnsafeBufferPointer { bytes in
@@ -40,7 +40,7 @@ struct ClientRules: Equatable {
                 return d2i_X509(nil, &place, bytes.count)
             }
             defer { X509_free(authority) }
-            // Clients choose by these names which certificate they show.
+            // The server sends these names, and clients choose their certificate by them.
             guard X509_STORE_add_cert(store, authority) == 1,
                 SSL_CTX_add_client_CA(context, authority) == 1
             else { throw .refused(file: file, reason: TLSReason.take()) }
@@ -62,7 +62,7 @@ struct ClientRules: Equatable {
 
     var refusesNames: Bool { !(deniedNames.isEmpty && deniedPatterns.isEmpty) }
 
-    /// Which of a client's names is denied; nil when none is.
+    /// The first denied name of a client; nil when none is denied.
     func deniedName(of names: [String]) -> String? {
         names.first { name in
             let comparable = comparableName(name)

@@ -1,10 +1,10 @@
 import Glibc
 
-/// How many descriptors the process may have open.
+/// The process's limit of open descriptors.
 package enum DescriptorLimit {
-    /// Raises the soft limit to the hard one and returns what holds then.
+    /// Raises the soft limit to the hard limit and returns the limit in force.
     ///
-    /// The soft limit is 1,024 on most systems, for the sake of programs that use `select`.
+    /// The soft limit is 1,024 on most systems, for programs that use `select`.
     package static func raise() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {

@@ -1,9 +1,9 @@
-/// Why a client and the server did not come together, for whoever looks for the reason.
+/// Why a TLS handshake failed, for the operator.
 package struct HandshakeError: Error, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// The client, without a word: most are no clients but somebody who looks whether the port is open.
+        /// The client closed the connection silently. Most such clients are port scanners or health checks.
         case left
-        /// With a request that is not encrypted. Nothing was said to it yet.
+        /// The client sent an unencrypted request. Nothing was sent to it yet.
         case spokePlainly
         case refused
     }

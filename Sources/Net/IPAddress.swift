@@ -1,9 +1,9 @@
 import Glibc
 
-/// An address of a machine, of either family. A v4 address is the same whatever it came through: it is kept as v6
-/// writes it (RFC 4291 section 2.5.5.2).
+/// An IPv4 or IPv6 address. IPv4 addresses are kept in mapped form (RFC 4291 section 2.5.5.2), so an address is equal
+/// whichever kind of socket it came through.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The 16 bytes, as the network has them.
+    /// The 16 bytes in network order, first half.
     private let high: UInt64
     private let low: UInt64
 
@@ -14,15 +14,15 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         low = Self.mappedV4 | UInt64(address)
     }
 
-    /// From its two halves, the first bytes first.
+    /// Takes the two halves, first bytes first.
     package init(v6 high: UInt64, _ low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// Reads "192.0.2.1" or "2001:db8::1", and nothing that has a port, a zone or brackets.
+    /// Parses "192.0.2.1" or "2001:db8::1". Rejects ports, zones and brackets.
     package init?(_ text: some Collection<UInt8>) {
-        // No address is longer, and none has a NUL, at which C would stop.
+        // No address is longer, and none contains a NUL, at which C would stop.
         guard text.count < Int(INET6_ADDRSTRLEN), text.allSatisfy(\.isOfAddress) else { return nil }
         guard
             let address = SocketAddress(host: String(decoding: Array(text), as: UTF8.self), port: 0)
@@ -36,7 +36,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var isV4: Bool { high == 0 && low >> 32 == 0xffff }
 
-    /// As it is written everywhere here: v4 as v4.
+    /// An IPv4 address is printed as IPv4.
     package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let room = socklen_t(text.count)
@@ -53,13 +53,13 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// Who this is for limits: a v4 address, or the /64 of a v6 address, since that is the smallest network a v6
-    /// customer gets and its owner can use every address in it.
+    /// The unit for limits: an IPv4 address, or the /64 of an IPv6 address. A /64 is the smallest network an IPv6
+    /// customer gets, and its owner can use every address in it.
     package var neighbourhood: Neighbourhood {
         isV4 ? Neighbourhood(self) : Neighbourhood(IPAddress(v6: high, 0))
     }
 
-    /// The first so many of its 128 bits, the others 0.
+    /// Keeps the first bits of the 128 and clears the others.
     func prefix(bits: Int) -> IPAddress {
         IPAddress(
             v6: bits >= 64 ? high : high & ~(UInt64.max >> UInt64(bits)),

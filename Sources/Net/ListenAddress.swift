@@ -1,10 +1,10 @@
-/// A place to listen: a numeric host and a port, as people write them in a configuration.
+/// An address to listen on: a numeric host and a port, as written in a configuration.
 package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// "127.0.0.1" or "::1", without brackets.
     package let host: String
-    /// 0 lets the kernel choose a free one.
+    /// 0 lets the kernel choose a free port.
     package let port: UInt16
-    /// Every address of the machine: one socket for both families, or v4 alone where the kernel has no IPv6.
+    /// Listens on every address: one socket for both families, or IPv4 alone where the kernel has no IPv6.
     package let isEverywhere: Bool
 
     package init(host: String, port: UInt16) {
@@ -21,10 +21,10 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         ListenAddress(host: "::", port: port, isEverywhere: true)
     }
 
-    /// The same port of every v4 address.
+    /// The same port on every IPv4 address.
     var withoutIPv6: ListenAddress { ListenAddress(host: "0.0.0.0", port: port) }
 
-    /// Reads "0.0.0.0:8080", "127.0.0.1:0", "[::1]:80", "localhost:80", or ":8080" and "[::]:8080" (every address).
+    /// Parses "0.0.0.0:8080", "127.0.0.1:0", "[::1]:80", "localhost:80", or ":8080" and "[::]:8080" (every address).
     package init(parsing text: String) throws(ListenAddressError) {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             throw ListenAddressError(text: text, reason: "the port is missing")
@@ -52,7 +52,7 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         if name == "localhost" { return "127.0.0.1" }
         if name.first == "[", name.last == "]" {
             let inner = String(name.dropFirst().dropLast())
-            // "[0::0]" is "[::]", and a v4 address in v6 clothes is that v4 address.
+            // Normalises "[0::0]" to "[::]", and a mapped IPv4 address to IPv4.
             if inner.contains(":"), let address = SocketAddress(host: inner, port: 0) {
                 return address.host
             }

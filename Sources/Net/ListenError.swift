@@ -1,6 +1,6 @@
 package import System
 
-/// Why a server cannot listen, and what its operator can do about it.
+/// Why a server cannot listen, and the remedy.
 package enum ListenError: Error, Equatable, CustomStringConvertible {
     case taken(ListenAddress)
     case notPermitted(ListenAddress)
@@ -8,7 +8,7 @@ package enum ListenError: Error, Equatable, CustomStringConvertible {
     case noIPv6(ListenAddress)
     case system(ListenAddress, SystemError)
 
-    /// No family, or no v6 address to bind: sandboxes and containers have either.
+    /// The kernel has no IPv6, or no IPv6 address to bind; sandboxes and containers have either problem.
     var saysNoIPv6: Bool {
         switch self {
         case .noIPv6, .noSuchAddress: true

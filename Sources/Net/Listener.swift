@@ -4,14 +4,14 @@ package import System
 
 /// A bound, listening, non-blocking TCP socket.
 ///
-/// Several loops listen on one port, each with a socket of its own (`SO_REUSEPORT`), and the kernel
-/// spreads connections over them: no lock and no hand-over between threads.
+/// Several loops listen on one port, each with its own socket (`SO_REUSEPORT`), and the kernel spreads connections over
+/// them. That needs no lock and no hand-over between threads.
 package final class Listener: Sendable {
     private let socket: OwnedDescriptor
-    /// With the port that the kernel chose if 0 was asked for.
+    /// Holds the port that the kernel chose, if 0 was requested.
     package let address: ListenAddress
 
-    /// Binds an address that nobody else has.
+    /// Binds an address that no other process uses.
     package convenience init(
         _ address: ListenAddress,
         backlog: Int = 4096
@@ -19,7 +19,7 @@ package final class Listener: Sendable {
         try self.init(address, backlog: backlog, calls: .kernel)
     }
 
-    /// With calls of a test in place of the kernel's.
+    /// With a test's calls in place of the kernel's.
     convenience init(
         _ address: ListenAddress,
         backlog: Int = 4096,
@@ -33,7 +33,7 @@ package final class Listener: Sendable {
         }
     }
 
-    /// Another socket on the address of the first one.
+    /// Opens another socket on the first one's address.
     package convenience init(
         joining first: Listener,
         backlog: Int = 4096
@@ -60,16 +60,16 @@ package final class Listener: Sendable {
                 }
             )
             let number = socket.number
-            // A restart must not wait for the old connections' TIME_WAIT.
+            // Without it, a restart would wait for old connections in TIME_WAIT.
             try enable(SOL_SOCKET, SO_REUSEADDR, on: number)
-            // Accepted sockets inherit it; answers are written whole, so Nagle could only delay them.
+            // Accepted sockets inherit it. Answers are written whole, so Nagle could only delay them.
             try enable(CInt(IPPROTO_TCP), TCP_NODELAY, on: number)
-            // "[::]:8080" means every address of the machine, v4 too, whatever net.ipv6.bindv6only says.
+            // "[::]:8080" means every address, IPv4 included, whatever net.ipv6.bindv6only says.
             if target.family == AF_INET6 {
                 try set(CInt(IPPROTO_IPV6), IPV6_V6ONLY, to: 0, on: number)
             }
-            // The first socket binds without SO_REUSEPORT: otherwise a second gateway of the same
-            // user would share the port silently. Set afterwards, it lets our other loops in.
+            // The first socket binds without SO_REUSEPORT: otherwise a second gateway of the same user would silently
+            // share the port. Setting the option afterwards lets our other loops join.
             if !isFirst { try enable(SOL_SOCKET, SO_REUSEPORT, on: number) }
             _ = try system("bind") { target.withPointer { calls.bind(number, $0, $1) } }
             if isFirst { try enable(SOL_SOCKET, SO_REUSEPORT, on: number) }
@@ -99,8 +99,8 @@ package final class Listener: Sendable {
 
     package var descriptor: CInt { socket.number }
 
-    /// Lets nobody in any more, whoever still refers to the listener. On Linux this takes a listening
-    /// socket out of service at once; the descriptor goes with the last reference.
+    /// Stops accepting, even while others still refer to the listener. On Linux, shutdown takes a listening socket out
+    /// of service at once; the descriptor closes with the last reference.
     package func stopListening() {
         _ = shutdown(socket.number, CInt(SHUT_RD))
     }
@@ -108,7 +108,7 @@ package final class Listener: Sendable {
     package enum Accepted: ~Copyable {
         case connection(Socket, from: SocketAddress)
         case nobody
-        /// No descriptor or memory is left, most likely: wait before the next try.
+        /// Usually no descriptor or memory is left; wait before the next try.
         case exhausted(SystemError)
     }
 
@@ -122,7 +122,7 @@ package final class Listener: Sendable {
             let code = errno
             switch code {
             case EAGAIN: return .nobody
-            // accept(2): errors already pending on the new connection. It is gone; take the next.
+            // accept(2) reports errors that are pending on the new connection. That connection is gone; take the next.
             case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET,
                 EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, EPERM, ETIMEDOUT, ECONNRESET:
                 continue
@@ -132,7 +132,7 @@ package final class Listener: Sendable {
     }
 }
 
-/// The calls that tell whether the kernel has IPv6.
+/// The system calls that show if the kernel has IPv6.
 struct ListenerCalls: Sendable {
     var socket: @Sendable (_ family: CInt, _ type: CInt) -> CInt
     var bind: @Sendable (CInt, UnsafePointer<sockaddr>, socklen_t) -> CInt

@@ -2,10 +2,10 @@ import CSystem
 import Glibc
 package import System
 
-/// Who an event is for: a slot of the owner's table, and the generation of what it holds.
+/// The recipient of an event: a slot of the owner's table, and the slot's generation.
 ///
-/// A slot is used again as soon as it is free, also within one round of events. The generation tells
-/// an event for the earlier user from one for the present user.
+/// A slot is reused as soon as it is free, even within one round of events. The generation tells stale events of the
+/// slot's earlier user from current ones.
 package struct PollToken: Hashable, Sendable {
     package let slot: UInt32
     package let generation: UInt32
@@ -22,7 +22,7 @@ package struct PollToken: Hashable, Sendable {
     fileprivate var data: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }
 
-/// What may have become possible for a watched descriptor.
+/// What a watched descriptor may be ready for.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -32,9 +32,9 @@ package struct Readiness: OptionSet, Sendable {
 
     package static let readable = Readiness(rawValue: 1)
     package static let writable = Readiness(rawValue: 2)
-    /// The other end has sent FIN. There may be bytes before it.
+    /// The peer sent FIN. Bytes may precede it.
     package static let finished = Readiness(rawValue: 4)
-    /// The connection is gone in both directions.
+    /// The connection is closed in both directions.
     package static let gone = Readiness(rawValue: 8)
 }
 
@@ -45,9 +45,8 @@ package struct PollEvent: Sendable {
 
 /// An epoll instance.
 ///
-/// Connections are watched edge-triggered and for both directions at once: one `epoll_ctl` in a
-/// connection's life, whatever state it goes through. The price is that the owner remembers what is
-/// ready until a call says otherwise.
+/// Connections are watched edge-triggered in both directions: one `epoll_ctl` in a connection's life, whatever its
+/// state. In return, the owner remembers what is ready until a call would block.
 package final class Poller: Sendable {
     private let epoll: OwnedDescriptor
 
@@ -57,30 +56,30 @@ package final class Poller: Sendable {
         )
     }
 
-    /// Reports each change of readiness once. Closing the descriptor ends it.
+    /// Reports each change of readiness once. Closing the descriptor ends the watch.
     package func watchChanges(of descriptor: CInt, for token: PollToken) throws(SystemError) {
         let events =
             EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         try watch(descriptor, events, token)
     }
 
-    /// Reports readability once for each signal, so that a wake-up needs no read to be cleared.
+    /// Reports readability once for each signal, so a wake-up needs no read to clear it.
     package func watchSignals(of descriptor: CInt, for token: PollToken) throws(SystemError) {
         try watch(descriptor, EPOLLIN.rawValue | EPOLLET.rawValue, token)
     }
 
-    /// Reports as long as something can be read.
+    /// Reports as long as input is available.
     package func watchInput(of descriptor: CInt, for token: PollToken) throws(SystemError) {
         try watch(descriptor, EPOLLIN.rawValue, token)
     }
 
-    /// Ends what `watch…` began. It fails only for what is not watched, which is as wanted.
+    /// Ends a watch. The call fails only for an unwatched descriptor, which is harmless.
     package func forget(_ descriptor: CInt) {
         var event = epoll_event()
         _ = epoll_ctl(epoll.number, EPOLL_CTL_DEL, descriptor, &event)
     }
 
-    /// Waits for events and writes them to `events`; nil waits without end.
+    /// Waits for events and writes them to `events`; a nil timeout waits without limit.
     package func wait(
         timeout: Duration?,
         into events: inout [PollEvent]
@@ -92,7 +91,7 @@ package final class Poller: Sendable {
             let count = epoll_wait(epoll.number, room.baseAddress, CInt(room.count), milliseconds)
             guard count >= 0 else {
                 let code = errno
-                // A debugger's or profiler's signal: an early look does no harm.
+                // A signal, for example of a debugger; returning early does no harm.
                 guard code == EINTR else { throw SystemError(call: "epoll_wait", code: code) }
                 return
             }

@@ -2,10 +2,10 @@ import CSystem
 import Glibc
 package import System
 
-/// One accepted TCP connection, non-blocking, owned.
+/// Owns one accepted, non-blocking TCP connection.
 package struct Socket: ~Copyable, Sendable {
     private let descriptor: OwnedDescriptor
-    /// Nil for plain connections: it costs them one comparison a call.
+    /// nil for plain connections, which then pay one comparison a call.
     private var tls: TLSSession?
 
     package init(_ descriptor: consuming OwnedDescriptor) {
@@ -13,13 +13,12 @@ package struct Socket: ~Copyable, Sendable {
         tls = nil
     }
 
-    // Before the descriptor is closed.
+    // close_notify goes out before the descriptor closes.
     deinit { tls?.finish() }
 
     package var number: CInt { descriptor.number }
 
-    /// From now on what is received and sent is encrypted, once `handshake` has come to its end. False
-    /// without memory.
+    /// Turns on TLS: data is encrypted once `handshake` is done. Returns false when memory is short.
     package mutating func secure(with context: TLSContext) -> Bool {
         tls = TLSSession(context, over: descriptor.number)
         return isSecure
@@ -32,7 +31,7 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// What TLS holds for the client beyond what it holds for every connection.
+    /// TLS memory of this client beyond what every TLS connection holds.
     package var heldBytes: Int {
         switch tls {
         case .some(let session): session.heldBytes
@@ -40,12 +39,12 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// Goes on with the handshake; true when it is done. A plain connection has none.
+    /// Continues the handshake; true when it is done. A plain connection needs none.
     package func handshake() throws(HandshakeError) -> Bool {
         try tls?.handshake() ?? true
     }
 
-    /// Whether the client has come back with what it had agreed on before.
+    /// True if the client resumed an earlier TLS session.
     package var isResumed: Bool {
         switch tls {
         case .some(let session): session.isResumed
@@ -53,7 +52,7 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// Who the client is, if it has shown a certificate.
+    /// The client's identity, if it has shown a certificate.
     package var clientCertificate: ClientCertificate? {
         switch tls {
         case .some(let session): session.clientCertificate
@@ -61,7 +60,7 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the client was let in by rules that are in force no more.
+    /// True if the rules that admitted the client have changed since.
     package var isOutdated: Bool {
         switch tls {
         case .some(let session): session.isOutdated
@@ -78,19 +77,19 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// What a plain `receive` would give, and leaves it there: what comes before TLS begins.
+    /// Like a plain `receive`, but leaves the bytes in the socket; for bytes before TLS begins.
     package func peek(into room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Outcome {
         try attempt("recv") {
             recv(descriptor.number, room.baseAddress, room.count, CInt(MSG_PEEK))
         }
     }
 
-    /// Takes so much of what `peek` has given as there is room.
+    /// Consumes as many peeked bytes as there is room.
     package func skip(into room: UnsafeMutableRawBufferPointer) {
         _ = recv(descriptor.number, room.baseAddress, room.count, 0)
     }
 
-    /// Whether a `receive` that gave so much of its room has left nothing until the next event.
+    /// True if a `receive` of `count` bytes into `room` left nothing to read until the next event.
     package func isEmptied(by count: Int, of room: Int) -> Bool {
         switch tls {
         case .some(let session): session.isEmptied
@@ -103,27 +102,27 @@ package struct Socket: ~Copyable, Sendable {
         case .some(let session): try session.send(bytes)
         case .none:
             try attempt("send") {
-                // A client that has gone is an error value here, never a SIGPIPE.
+                // A closed connection must be an error value, never a SIGPIPE.
                 Glibc.send(descriptor.number, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
             }
         }
     }
 
-    /// Bytes that the kernel has to send and the other side has not acknowledged: what it was not ready to take.
+    /// Bytes that the kernel has queued and the peer has not acknowledged.
     package var unacknowledgedBytes: Int {
         var count: CInt = 0
         return ioctl(descriptor.number, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
     }
 
-    /// As `send`, past a TLS session that has not begun and never will.
+    /// Sends past a TLS session that never begins.
     package func sendPlainly(_ bytes: UnsafeRawBufferPointer) {
         _ = Glibc.send(descriptor.number, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
     }
 
-    /// Nothing tells the client that what it has is all: TLS ends without close_notify.
+    /// Ends TLS without close_notify, so that the client sees a truncated answer.
     package func breakOff() { tls?.giveUp() }
 
-    /// Closing will send RST and drop what is not sent yet (SO_LINGER with no time).
+    /// Makes the close send RST and drop unsent bytes (SO_LINGER with time 0).
     package func resetWhenClosed() {
         tls?.giveUp()
         var linger = linger(l_onoff: 1, l_linger: 0)
@@ -131,7 +130,7 @@ package struct Socket: ~Copyable, Sendable {
         _ = setsockopt(descriptor.number, SOL_SOCKET, SO_LINGER, &linger, size)
     }
 
-    /// Sends FIN; what the client still sends can be received.
+    /// Sends FIN; the client's further bytes can still be received.
     package func finishWriting() {
         tls?.finish()
         _ = shutdown(descriptor.number, CInt(SHUT_WR))

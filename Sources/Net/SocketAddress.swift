@@ -6,13 +6,13 @@ package struct SocketAddress: Sendable {
     private var storage: sockaddr_storage
     private var length: socklen_t
 
-    /// Room for the kernel to write an address of any family into.
+    /// Makes room for an address of any family, which the kernel fills in.
     package init() {
         storage = sockaddr_storage()
         length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     }
 
-    /// Nil unless the host is a numeric v4 or v6 address.
+    /// nil unless the host is a numeric IPv4 or IPv6 address.
     package init?(host: String, port: UInt16) {
         self.init()
         var v4 = in_addr()
@@ -43,7 +43,7 @@ package struct SocketAddress: Sendable {
 
     package var family: CInt { CInt(storage.ss_family) }
 
-    /// Hands the address to a call that reads it.
+    /// Passes the address to a call that reads it.
     package func withPointer<Result>(
         _ body: (UnsafePointer<sockaddr>, UInt32) -> Result
     ) -> Result {
@@ -52,7 +52,7 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    /// Hands the room to a call that writes an address.
+    /// Passes the room to a call that writes an address.
     package mutating func filled<Result>(
         by body: (UnsafeMutablePointer<sockaddr_storage>, UnsafeMutablePointer<UInt32>) -> Result
     ) -> Result {
@@ -60,13 +60,13 @@ package struct SocketAddress: Sendable {
     }
 
     package var port: UInt16 {
-        // The port stands at the same place for both families.
+        // The port is at the same offset in both families.
         withUnsafeBytes(of: storage) { bytes in
             UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
         }
     }
 
-    /// "192.0.2.1" or "2001:db8::1"; a v4 address seen through a v6 socket is written as v4.
+    /// "192.0.2.1" or "2001:db8::1"; an IPv4 address on an IPv6 socket is written as IPv4.
     package var host: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let room = socklen_t(text.count)

@@ -2,11 +2,11 @@ import COpenSSL
 import Glibc
 package import System
 
-/// What there is to tell about a certificate that is served.
+/// The facts to report about a served certificate.
 package struct TLSCertificate: Sendable, Equatable {
-    /// The file that it came from.
+    /// The file that holds it.
     package let file: String
-    /// "example.com", "*.example.com", "192.0.2.1": whom it is for.
+    /// The names it is valid for: "example.com", "*.example.com", "192.0.2.1".
     package let names: [String]
     package let begins: WallTime
     package let expires: WallTime
@@ -18,7 +18,7 @@ package struct TLSCertificate: Sendable, Equatable {
         expires = WallTime(X509_get0_notAfter(certificate))
     }
 
-    /// What an operator should know before clients tell; nil when all is well.
+    /// A warning for the operator, before clients fail; nil when all is well.
     package func warning(at now: WallTime) -> String? {
         if now > expires {
             return "the certificate in \(file) expired at \(expires.rfc3339), clients refuse it;"
@@ -35,7 +35,7 @@ package struct TLSCertificate: Sendable, Equatable {
         return nil
     }
 
-    /// Whether its renewal is late: the last fifth of its time has begun, or of a long one the last two weeks.
+    /// True if renewal is late: the last fifth of its validity has begun, but at most the last two weeks.
     package func isNearEnd(at now: WallTime) -> Bool {
         expires - now < min(.seconds(14 * 86_400), (expires - begins) / 5)
     }

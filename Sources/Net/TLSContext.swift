@@ -2,10 +2,10 @@ import COpenSSL
 import Synchronization
 package import System
 
-/// The certificates of a listener and how it speaks TLS. It may be shared by listeners and threads.
+/// A listener's certificates and TLS settings. Listeners and threads may share it.
 package final class TLSContext: Sendable {
     private let identities: Locked<TLSIdentities>
-    /// Rises when other clients are to be let in than before.
+    /// Increases when the rules for clients change.
     private let generation = Atomic<Int>(0)
 
     /// Reads and checks the files.
@@ -13,10 +13,10 @@ package final class TLSContext: Sendable {
         identities = Locked(try TLSIdentities(settings))
     }
 
-    /// Reads and checks the files again, or others. New connections get what was read, and tickets of
-    /// new keys: worth a call a day even where no file has changed. Others go on as they began, unless
-    /// the rules for clients have changed: then their next request is the last, and is refused.
-    /// After an error all is as it was.
+    /// Reads and checks the files again, or others. New connections get the new certificates, and tickets with new
+    /// keys, so a daily call is worthwhile even if no file has changed. Existing connections continue as before, unless
+    /// the rules for clients have changed: then their next request is refused and is their last. On an error nothing
+    /// changes.
     package func replace(_ settings: TLSSettings) throws(TLSError) {
         put(try TLSIdentities(settings))
     }
@@ -30,33 +30,33 @@ package final class TLSContext: Sendable {
         }
     }
 
-    /// Reads a file of certificates and keeps nothing of it.
+    /// Checks a file of certificates without keeping it.
     package static func check(certificates file: String) throws(TLSError) {
         for certificate in try TLSFiles.certificates(in: file) { X509_free(certificate) }
     }
 
-    /// The same for lists of revoked certificates.
+    /// Checks a file of revocation lists without keeping it.
     package static func check(revocationLists file: String) throws(TLSError) {
         for list in try TLSFiles.revocationLists(in: file) { X509_CRL_free(list) }
     }
 
-    /// The same for a private key.
+    /// Checks a private key without keeping it.
     package static func check(key file: String) throws(TLSError) {
         EVP_PKEY_free(try TLSFiles.key(in: file))
     }
 
-    /// As `replace`, with what another context has read already.
+    /// Like `replace`, with the files that another context has read.
     package func adopt(_ other: TLSContext) {
         put(other.current)
     }
 
-    /// Those that new connections get, in the order of the settings.
+    /// The certificates for new connections, in the order of the settings.
     package var certificates: [TLSCertificate] { current.certificates }
 
-    /// Those by which clients are checked.
+    /// The revocation lists that clients are checked against.
     package var revocationLists: [TLSRevocationList] { current.clientRules.revocationLists }
 
-    /// What an operator should know: certificates that clients refuse at this time.
+    /// Warnings for the operator about certificates and lists that fail at this time.
     package func warnings(at now: WallTime) -> [String] {
         let current = current
         return current.certificates.compactMap { $0.warning(at: now) }
@@ -69,7 +69,7 @@ package final class TLSContext: Sendable {
 
     var current: TLSIdentities { identities.withLock { $0 } }
 
-    /// What a new session takes, and what tells later whether its client would still be let in.
+    /// The identities for a new session, and the generation that later tells if its client would still be admitted.
     func begin() -> (identities: TLSIdentities, generation: Int) {
         identities.withLock { ($0, generation.load(ordering: .relaxed)) }
     }

@@ -1,4 +1,4 @@
-/// Why the files of a TLS listener cannot be used, and what its operator can do about it.
+/// Why a TLS listener's files cannot be used, and the remedy.
 package enum TLSError: Error, Equatable, CustomStringConvertible {
     case noCertificate
     case unreadable(file: String, reason: String)
@@ -10,10 +10,10 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
     case keyDoesNotFit(key: String, certificate: String)
     case refused(file: String, reason: String)
     case noSuchCiphers(String)
-    /// OpenSSL itself: no memory, most likely.
+    /// OpenSSL itself failed, most likely without memory.
     case library(reason: String)
 
-    /// The one that has to be looked at, where it is one.
+    /// The file at fault, if the error concerns one.
     package var file: String? {
         switch self {
         case .unreadable(let file, _), .holdsNoCertificate(let file), .holdsNoKey(let file),

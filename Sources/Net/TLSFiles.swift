@@ -1,9 +1,9 @@
 import COpenSSL
 import Glibc
 
-/// Reads what OpenSSL wants from PEM files, and says which file is at fault.
+/// Reads PEM files for OpenSSL; errors name the file.
 enum TLSFiles {
-    /// Whoever takes the certificates frees them. There is at least one.
+    /// Returns at least one certificate. The caller frees them.
     static func certificates(in file: String) throws(TLSError) -> [OpaquePointer] {
         let content = try open(file)
         defer { BIO_free(content) }
@@ -11,8 +11,8 @@ enum TLSFiles {
         while let certificate = PEM_read_bio_X509(content, nil, nil, nil) {
             certificates.append(certificate)
         }
-        // The reader ends with an error: that there is no further one, or that it cannot be read. A
-        // file that is just being written must not pass for a shorter one.
+        // The reader always ends with an error: either no further certificate, or an unreadable one. A file that is
+        // still being written must not pass as a shorter one.
         let end = ERR_peek_last_error()
         let reason = TLSReason.take()
         guard ERR_GET_LIB(end) == ERR_LIB_PEM, ERR_GET_REASON(end) == PEM_R_NO_START_LINE else {
@@ -23,13 +23,13 @@ enum TLSFiles {
         return certificates
     }
 
-    /// Whoever takes the lists frees them. There is at least one.
+    /// Returns at least one list. The caller frees them.
     static func revocationLists(in file: String) throws(TLSError) -> [OpaquePointer] {
         let content = try open(file)
         defer { BIO_free(content) }
         var lists: [OpaquePointer] = []
         while let list = PEM_read_bio_X509_CRL(content, nil, nil, nil) { lists.append(list) }
-        // As with certificates: a file that is being written must not pass for a shorter one.
+        // As above: a file that is still being written must not pass as a shorter one.
         let end = ERR_peek_last_error()
         let reason = TLSReason.take()
         guard ERR_GET_LIB(end) == ERR_LIB_PEM, ERR_GET_REASON(end) == PEM_R_NO_START_LINE else {
@@ -45,7 +45,7 @@ enum TLSFiles {
         defer { BIO_free(content) }
         var isLocked = false
         let key = withUnsafeMutablePointer(to: &isLocked) { isLocked in
-            // Without this OpenSSL would ask for a passphrase at the terminal, and wait.
+            // Without the callback, OpenSSL would ask for a passphrase on the terminal and block.
             PEM_read_bio_PrivateKey(
                 content,
                 nil,

@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// Sets up one context of OpenSSL as the settings say.
+/// Applies the settings to an OpenSSL context.
 func configure(
     _ context: OpaquePointer,
     _ settings: TLSSettings,
@@ -14,22 +14,22 @@ func configure(
         }
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
     SSL_CTX_set_options(context, sluice_server_options())
-    // Answers are sent as far as the kernel takes them, from an array that may have moved since; and
-    // a connection that is idle holds no buffers.
+    // Partial writes, because the kernel may take less than a whole answer. Moving buffers, because the answer's array
+    // may move between writes. Released buffers, so that an idle connection holds none.
     let modes =
         SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
         | SSL_MODE_RELEASE_BUFFERS
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
-    // One read of the socket for a record's head and content.
+    // Reads a record's header and content with one call.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
-    // The client's certificates stay in memory, parsed, some ten times as large as they come; a chain takes a few KiB.
+    // OpenSSL keeps the client's certificates parsed, some ten times their size on the wire. A chain takes a few KiB.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, 16 << 10, nil)
     guard SSL_CTX_set_cipher_list(context, settings.ciphers) == 1 else {
         ERR_clear_error()
         throw .noSuchCiphers(settings.ciphers)
     }
-    // Sessions are resumed with tickets, which cost the server no memory. They hold the client's
-    // certificate, and end with the context: after a reload everybody shows it again.
+    // Sessions are resumed with tickets, which cost the server no memory. A ticket holds the client's certificate and
+    // ends with the context: after a reload every client shows its certificate again.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
     TLSTickets.use(in: context, for: Int(settings.sessionTime.components.seconds))
     let name = Array("sluice".utf8)
@@ -38,7 +38,7 @@ func configure(
     try clientRules.apply(to: context)
 }
 
-/// ALPN: HTTP/1.1, and nothing for a client that speaks none that we do (RFC 7301 section 3.2).
+/// ALPN chooses HTTP/1.1 and refuses a client that offers no such protocol (RFC 7301 section 3.2).
 private func chooseProtocol(
     _ session: OpaquePointer?,
     _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
@@ -56,7 +56,7 @@ private func chooseProtocol(
         if count == wanted.utf8CodeUnitCount,
             memcmp(offered + start + 1, wanted.utf8Start, count) == 0
         {
-            // OpenSSL copies it from there.
+            // OpenSSL copies the name from there.
             chosen?.pointee = offered + start + 1
             chosenCount?.pointee = UInt8(count)
             return SSL_TLSEXT_ERR_OK

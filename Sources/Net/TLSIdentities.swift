@@ -1,14 +1,14 @@
 import COpenSSL
 import Glibc
 
-/// What was read from the files of one listener: a context of OpenSSL for each set of names, which may
-/// hold a certificate for each kind of key.
+/// The identities read from one listener's files: an OpenSSL context for each set of names, with a certificate for each
+/// kind of key.
 ///
-/// Sessions keep it alive, since the callbacks of OpenSSL point to it. Contexts are safe to use on many
-/// threads once they are set up.
+/// Sessions keep it alive, because OpenSSL's callbacks point to it. Unchecked because of the raw contexts: OpenSSL lets
+/// many threads use a context once it is set up.
 final class TLSIdentities: @unchecked Sendable {
     let certificates: [TLSCertificate]
-    /// Certificates that no client gets, each with the one that is in its place.
+    /// Certificates that no client gets, each with the one that replaces it.
     let neverShown: [(file: String, instead: String)]
     let clientRules: ClientRules
     private let contexts: [OpaquePointer]
@@ -62,7 +62,7 @@ final class TLSIdentities: @unchecked Sendable {
         for context in contexts { SSL_CTX_free(context) }
     }
 
-    /// A session of the first context; another takes its place when the client has named a host.
+    /// Opens a session with the first context; the server name callback may switch to another.
     func newSession() -> OpaquePointer? { SSL_new(contexts[0]) }
 
     private func chooseContext(for session: OpaquePointer) {
@@ -70,9 +70,9 @@ final class TLSIdentities: @unchecked Sendable {
             let name = SSL_get_servername(session, TLSEXT_NAMETYPE_host_name)
         else { return }
         var count = strlen(name)
-        // The dot that ends a whole name is in no certificate.
+        // Certificates lack the trailing dot of a fully qualified name.
         if count > 1, name[count - 1] == CChar(UInt8(ascii: ".")) { count -= 1 }
-        // The very name comes before a wildcard that covers it.
+        // An exact name wins over a wildcard that covers it.
         let exactly = UInt32(X509_CHECK_FLAG_NO_WILDCARDS)
         let chosen =
             contexts.first { Self.names($0, name, count, flags: exactly) }
@@ -91,11 +91,11 @@ final class TLSIdentities: @unchecked Sendable {
     }
 }
 
-/// Certificates for the same names; OpenSSL takes the one whose key the client can use.
+/// Certificates for the same names; OpenSSL picks the one whose key type the client supports.
 private struct Group {
     let context: OpaquePointer
     let names: Set<String>
-    /// By the kind of key.
+    /// The certificate's file for each kind of key.
     var files: [CInt: String] = [:]
 }
 

@@ -1,19 +1,20 @@
 import COpenSSL
 
-/// What OpenSSL holds for one session, by its own requests for memory. Used by the session's thread alone.
+/// Counts the memory that OpenSSL holds for one session, through OpenSSL's own allocations. Only the session's thread
+/// uses it.
 ///
-/// OpenSSL takes room for a message as soon as four bytes have told its length, 128 KiB for a ClientHello, and a buffer
-/// for a record that has begun: a client decides how much that is.
+/// OpenSSL allocates room for a message once four bytes have told its length (128 KiB for a ClientHello), and a buffer
+/// for each record that has begun. So a client decides how much memory it takes.
 final class TLSMemory {
-    /// What a connection over TLS may hold that has nothing under way; docs/scaling.md counts it for each.
+    /// What an idle TLS connection may hold without a charge; docs/scaling.md counts this for each connection.
     private static let idleBytes = 16 << 10
-    /// The same with a certificate of the client and two between it and its authority. What is more is charged.
+    /// The same with a client certificate and two intermediates. Anything above is charged.
     private static let settledMax = 32 << 10
-    /// The buffer for a record, which is there while something of it is pending.
+    /// The record buffer, which exists while part of a record is pending.
     private static let recordBytes = 17 << 10
 
     private var bytes = 0
-    /// What it held with its handshake done: the client's certificate makes it more.
+    /// The size after the handshake; a client certificate increases it.
     private var settledBytes = idleBytes
 
     static var ofThread: Int { sluice_openssl_bytes() }
@@ -24,7 +25,8 @@ final class TLSMemory {
         bytes += Self.ofThread - before
     }
 
-    /// The handshake is done. What came behind it is under way, and not what the connection holds when it is idle.
+    /// Records the size after the handshake. Bytes that followed the handshake are in transit, so their record buffer
+    /// does not count as idle memory.
     func settle(since before: Int, hasPending: Bool) {
         let held = bytes + Self.ofThread - before - (hasPending ? Self.recordBytes : 0)
         settledBytes = min(max(Self.idleBytes, held), Self.settledMax)

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// A certificate with its chain and its key, as they were read from two files.
+/// A certificate with its chain and its key, read from two files.
 struct TLSPair: ~Copyable {
-    /// The server's own certificate is the first.
+    /// The server's own certificate comes first.
     private let chain: [OpaquePointer]
     private let key: OpaquePointer
     private let files: TLSSettings.Certificate
@@ -30,7 +30,7 @@ struct TLSPair: ~Copyable {
 
     var certificate: TLSCertificate { TLSCertificate(chain[0], file: files.chainFile) }
 
-    /// EC or RSA: a context holds one certificate for each.
+    /// EC or RSA: a context holds one certificate of each kind.
     var keyKind: CInt { EVP_PKEY_get_base_id(key) }
 
     func load(into context: OpaquePointer) throws(TLSError) {
@@ -38,7 +38,7 @@ struct TLSPair: ~Copyable {
             throw .refused(file: files.chainFile, reason: TLSReason.take())
         }
         for certificate in chain.dropFirst() {
-            // The macro SSL_CTX_add1_chain_cert; it adds to the certificate that was loaded last.
+            // The macro SSL_CTX_add1_chain_cert, which adds to the certificate loaded last.
             guard
                 SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate))
                     == 1

@@ -1,16 +1,15 @@
 import COpenSSL
 import Glibc
 
-/// What is noted at the reader of a session while OpenSSL works on it.
+/// Notes about a session's reads, taken while OpenSSL works on it.
 ///
-/// OpenSSL calls back from within its own calls, and the notes stand where both sides find them: in
-/// the reader's callback argument, which is as large as a pointer and costs no memory.
+/// OpenSSL calls back from within its own calls. The notes are kept in the reader's callback argument, which both sides
+/// can reach; it is as large as a pointer and costs no memory.
 struct TLSReader {
-    /// How many messages of a handshake one call may take. A handshake has seven at most.
+    /// The limit of handshake messages in one call. A handshake has at most seven.
     ///
-    /// OpenSSL goes on by itself after those that come between requests (KeyUpdate, attempts to
-    /// negotiate again), for as long as there are more: a client that sends nothing else would hold
-    /// its loop inside of one `SSL_read`.
+    /// OpenSSL processes messages between requests (KeyUpdate, renegotiation attempts) for as long as they come. A
+    /// client that sends nothing else would hold its loop inside one `SSL_read`.
     static let messagesMax = 16
 
     private let reader: OpaquePointer?
@@ -19,23 +18,23 @@ struct TLSReader {
         reader = SSL_get_rbio(session)
     }
 
-    /// From now on the notes are kept.
+    /// Starts taking notes.
     func watch(_ session: OpaquePointer) {
         BIO_set_callback_ex(reader, aroundRead)
         SSL_set_msg_callback(session, afterMessage)
     }
 
-    /// Before a call: a record that was in the buffer says nothing about what has come since.
+    /// Clears the notes before a call: a record that was already buffered tells nothing about the socket.
     func forget() { BIO_set_callback_arg(reader, nil) }
 
-    /// Whether the last read was given less than it had room for: nothing is left there until the
-    /// next event, and another try would only be a system call to hear so.
+    /// True if the last read returned less than it had room for. The socket is then empty until the next event, and
+    /// another read would only waste a system call.
     fileprivate(set) var wasEmptied: Bool {
         get { notes & 1 == 1 }
         nonmutating set { notes = notes & ~1 | (newValue ? 1 : 0) }
     }
 
-    /// Messages of a handshake since `forget`.
+    /// Handshake messages since `forget`.
     fileprivate var messages: Int {
         get { notes >> 1 }
         nonmutating set { notes = newValue << 1 | notes & 1 }
@@ -44,7 +43,7 @@ struct TLSReader {
     private var notes: Int {
         get { Int(bitPattern: BIO_get_callback_arg(reader)) }
         nonmutating set {
-            // Nobody follows it.
+            // The pointer is a number in disguise and is never dereferenced.
             BIO_set_callback_arg(reader, UnsafeMutablePointer<CChar>(bitPattern: newValue))
         }
     }
@@ -65,7 +64,7 @@ private func aroundRead(
     _ count: UnsafeMutablePointer<Int>?
 ) -> Int {
     if operation == BIO_CB_READ, TLSReader(reader).messages > TLSReader.messagesMax {
-        // Not one to be tried again.
+        // The error must not look retryable.
         BIO_clear_flags(reader, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
         errno = EPROTO
         return -1

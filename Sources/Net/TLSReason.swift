@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// OpenSSL's own words about the last thing that failed on this thread.
+/// OpenSSL's own text for the last failure on this thread.
 enum TLSReason {
-    /// Forgets it, so that it is not taken for the reason of what comes next.
+    /// Returns the text and clears it, so that it is not taken for the reason of a later failure.
     static func take() -> String {
         let code = ERR_peek_last_error()
         ERR_clear_error()

@@ -2,14 +2,14 @@ import COpenSSL
 import Glibc
 package import System
 
-/// What there is to tell about a list of revoked certificates (CRL, RFC 5280 section 5).
+/// The facts to report about a certificate revocation list (CRL, RFC 5280 section 5).
 package struct TLSRevocationList: Sendable, Equatable {
-    /// The file that it came from.
+    /// The file that holds it.
     package let file: String
-    /// The authority that signed it, as RFC 2253 writes names. A file may hold the lists of several.
+    /// The authority that signed it, in RFC 2253 form. A file may hold lists of several authorities.
     package let issuer: String
     package let begins: WallTime
-    /// When the authority wanted to have issued the next one; nil where it did not say.
+    /// The time by which the authority planned to issue the next list; nil if it gave none.
     package let expires: WallTime?
     package let revokedCount: Int
 
@@ -32,7 +32,7 @@ package struct TLSRevocationList: Sendable, Equatable {
 
     package func isExpired(at now: WallTime) -> Bool { expires.map { $0 < now } ?? false }
 
-    /// What an operator should know; nil when all is well.
+    /// A warning for the operator; nil when all is well.
     package func warning(at now: WallTime) -> String? {
         if let expires, now > expires {
             return
@@ -53,12 +53,12 @@ package struct TLSRevocationList: Sendable, Equatable {
     }
 }
 
-/// Lists of revoked certificates as they were read: in DER, for each context of OpenSSL.
+/// Revocation lists as read, in DER, for each OpenSSL context.
 struct RevocationLists {
     private(set) var told: [TLSRevocationList] = []
     private var contents: [[UInt8]] = []
-    /// What they say, without when they were issued: a list that was renewed and revokes nobody else is no reason to
-    /// have clients connect again.
+    /// Digests of the lists' content without their issue dates. A renewed list that revokes the same certificates is no
+    /// reason to make clients reconnect.
     private var marks: [[UInt8]] = []
 
     init(_ files: [String]) throws(TLSError) {
@@ -86,14 +86,14 @@ struct RevocationLists {
                 throw .refused(file: list.file, reason: TLSReason.take())
             }
         }
-        // An authority without a list, or with one that has expired, vouches for nobody: OpenSSL refuses its
-        // clients, as a check that is left out when it cannot be made would protect nobody.
+        // OpenSSL then refuses clients of an authority without a current list. Skipping the check in that case would
+        // protect no one.
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK))
     }
 
     func revokesTheSame(as other: RevocationLists) -> Bool { marks == other.marks }
 
-    /// The digest of the issuer and of the numbers that are revoked, in an order of their own.
+    /// A digest of the issuer and the sorted serial numbers.
     private static func mark(of list: OpaquePointer) -> [UInt8] {
         let revoked = X509_CRL_get_REVOKED(list)
         var numbers: [[UInt8]] = (0..<max(0, OPENSSL_sk_num(revoked))).compactMap { index in
@@ -103,7 +103,7 @@ struct RevocationLists {
             }
         }
         numbers.sort { $0.lexicographicallyPrecedes($1) }
-        // DER tells its own length, so no two lists of numbers look alike.
+        // DER encodes its own length, so two different lists cannot give the same text.
         let text = derEncoded { i2d_X509_NAME(X509_CRL_get_issuer(list), $0) } + numbers.joined()
         var digest = [UInt8](repeating: 0, count: 32)
         EVP_Digest(text, text.count, &digest, nil, EVP_sha256(), nil)
@@ -111,7 +111,7 @@ struct RevocationLists {
     }
 }
 
-/// What an encoder of OpenSSL writes.
+/// Runs an OpenSSL encoder and returns its output.
 func derEncoded(
     _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
 ) -> [UInt8] {

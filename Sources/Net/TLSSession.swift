@@ -2,22 +2,22 @@ import COpenSSL
 import Glibc
 import System
 
-/// One connection's TLS over a descriptor that stays its owner's.
+/// One connection's TLS over a borrowed descriptor.
 ///
-/// Nothing here blocks: the descriptor does not. OpenSSL writes without MSG_NOSIGNAL, which is harmless
-/// where SIGPIPE is masked or ignored, as in every `Worker`.
+/// No call blocks, because the descriptor does not. OpenSSL writes without MSG_NOSIGNAL, which is harmless because
+/// SIGPIPE is masked or ignored in every `Worker`.
 struct TLSSession: ~Copyable, @unchecked Sendable {
-    /// Used by one thread at a time, the one that has the connection.
+    /// Only the thread that has the connection uses it.
     private let session: OpaquePointer
     private let descriptor: CInt
     private let context: TLSContext
-    /// The callbacks of OpenSSL point to it.
+    /// Kept alive because OpenSSL's callbacks point to it.
     private let identities: TLSIdentities
-    /// Of the rules for clients.
+    /// The generation of the client rules at the start of the session.
     private let generation: Int
     private let memory = TLSMemory()
 
-    /// Nil without memory.
+    /// nil when memory is short.
     init?(_ context: TLSContext, over descriptor: CInt) {
         let before = TLSMemory.ofThread
         let (identities, generation) = context.begin()
@@ -36,12 +36,12 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         memory.note(since: before)
     }
 
-    /// What it holds beyond what every connection over TLS holds: a handshake under way, parts of records.
+    /// Memory beyond what every TLS connection holds, such as a handshake in progress or parts of records.
     var heldBytes: Int { memory.heldBytes }
 
     deinit { SSL_free(session) }
 
-    /// True when it is done; until then each change of the descriptor asks for another try.
+    /// True when the handshake is done; until then, call it again after each change of the descriptor.
     func handshake() throws(HandshakeError) -> Bool {
         let before = TLSMemory.ofThread
         defer { memory.note(since: before) }
@@ -68,7 +68,7 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         )
     }
 
-    /// A certificate may be good and its name denied all the same. Also asked of sessions that are resumed.
+    /// A valid certificate may still have a denied name. Resumed sessions are checked too.
     private func refuseDenied() throws(HandshakeError) {
         guard identities.clientRules.refusesNames, let client = clientCertificate,
             let name = identities.clientRules.deniedName(of: client.names)
@@ -79,7 +79,7 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
 
     func receive(into room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Outcome {
         TLSReader(of: session).forget()
-        // After the end of our side, which may be a failed handshake, what comes is of no interest.
+        // After close_notify, or after a failed handshake, input is read only to discard it.
         guard SSL_get_shutdown(session) & SSL_SENT_SHUTDOWN == 0 else {
             return try attempt("recv") { recv(descriptor, room.baseAddress, room.count, 0) }
         }
@@ -91,7 +91,7 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         return try outcome("SSL_read", result, count)
     }
 
-    /// Whether the last `receive` asked the kernel, and neither it nor OpenSSL has more.
+    /// True if the last `receive` asked the kernel, and neither the kernel nor OpenSSL has more.
     var isEmptied: Bool {
         SSL_has_pending(session) == 0 && TLSReader(of: session).wasEmptied
     }
@@ -105,27 +105,27 @@ struct TLSSession: ~Copyable, @unchecked Sendable {
         return try outcome("SSL_write", result, count)
     }
 
-    /// Sends close_notify, if the kernel takes it at once: nobody waits for it.
+    /// Sends close_notify if the kernel takes it at once; nothing waits for it.
     func finish() {
         ERR_clear_error()
         SSL_shutdown(session)
     }
 
-    /// Nothing is sent any more, not even close_notify, and what comes is of no interest.
+    /// Stops sending, close_notify included, and ignores further input.
     func giveUp() {
-        // OpenSSL would not do it by itself in the middle of a handshake.
+        // In the middle of a handshake OpenSSL does not do this by itself.
         SSL_set_shutdown(session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         SSL_set_quiet_shutdown(session, 1)
     }
 
     var isResumed: Bool { SSL_session_reused(session) == 1 }
 
-    /// Of a client that has shown a certificate, which was checked with the handshake.
+    /// The client's identity, if the handshake verified a certificate.
     var clientCertificate: ClientCertificate? {
         SSL_get0_peer_certificate(session).map { ClientCertificate($0) }
     }
 
-    /// Whether clients are let in by other rules now than when this one was.
+    /// True if the rules for clients have changed since this client was admitted.
     var isOutdated: Bool { context.isOutdated(generation) }
 
     private func outcome(

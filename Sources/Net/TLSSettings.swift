@@ -1,7 +1,7 @@
-/// How a listener speaks TLS.
+/// A listener's TLS settings.
 package struct TLSSettings: Sendable, Equatable {
     package struct Certificate: Sendable, Equatable {
-        /// PEM: the server's own certificate, then those between it and the authority.
+        /// PEM: the server's own certificate, then the intermediates.
         package var chainFile: String
         /// PEM, without a passphrase.
         package var keyFile: String
@@ -12,10 +12,10 @@ package struct TLSSettings: Sendable, Equatable {
         }
     }
 
-    /// Whether clients show a certificate, signed by an authority of the file (PEM).
+    /// The policy for client certificates; `authorities` is a PEM file.
     package enum ClientCertificates: Sendable, Equatable {
         case none
-        /// A client without one is let in without a name; one with a wrong one is not let in.
+        /// A client without a certificate is admitted without a name; one with an invalid certificate is refused.
         case optional(authorities: String)
         case required(authorities: String)
     }
@@ -24,24 +24,25 @@ package struct TLSSettings: Sendable, Equatable {
         case tls12, tls13
     }
 
-    /// A client gets the one made for the name that it asks for, and the first where there is none.
+    /// A client gets the certificate for the name it asks for, else the first one.
     package var certificates: [Certificate]
     package var clientCertificates: ClientCertificates
-    /// Files with lists of certificates that their authorities have revoked (CRL, PEM). With any of them each client
-    /// must be on none, and its authority must have one that is current.
+    /// PEM files with certificate revocation lists (CRL). If there are any, each client's authority needs a current
+    /// list, and the client must not be on it.
     package var revocationFiles: [String] = []
-    /// Clients with such a name are refused as those whose certificate is revoked.
+    /// Clients with a matching name are refused as if their certificate were revoked.
     package var denied: [CertificatePattern] = []
     package var minimumVersion: Version
-    /// For TLS 1.2, in OpenSSL's words; those of 1.3 are all good.
+    /// The cipher list for TLS 1.2, in OpenSSL's syntax; all ciphers of TLS 1.3 are good.
     package var ciphers: String
-    /// So long a client may come back without showing its certificate again, but not beyond its end.
+    /// How long a client may resume its session without showing its certificate again; never beyond the certificate's
+    /// end.
     package var sessionTime: Duration = .seconds(3600)
 
     /// Forward secrecy and authenticated encryption only.
     package static let soundCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
-    /// Every file that is named here.
+    /// All files named in these settings.
     package var files: [String] {
         certificates.flatMap { [$0.chainFile, $0.keyFile] } + [clientAuthorities].compactMap(\.self)
             + revocationFiles

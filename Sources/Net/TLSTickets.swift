@@ -1,10 +1,10 @@
 import COpenSSL
 import Glibc
 
-/// Lets clients come back for as long as it was agreed when they showed who they are.
+/// Limits resumption to the agreed time after a client showed its certificate.
 ///
-/// OpenSSL gives a new ticket, with a time of its own, to whoever comes back with one, and looks at no
-/// certificate then. So each ticket carries when its session began, and this is what counts.
+/// OpenSSL gives each resumed client a new ticket with a new lifetime, and does not check its certificate again. So
+/// each ticket carries the time at which its session began, and that time decides.
 enum TLSTickets {
     static func use(in context: OpaquePointer, for seconds: Int) {
         SSL_CTX_set_timeout(context, seconds)
@@ -39,7 +39,7 @@ private func mayBeUsed(_ ticket: OpaquePointer?, for seconds: Int) -> Bool {
         return false
     }
     guard let certificate = SSL_SESSION_get0_peer(ticket) else { return true }
-    // 1 is later than now.
+    // A result of 1 means later than now.
     return X509_cmp_current_time(X509_get0_notAfter(certificate)) == 1
 }
 

@@ -1,10 +1,10 @@
 package import System
 
-/// Deadlines of many things, at most one for each, kept in buckets by time.
+/// Deadlines of many slots, at most one each, in buckets by time.
 ///
-/// Arming and disarming cost the same whatever the number of timers, and allocate nothing: a timer is
-/// known by the slot of its owner and linked into its bucket's list by index. A bucket holds every
-/// deadline that falls on it in any turn of the wheel; each is looked at once a turn.
+/// Arming and disarming cost the same for any number of timers and allocate nothing: a timer is named by its owner's
+/// slot and linked into its bucket's list by index. A bucket holds every deadline that falls on it in any turn of the
+/// wheel, and each turn looks at all of them once.
 package struct TimerWheel {
     private struct Node {
         var deadline: Int64 = 0
@@ -17,19 +17,19 @@ package struct TimerWheel {
 
     private struct Bucket {
         var first: Int32 = Node.none
-        /// No deadline in the bucket is earlier. It may be too low after a timer was disarmed.
+        /// A lower bound of the bucket's deadlines. It may be too low after a timer is disarmed.
         var earliest: Int64 = .max
     }
 
     private let tick: Int64
     private var nodes: [Node] = []
     private var buckets: [Bucket]
-    /// Buckets up to this tick have been looked at.
+    /// Buckets up to this tick have been swept.
     private var sweptTick: Int64
-    /// No deadline is earlier.
+    /// A lower bound of all deadlines.
     private var nearestDeadline: Int64 = .max
 
-    /// The tick says how exact deadlines are: a timer fires up to one tick late, never early.
+    /// The tick sets the precision: a timer fires up to one tick late, never early.
     package init(now: Moment, tick: Duration = .milliseconds(8), buckets count: Int = 1024) {
         let nanoseconds = (Moment(nanoseconds: 0) + tick).nanoseconds
         precondition(nanoseconds > 0 && count > 0)
@@ -38,7 +38,7 @@ package struct TimerWheel {
         sweptTick = now.nanoseconds / nanoseconds
     }
 
-    /// When to look at the wheel again at the latest; nil when no timer is armed.
+    /// The latest time for the next look at the wheel; nil when no timer is armed.
     package var nearest: Moment? {
         nearestDeadline == .max ? nil : Moment(nanoseconds: nearestDeadline)
     }
@@ -47,11 +47,11 @@ package struct TimerWheel {
         slot < nodes.count && nodes[slot].bucket != Node.none
     }
 
-    /// Sets the slot's deadline, in place of the one it may have.
+    /// Sets the slot's deadline and replaces an earlier one.
     package mutating func arm(_ slot: Int, at moment: Moment) {
         disarm(slot)
         while nodes.count <= slot { nodes.append(Node()) }
-        // A deadline that has passed belongs to the next bucket to be looked at.
+        // A deadline in the past goes into the next bucket to be swept.
         let deadlineTick = max((moment.nanoseconds + tick - 1) / tick, sweptTick + 1)
         let deadline = deadlineTick * tick
         let bucket = Int(deadlineTick % Int64(buckets.count))
@@ -76,7 +76,7 @@ package struct TimerWheel {
         nodes[slot] = Node()
     }
 
-    /// Disarms every timer that is due and adds its slot to `due`.
+    /// Disarms every due timer and adds its slot to `due`.
     package mutating func takeDue(at now: Moment, into due: inout [Int]) {
         guard now.nanoseconds >= nearestDeadline else { return }
         let nowTick = now.nanoseconds / tick
@@ -87,8 +87,7 @@ package struct TimerWheel {
             takeDue(fromBucket: Int(sweep % Int64(buckets.count)), at: now.nanoseconds, into: &due)
         }
         sweptTick = max(sweptTick, nowTick)
-        // One pass over the buckets, and only after a deadline: the loop asks for the nearest far
-        // more often than one passes.
+        // Recomputed here once, after a deadline: the loop reads the nearest deadline far more often than one passes.
         nearestDeadline = buckets.reduce(.max) { min($0, $1.earliest) }
     }
 

@@ -16,8 +16,7 @@ package struct Credential: Sendable, Equatable {
 extension Credential {
     /// Why the credential cannot be sent, in one sentence without its content; nil when it can.
     ///
-    /// A line break at the end is what a secret read from a file typically has; inside a header it
-    /// would also start a header of its own.
+    /// A secret read from a file typically ends with a line break, which inside a header would start another header.
     package var problem: String? {
         func isPrintable(_ bytes: some Collection<UInt8>) -> Bool {
             !bytes.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
@@ -31,11 +30,11 @@ extension Credential {
         return nil
     }
 
-    /// Long enough for every message that SLS is known to send.
+    /// Enough for every known message of SLS.
     static let redactedBytesMax = 512
 
-    /// The text with secret and token blotted out, for texts that a server sent: a proxy may well
-    /// echo what it was asked. Cut only after that, because half a token is not recognised.
+    /// Blots out secret and token in a server's text, because a proxy may echo the request. The text is cut afterwards:
+    /// half a token would not be recognised.
     package func redacted(_ text: String) -> String {
         var text = text
         for secret in [secret, securityToken].compactMap(\.self) where secret.byteCount > 0 {
@@ -49,7 +48,7 @@ extension Credential {
         return String(kept)
     }
 
-    /// Compares where the secret is, so that no copy of it is made for the comparison.
+    /// Compares inside the secret's memory, so no copy of it is made.
     private static func blotted(_ text: String, _ secret: UnsafeRawBufferPointer) -> String {
         guard text.utf8.count >= secret.count else { return text }
         var bytes = Array(text.utf8)

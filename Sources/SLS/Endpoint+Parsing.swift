@@ -1,7 +1,7 @@
 import Glibc
 
 extension Endpoint {
-    /// Reads `[http://|https://]host[:port][/]`; without a scheme it is https, as with SLS's SDKs.
+    /// Parses `[http://|https://]host[:port][/]`; without a scheme it means https, as in SLS's SDKs.
     package init(parsing text: String) throws(EndpointError) {
         func problem(_ reason: String) -> EndpointError {
             EndpointError(
@@ -44,7 +44,7 @@ extension Endpoint {
         }
     }
 
-    /// The port of an IPv6 address comes after the bracket.
+    /// The port of an IPv6 address follows its bracket.
     private static func splitPort(_ text: Substring) -> (host: Substring, port: Substring) {
         let afterBracket = text.lastIndex(of: "]") ?? text.startIndex
         guard let colon = text[afterBracket...].lastIndex(of: ":") else { return (text, "") }
@@ -67,7 +67,7 @@ extension Endpoint {
 
     private static func isName(_ host: Substring) -> Bool {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
-        // All digits is an address written in a way that this place does not take.
+        // An all-digit last label is an IPv4 address in an unsupported notation.
         return host.utf8.count <= 253 && labels.allSatisfy(isLabel)
             && !labels[labels.count - 1].utf8.allSatisfy { $0 < UInt8(ascii: "a") }
     }
@@ -81,8 +81,8 @@ extension Endpoint {
             }
     }
 
-    /// The commonest slip is to paste the project's own host. Alibaba's endpoints are one label in
-    /// front of `log.aliyuncs.com`, or `log-global.aliyuncs.com`.
+    /// Detects the most common mistake, the project's own host. Alibaba's endpoints have one label before
+    /// `log.aliyuncs.com`, or are `log-global.aliyuncs.com`.
     private static func projectPrefix(_ host: Substring) -> String? {
         let labels = host.split(separator: ".")
         let isRegional =

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where a region of SLS is reached.
+/// The address of an SLS region.
 package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     package enum Scheme: String, Sendable {
         case http, https
@@ -9,7 +9,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     }
 
     package let scheme: Scheme
-    /// Lower case, without a project; an IPv6 address stands in brackets.
+    /// Lower case, without a project; an IPv6 address has brackets.
     package let host: String
     package let port: Int
     let hostIsAddress: Bool
@@ -17,7 +17,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     /// "https://cn-hangzhou.log.aliyuncs.com"
     package var description: String { "\(scheme.rawValue)://\(host)\(portSuffix)" }
 
-    /// The region when the host's name shows it: `{region}[-intranet|-share|-vpc].(log|sls).aliyuncs.com`.
+    /// The region, if the host name shows it: `{region}[-intranet|-share|-vpc].(log|sls).aliyuncs.com`.
     package var region: String? {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count == 4, labels[1] == "log" || labels[1] == "sls",
@@ -28,18 +28,18 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
         return String(name.dropLast(network.count))
     }
 
-    /// The host that stands for a project. An address has no place for it, so there the project
-    /// travels in `x-log-project`.
+    /// The host name with the project as its first label. With a numeric address, the project travels in
+    /// `x-log-project` instead.
     package func host(forProject project: String) -> String {
         hostIsAddress ? host : "\(project).\(host)"
     }
 
-    /// As the `Host` header and the URL have it: no port where it is the scheme's own.
+    /// Host and port for the `Host` header and the URL; omits the scheme's default port.
     package func authority(forProject project: String) -> String {
         host(forProject: project) + portSuffix
     }
 
-    /// Whether what is sent there stays on this machine.
+    /// True if requests stay on this machine.
     package var isLoopback: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
             || (hostIsAddress && host.hasPrefix("127."))
@@ -48,7 +48,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     private var portSuffix: String { port == scheme.defaultPort ? "" : ":\(port)" }
 }
 
-/// An endpoint, region or name that cannot be right, in one sentence with the remedy.
+/// An invalid endpoint, region or name, in one sentence with the remedy.
 package struct EndpointError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
 

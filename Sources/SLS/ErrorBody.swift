@@ -1,12 +1,12 @@
 import JSON
 
-/// `{"errorCode":"...","errorMessage":"..."}`, the body of SLS's refusals.
+/// `{"errorCode":"...","errorMessage":"..."}`, the body of SLS's error answers.
 ///
-/// Read strictly, but for content that nobody asked for: other members are passed over whatever they
-/// hold. Anything that is not such an object (a proxy's page) is nil.
+/// The syntax is checked strictly, but other members may hold anything. A body that is no such object, such as a
+/// proxy's page, gives nil.
 struct ErrorBody: Equatable {
     let code: String
-    /// Whole, as long as the body is: what is cut can hold half a secret, which nobody recognises.
+    /// Uncut: a cut could leave half a secret, which redaction would not recognise.
     let message: String
 
     init?(parsing body: [UInt8]) {
@@ -36,7 +36,7 @@ struct ErrorBody: Equatable {
         self.message = Self.printable(message ?? "")
     }
 
-    /// Codes become labels of metrics, so they have to look like one.
+    /// Codes become metric labels, so they must look like identifiers.
     private static func isCode(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy { scalar in
@@ -46,7 +46,7 @@ struct ErrorBody: Equatable {
             }
     }
 
-    /// One line, whatever the server wrote.
+    /// Replaces control characters, so the text stays on one line.
     private static func printable(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars {

@@ -1,5 +1,5 @@
 extension ErrorCode {
-    /// Every code that SLS is known to answer on PutLogs.
+    /// All codes that SLS is known to answer on PutLogs.
     package static let table: [ErrorCode] =
         clocks + contents + requests + permissions + quotas + addresses + server
 

@@ -1,9 +1,9 @@
-/// What an error code of SLS means for an operator. What it means for delivery is the judge's to say.
+/// The operator's explanation of an SLS error code. Its meaning for delivery is in `Judge`.
 package struct ErrorCode: Sendable, Equatable {
     package let name: String
-    /// What happened, for an operator.
+    /// The event, for an operator.
     package let meaning: String
-    /// What to do about it.
+    /// The remedy.
     package let remedy: String
 
     init(_ name: String, _ meaning: String, _ remedy: String) {

@@ -1,9 +1,9 @@
-/// What SLS allows in a name. Checked before anything is sent, because a wrong name otherwise shows
-/// as a host that does not resolve.
+/// SLS's rules for names. They are checked before sending, because a wrong name otherwise appears as a host that does
+/// not resolve.
 package enum NamePattern: Sendable {
     case project, logstore, region
 
-    /// One sentence with the remedy, or nil when the name is fine.
+    /// The problem in one sentence with the remedy; nil when the name is valid.
     package func problem(with name: String) -> String? {
         let bytes = Array(name.utf8)
         let isFine =

@@ -1,6 +1,6 @@
 package import System
 
-/// How the bytes of a LogGroup are packed for the wire.
+/// The compression of a LogGroup in a request.
 package enum Compression: String, Sendable, CaseIterable {
     /// A raw LZ4 block.
     case lz4
@@ -11,14 +11,14 @@ package enum Compression: String, Sendable, CaseIterable {
     case none
 }
 
-/// PutLogs: stores one LogGroup in a logstore.
+/// A PutLogs request, which stores one LogGroup in a logstore.
 package struct PutLogsRequest: Sendable {
-    /// Which shard takes the logs.
+    /// Selects the shard for the logs.
     package enum Route: Sendable, Equatable {
         /// SLS chooses.
         case balanced
-        /// The shard that owns this point of the MD5 range (32 lower hex digits); with a sequence
-        /// number SLS stores the request once however often it is repeated.
+        /// The shard that owns this point of the MD5 range (32 lower-case hex digits). With a sequence number, SLS
+        /// stores the request only once, however often it is repeated.
         case hash(key: String, sequence: Int64? = nil)
     }
 
@@ -45,10 +45,10 @@ package struct PutLogsRequest: Sendable {
         self.userAgent = userAgent
     }
 
-    /// Where to and with which headers the body is posted.
+    /// The URL and the signed headers for posting the body.
     ///
-    /// The body is given as it goes over the wire, already compressed; `rawBytes` is how long it is
-    /// when decompressed (SLS refuses any other number).
+    /// The body is passed as sent, already compressed; `rawBytes` is its size when decompressed. SLS refuses any other
+    /// number.
     package func signed(
         body: [UInt8],
         rawBytes: Int,

@@ -1,23 +1,23 @@
 package import System
 
-/// What came back for a request, as far as SLS says something with it.
+/// An answer to a request, reduced to the parts that SLS gives a meaning.
 package struct SLSAnswer: Sendable, Equatable {
     package let status: Int
-    /// 24 upper hexadecimal digits. Without it somebody else answered: a proxy, a captive portal.
+    /// 24 upper-case hexadecimal digits. An answer without it comes from a proxy or a captive portal, not from SLS.
     package let requestID: String?
-    /// The server's clock, from an answer of SLS only.
+    /// The server's clock; only from an answer of SLS.
     package let serverTime: WallTime?
-    /// How long SLS wants to be left alone (`Retry-After`): more than nothing, and an hour at most.
-    /// From an answer of SLS only, so that no captive portal closes a destination.
+    /// The pause that SLS asks for (`Retry-After`): above zero and at most an hour. Only from an answer of SLS, so that
+    /// a captive portal cannot close a destination.
     package let retryAfter: Duration?
     package let errorCode: String?
-    /// As long as it came: redact the credential, which also bounds it, before showing it.
+    /// Uncut. Redact the credential, which also bounds the length, before showing it.
     package let errorMessage: String?
 
-    /// Whether the logs are stored. A 200 from anybody but SLS says nothing.
+    /// True if the logs are stored. A 200 without SLS's request id proves nothing.
     package var isStored: Bool { status == 200 && requestID != nil }
 
-    /// Header names may be in any case; of the body the first kilobytes are enough.
+    /// Header names may have any case; the first kilobytes of the body suffice.
     package init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
         func value(_ name: String) -> String? {
             headers.last { $0.name.lowercased() == name }.map(\.value)
@@ -29,7 +29,7 @@ package struct SLSAnswer: Sendable, Equatable {
             requestID == nil ? nil : Self.wait(value("retry-after"), serverTime: serverTime)
         let error = status == 200 ? nil : ErrorBody(parsing: body)
         errorCode = error?.code
-        // Words that are none would stand in the way of what is known of the code.
+        // An empty message must not replace the known meaning of the code.
         errorMessage = error.flatMap { $0.message.isEmpty ? nil : $0.message }
     }
 
@@ -39,13 +39,13 @@ package struct SLSAnswer: Sendable, Equatable {
         return isPlausible ? text : nil
     }
 
-    /// The bounds that SLS's own SDKs believe, whoever tells the time.
+    /// The bounds in which SLS's own SDKs believe a server's clock.
     private static let plausibleSeconds: ClosedRange<Int64> = 1_500_000_001...4_294_967_293
 
     private static let retryAfterMax: Duration = .seconds(3600)
 
-    /// Seconds, or a date (RFC 9110 section 10.2.3). A date counts from the server's time in the same
-    /// answer: the clock of this host may be off. Without that time it says nothing.
+    /// Seconds, or a date (RFC 9110 section 10.2.3). A date is compared with the server's time in the same answer,
+    /// because this host's clock may be wrong. Without the server's time a date is ignored.
     private static func wait(_ text: String?, serverTime: WallTime?) -> Duration? {
         guard let text else { return nil }
         let seconds: Int64

@@ -1,7 +1,7 @@
 import Crypto
 package import System
 
-/// A request to SLS as far as a signature covers it. The body is passed beside it.
+/// The parts of an SLS request that a signature covers. The body is passed separately.
 package struct SLSRequest: Sendable, Equatable {
     package struct Field: Sendable, Equatable {
         package let name: String
@@ -14,7 +14,7 @@ package struct SLSRequest: Sendable, Equatable {
     }
 
     package var method: String
-    /// As it is sent; names in it never need escaping.
+    /// As sent; names in the path never need escaping.
     package var path: String
     /// Decoded names and values.
     package var query: [Field]
@@ -27,12 +27,12 @@ package struct SLSRequest: Sendable, Equatable {
         self.headers = headers
     }
 
-    /// The value of the header, which is named in lower case; empty when there is none.
+    /// The value of a header, given by its lower-case name; empty when absent.
     func header(_ name: String) -> String {
         headers.first { $0.name.lowercased() == name }?.value ?? ""
     }
 
-    /// Path and query as they are written in the request line.
+    /// Path and query as in the request line.
     package var target: String {
         guard !query.isEmpty else { return path }
         let pairs = query.map { "\(percentEncoded($0.name))=\(percentEncoded($0.value))" }
@@ -41,8 +41,7 @@ package struct SLSRequest: Sendable, Equatable {
 }
 
 extension SLSRequest {
-    /// The request with everything that proves who sends it, and when. The date is good for 15
-    /// minutes, so a request is signed at the moment it is sent.
+    /// The request with date and signature. The date is valid for 15 minutes, so sign just before sending.
     package func signed(
         by credential: Credential,
         _ method: SigningMethod,

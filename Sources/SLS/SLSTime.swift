@@ -1,14 +1,14 @@
 import Glibc
 package import System
 
-// English names whatever the host's locale says, so strftime is of no use here.
+// English names in any locale, unlike strftime's.
 private let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 private let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ]
 
 extension WallTime {
-    /// "Tue, 14 Jan 2025 08:30:00 GMT" (RFC 9110 section 5.6.7), as `Date` wants it.
+    /// "Tue, 14 Jan 2025 08:30:00 GMT" (RFC 9110 section 5.6.7), for `Date`.
     package var httpDate: String {
         let parts = calendar
         let day = "\(weekdays[Int(parts.tm_wday)]), \(twoDigits(parts.tm_mday))"
@@ -16,19 +16,19 @@ extension WallTime {
         return "\(date) \(parts.clock(separator: ":")) GMT"
     }
 
-    /// "20250114T083000Z", as `x-log-date` wants it.
+    /// "20250114T083000Z", for `x-log-date`.
     package var compactISO8601: String {
         "\(compactDay)T\(calendar.clock(separator: ""))Z"
     }
 
-    /// "20250114", the day that a v4 signature is good for.
+    /// "20250114", the day for which a v4 signing key is valid.
     package var compactDay: String {
         let parts = calendar
         return "\(parts.tm_year + 1900)\(twoDigits(parts.tm_mon + 1))\(twoDigits(parts.tm_mday))"
     }
 
-    /// Reads "Tue, 14 Jan 2025 08:30:00 GMT"; nil when it is anything else. The weekday is not
-    /// compared with the date: nobody relies on it.
+    /// Parses "Tue, 14 Jan 2025 08:30:00 GMT"; nil for any other form. The weekday is not checked against the date,
+    /// because nothing relies on it.
     package init?(httpDate text: String) {
         let words = text.split(separator: " ")
         guard words.count == 6, words[0].hasSuffix(","), words[5] == "GMT",
@@ -41,7 +41,7 @@ extension WallTime {
         self.init(year, Int32(month) + 1, day, clock)
     }
 
-    /// Reads "20250114T083000Z"; nil when it is anything else.
+    /// Parses "20250114T083000Z"; nil for any other form.
     package init?(compactISO8601 text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z")
@@ -58,7 +58,7 @@ extension WallTime {
         self.init(year, month, day, [number(9..<11), number(11..<13), number(13..<15)])
     }
 
-    /// A second of 60 is a leap second.
+    /// Second 60 is a leap second.
     private init?(_ year: Int32, _ month: Int32, _ day: Int32, _ clock: [Int32]) {
         guard (0...23).contains(clock[0]), (0...59).contains(clock[1]),
             (0...60).contains(clock[2])

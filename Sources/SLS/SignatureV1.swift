@@ -2,7 +2,7 @@ import Crypto
 
 /// `LOG {AccessKeyId}:{base64(HMAC-SHA1)}`.
 package enum SignatureV1 {
-    /// The value of `Authorization` for a request that is complete but for it.
+    /// The value of `Authorization` for an otherwise complete request.
     package static func authorization(
         of request: SLSRequest,
         by credential: Credential
@@ -27,12 +27,12 @@ package enum SignatureV1 {
         request.headers
             .map { (name: $0.name.lowercased(), value: $0.value) }
             .filter { $0.name.hasPrefix("x-log-") || $0.name.hasPrefix("x-acs-") }
-            // The server takes x-log-date in place of Date and leaves it out here.
+            // The server uses x-log-date instead of Date and leaves it out of the signed headers.
             .filter { $0.name != "x-log-date" }
             .sorted { $0.name < $1.name }
     }
 
-    /// The query in its decoded form, unlike v4.
+    /// The query, decoded; v4 encodes it.
     private static func canonicalResource(_ request: SLSRequest) -> String {
         guard !request.query.isEmpty else { return request.path }
         let pairs = request.query.sorted { $0.name < $1.name }.map { "\($0.name)=\($0.value)" }

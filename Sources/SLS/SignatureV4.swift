@@ -3,10 +3,10 @@ import System
 
 /// `SLS4-HMAC-SHA256 Credential={AccessKeyId}/{scope},Signature={hex}`.
 ///
-/// The signing key is derived anew each time: four HMACs cost about 3 µs beside a packet of
-/// typically hundreds of kilobytes, and a key that is not kept cannot outlive its secret's rotation.
+/// The signing key is derived for each request. Four HMACs cost about 3 µs beside a packet of hundreds of kilobytes,
+/// and a key that is not cached cannot outlive its secret's rotation.
 package enum SignatureV4 {
-    /// The value of `Authorization` for a request that is complete but for it; it has `x-log-date`.
+    /// The value of `Authorization` for an otherwise complete request, which must have `x-log-date`.
     package static func authorization(
         of request: SLSRequest,
         bodyHash: String,
@@ -50,7 +50,7 @@ package enum SignatureV4 {
         return text
     }
 
-    /// The server rebuilds this list from what it received: there is no list of names on the wire.
+    /// The server rebuilds this list from the received headers: the request carries no list of signed names.
     private static func canonicalHeaders(_ request: SLSRequest) -> [(name: String, value: String)] {
         request.headers
             .map { (name: trimmed($0.name).lowercased(), value: trimmed($0.value)) }
@@ -64,7 +64,7 @@ package enum SignatureV4 {
             && !name.hasPrefix("x-log-meta-")
     }
 
-    /// Names as they are, values encoded, no `=` before an empty value.
+    /// Names unencoded, values encoded, no `=` before an empty value.
     private static func canonicalQuery(_ request: SLSRequest) -> String {
         request.query
             .sorted { $0.name < $1.name }

@@ -1,50 +1,50 @@
 import Synchronization
 package import System
 
-/// The keys of one issuer that publishes them, as they were fetched last. Read by all loops, written by the thread that
-/// fetches.
+/// The keys that one issuer publishes, as last fetched. All loops read them; the fetching thread writes them.
 ///
-/// A key that nobody knows is a reason to fetch: issuers begin to sign with a new one as soon as they publish it. Until
-/// a fetch that began later has not brought it either, nobody can say that its token is bad, so its sender is told to
-/// come again: SDKs drop what is answered with 401.
+/// An unknown key causes a fetch, because issuers sign with a new key as soon as they publish it. Only a fetch that
+/// began after the question can show that the key does not exist. Until then the sender is told to retry: SDKs drop
+/// logs that are answered with 401.
 package final class FetchedTokenKeys: Sendable {
     package enum Answer: Equatable {
         case key(PublicKey)
         case unknown
-        /// Nobody can tell before the next fetch.
+        /// Undecided before the next fetch.
         case awaited
     }
 
     package struct Status: Sendable, Equatable {
         package var keys = 0
-        /// When those that are here were fetched.
+        /// When the present keys were fetched.
         package var fetched: WallTime?
         package var fetches = 0
         package var failures = 0
-        /// Why the last fetch brought nothing.
+        /// Why the last fetch failed.
         package var problem: String?
     }
 
-    /// Names of keys that somebody asked for in vain; when there are more all are forgotten.
+    /// Bound of remembered unknown key names; when it is exceeded, all are forgotten.
     static let askedMax = 256
-    /// A name that no fetch brought is worth another one then: an issuer may publish it after it began to sign with it.
+    /// After this time a name that no fetch brought causes another fetch: an issuer may publish a key after it begins
+    /// to sign with it.
     static let askAgainAfter: Duration = .seconds(60)
 
     private struct State {
         var set: TokenKeySet?
         var status = Status()
-        /// When the last fetch began that brought keys.
+        /// The start of the last successful fetch.
         var began: Moment?
         var asked: [String: Moment] = [:]
     }
 
     private let state = Locked(State())
-    /// Rises when other keys are here than before.
+    /// Increases when the keys change.
     private let changes = Atomic<Int>(0)
     private let isWanted = Atomic<Bool>(false)
     private let wake: @Sendable () -> Void
 
-    /// `wake` is called when somebody asks for a key that is not here, on the thread that asks.
+    /// `wake` is called when a request asks for an unknown key, on the asking thread.
     package init(wake: @escaping @Sendable () -> Void) {
         self.wake = wake
     }
@@ -52,7 +52,7 @@ package final class FetchedTokenKeys: Sendable {
     package var generation: Int { changes.load(ordering: .acquiring) }
     package var status: Status { state.withLock(\.status) }
 
-    /// Whether somebody asked for a key that is not here since the last call.
+    /// True if a request asked for an unknown key since the last call.
     package func takeWish() -> Bool { isWanted.exchange(false, ordering: .acquiringAndReleasing) }
 
     func find(_ id: String?, at now: Moment = .now) -> Answer {
@@ -77,7 +77,7 @@ package final class FetchedTokenKeys: Sendable {
         return answer
     }
 
-    /// What a fetch brought that began at this time. Tells whether other keys are here than before.
+    /// Stores the keys of a fetch that began at this time; returns whether they differ from the previous ones.
     package func take(_ set: TokenKeySet, began: Moment, at now: WallTime) -> Bool {
         let isOther = state.withLock { state in
             let isOther = state.set != set
@@ -93,7 +93,7 @@ package final class FetchedTokenKeys: Sendable {
         return isOther
     }
 
-    /// The keys that are here stay.
+    /// Records a failed fetch; the keys stay.
     package func fail(_ problem: String) {
         state.withLock { state in
             state.status.failures += 1

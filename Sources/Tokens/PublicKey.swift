@@ -1,18 +1,18 @@
 import COpenSSL
 
-/// Why a file has no key that tokens can be checked with.
+/// Why a file has no key that can check tokens.
 package struct PublicKeyProblem: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
 
-/// The public half of a key, for one algorithm.
+/// A public key for one algorithm.
 ///
-/// Unchecked because of OpenSSL's object. The invariant: it is never changed after the initialiser, and OpenSSL lets
-/// several threads use such a key at a time.
+/// Unchecked because of OpenSSL's object. Invariant: it never changes after the initialiser, and OpenSSL lets several
+/// threads use such a key at a time.
 package final class PublicKey: @unchecked Sendable, Equatable {
     private let key: OpaquePointer
     private let algorithm: TokenAlgorithm
-    /// What it was read from, for comparisons.
+    /// The source text, for comparisons.
     private let text: [UInt8]
 
     /// `text` is PEM, as `openssl pkey -pubout` writes it.
@@ -34,7 +34,7 @@ package final class PublicKey: @unchecked Sendable, Equatable {
         self.text = text
     }
 
-    /// Nil when the content (DER, RFC 5280 section 4.1.2.7) is no key that fits the algorithm.
+    /// nil when the content (DER, RFC 5280 section 4.1.2.7) is no key for the algorithm.
     init?(subjectPublicKeyInfo content: [UInt8], _ algorithm: TokenAlgorithm) {
         defer { ERR_clear_error() }
         let read = content.withUnsafeBufferPointer { content in
@@ -58,7 +58,7 @@ package final class PublicKey: @unchecked Sendable, Equatable {
     }
 
     func verifies(_ message: ArraySlice<UInt8>, _ signature: [UInt8]) -> Bool {
-        // What it has against a signature stays in a list of this thread, where TLS would find it.
+        // Clears OpenSSL's errors about the signature from this thread's list, where TLS would find them.
         defer { ERR_clear_error() }
         guard let signature = algorithm == .es256 ? derSignature(signature) : signature,
             let context = EVP_MD_CTX_new()
@@ -99,14 +99,14 @@ package final class PublicKey: @unchecked Sendable, Equatable {
     }
 }
 
-/// Tokens have two numbers of 32 bytes (RFC 7518 section 3.4), OpenSSL wants them as ASN.1.
+/// Tokens carry two numbers of 32 bytes (RFC 7518 section 3.4); OpenSSL wants them as ASN.1.
 private func derSignature(_ bytes: [UInt8]) -> [UInt8]? {
     guard bytes.count == 64, let pair = ECDSA_SIG_new() else { return nil }
     defer { ECDSA_SIG_free(pair) }
     let numbers = [bytes[..<32], bytes[32...]].map { half in
         half.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress, CInt($0.count), nil) }
     }
-    // From here on they belong to the pair.
+    // From here on the pair owns the numbers.
     guard ECDSA_SIG_set0(pair, numbers[0], numbers[1]) == 1 else {
         for number in numbers { BN_free(number) }
         return nil

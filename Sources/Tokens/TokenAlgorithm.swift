@@ -1,7 +1,6 @@
-/// How tokens are signed (RFC 7518 section 3.1). The operator says which one; what a token says of itself only has to be
-/// the same.
+/// The signature algorithm of tokens (RFC 7518 section 3.1). The operator chooses it; a token's own `alg` must match.
 package enum TokenAlgorithm: String, Sendable, CaseIterable {
-    /// With a secret that both sides have.
+    /// Signed with a secret that both sides share.
     case hs256 = "HS256"
     case rs256 = "RS256"
     case es256 = "ES256"

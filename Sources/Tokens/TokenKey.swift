@@ -1,16 +1,16 @@
 package import Crypto
 
-/// What one issuer, or one of its keys, signs tokens with.
+/// A key with which an issuer signs tokens.
 package struct TokenKey: Sendable, Equatable {
     package enum Material: Sendable, Equatable {
         case secret(Secret)
         case publicKey(PublicKey)
     }
 
-    /// RFC 7518 section 3.2: as long as the digest at least.
+    /// RFC 7518 section 3.2: at least as long as the digest.
     package static let secretBytes = 32...256
 
-    /// What a token calls it, in `kid`.
+    /// The name of the key in a token's `kid`.
     package let id: String
     package let material: Material
 

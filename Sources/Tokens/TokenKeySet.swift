@@ -6,13 +6,13 @@ package struct TokenKeySetProblem: Error, Equatable, CustomStringConvertible {
     package let description: String
 }
 
-/// The keys that an issuer publishes (JWK Set, RFC 7517), as far as they fit the algorithm: others are passed over, as
-/// the RFC wants (section 5), since issuers publish keys for encryption and for other algorithms beside them.
+/// An issuer's published keys (JWK Set, RFC 7517) that fit the algorithm. Other keys are skipped, as section 5 of the
+/// RFC demands: issuers also publish keys for encryption and other algorithms.
 package struct TokenKeySet: Sendable, Equatable {
     package static let keysMax = 64
     package static let idBytesMax = 256
 
-    /// By `kid`; a key without one is at the empty name.
+    /// Keys by `kid`; a key without one has the empty name.
     private let keys: [String: PublicKey]
 
     package var count: Int { keys.count }
@@ -49,13 +49,13 @@ package struct TokenKeySet: Sendable, Equatable {
         self.keys = keys
     }
 
-    /// Nil when there is none of the name; a token that names no key can only mean the only one.
+    /// nil when no key has the name. A token without a name can only mean the only key.
     func key(_ id: String?) -> PublicKey? {
         guard let id else { return keys.count == 1 ? keys.first?.value : nil }
         return keys[id]
     }
 
-    /// Each key's members that are texts.
+    /// The text members of each key.
     private static func read(_ json: [UInt8]) -> [[String: String]]? {
         var reader = JSONReader(json)
         var keys: [[String: String]]?
@@ -101,7 +101,7 @@ package struct TokenKeySet: Sendable, Equatable {
 }
 
 extension PublicKey {
-    /// Nil when the members of a JSON Web Key (RFC 7518 section 6) are no key for the algorithm.
+    /// nil when the members of a JSON Web Key (RFC 7518 section 6) are no key for the algorithm.
     fileprivate convenience init?(jwk members: [String: String], _ algorithm: TokenAlgorithm) {
         func bytes(_ name: String) -> [UInt8]? {
             members[name].flatMap { base64Decoded(Array($0.utf8)[...], .url) }
@@ -109,7 +109,7 @@ extension PublicKey {
         let content: [UInt8]
         switch (algorithm, members["kty"]) {
         case (.rs256, "RSA"):
-            // A modulus of 8192 bits and an exponent of 64 are more than any issuer has; larger ones cost time.
+            // No issuer uses more than a modulus of 8192 bits and an exponent of 64 bits; larger ones would cost time.
             guard let modulus = bytes("n"), (256...1024).contains(modulus.count),
                 let exponent = bytes("e"), (1...8).contains(exponent.count)
             else { return nil }
@@ -126,7 +126,7 @@ extension PublicKey {
     }
 }
 
-/// As much of ASN.1 as a SubjectPublicKeyInfo needs (RFC 5280 section 4.1.2.7).
+/// The part of ASN.1 that a SubjectPublicKeyInfo needs (RFC 5280 section 4.1.2.7).
 private enum DER {
     /// AlgorithmIdentifier: rsaEncryption, NULL.
     static let rsaEncryption: [UInt8] = [
@@ -142,7 +142,7 @@ private enum DER {
 
     static func bitString(_ content: [UInt8]) -> [UInt8] { value(0x03, [0x00] + content) }
 
-    /// A number without sign, its high bytes first.
+    /// An unsigned number, high bytes first.
     static func integer(_ bytes: [UInt8]) -> [UInt8] {
         var digits = Array(bytes.drop { $0 == 0 })
         if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }

@@ -1,17 +1,17 @@
 import Crypto
 package import System
 
-/// Tokens that were found good, so that a signature is computed once and not with each request. Shared by all loops.
+/// A cache of verified tokens, so that each signature is checked once and not with each request. All loops share it.
 ///
-/// Two generations: when the younger one is full the older one is forgotten, so what is used stays, and it costs no
-/// list of who was used last.
+/// It has two generations. When the younger one is full, the older one is dropped. Tokens in use stay, without the cost
+/// of a least-recently-used list.
 package final class TokenMemory: Sendable {
     package static let tokensMax = 20_000
 
     private typealias Generation = [SIMD4<UInt64>: VerifiedToken]
 
     private struct State {
-        /// Of the fetched keys.
+        /// The generation of the fetched keys.
         var generation = 0
         var young: Generation = [:]
         var old: Generation = [:]
@@ -47,11 +47,11 @@ package final class TokenMemory: Sendable {
         at now: WallTime
     ) throws(TokenProblem) -> VerifiedToken {
         guard token.count <= TokenRules.bytesMax else { throw .unreadable }
-        // Who finds two tokens of one digest could forge signatures, too.
+        // SHA-256 identifies the token; a collision would break signatures too.
         let mark = token.withUnsafeBytes { Digest.sha256($0) }.withUnsafeBytes {
             $0.loadUnaligned(as: SIMD4<UInt64>.self)
         }
-        // Before the keys are looked at, so that what a key vouched for is not kept beyond it.
+        // Read before the keys are used, so that a token never outlives a change of the keys.
         let generation = fetched.reduce(0) { $0 + $1.generation }
         if let known = find(mark, generation) {
             guard known.end > now.seconds else { throw .expired }
@@ -64,7 +64,7 @@ package final class TokenMemory: Sendable {
 
     private func find(_ mark: SIMD4<UInt64>, _ generation: Int) -> VerifiedToken? {
         state.withLock { state in
-            // A key that an issuer took back vouches for nobody any more.
+            // After a change of the keys all tokens are checked again, because an issuer may have withdrawn a key.
             guard state.generation == generation else { return nil }
             if let token = state.young[mark] { return token }
             guard let token = state.old.removeValue(forKey: mark) else { return nil }

@@ -1,12 +1,13 @@
 import JSON
 
-/// The members of a JSON object in a token, each once: what two readers could read differently is no token.
+/// The members of a JSON object in a token. A repeated member makes it invalid, because two readers could read it
+/// differently.
 struct TokenObject {
     enum Value: Equatable {
         case text(String)
         case number(Double)
         case texts([String])
-        /// Of no kind that matters here.
+        /// A kind that no rule uses.
         case other
     }
 

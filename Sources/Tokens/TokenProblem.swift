@@ -1,12 +1,12 @@
-/// Why a token is not taken.
+/// Why a token is refused.
 package enum TokenProblem: Error, Equatable {
-    /// No token in the compact form, or one that two readers could read differently.
+    /// Not in the compact form, or ambiguous to read.
     case unreadable
-    /// Another algorithm, a key that is not known here, or not signed with it.
+    /// Another algorithm, an unknown key, or an invalid signature.
     case untrusted
     case expired
-    /// Its issuer's keys are not here, or not the one that it names.
+    /// The issuer's keys, or the key that the token names, are not fetched yet.
     case keysAwaited
-    /// Not yet, for another audience, from another issuer, or without what has to be in it.
+    /// Not yet valid, for another audience, from another issuer, or without a required claim.
     case unfit
 }

@@ -1,17 +1,17 @@
 package import System
 
-/// Which tokens are taken (RFC 7519, and RFC 8725 where that is stricter).
+/// Rules for accepting tokens (RFC 7519, and RFC 8725 where that is stricter).
 package struct TokenRules: Sendable, Equatable {
     package static let bytesMax = 8 << 10
 
     package var algorithm: TokenAlgorithm
     package var keys: [TokenKey]
-    /// One of them has to be among those that a token is for; with none it may be for nobody in particular only.
+    /// A token must name one of these audiences; if the list is empty, it must name none.
     package var audiences: [String] = []
     package var issuer: String?
-    /// By so much clocks may differ.
+    /// The tolerated clock difference.
     package var leeway: Duration = .seconds(60)
-    /// The claim that names the destinations of a token.
+    /// The claim that names the token's destinations.
     package var destinationsClaim: String?
 
     package init(algorithm: TokenAlgorithm, keys: [TokenKey]) {
@@ -19,7 +19,7 @@ package struct TokenRules: Sendable, Equatable {
         self.keys = keys
     }
 
-    /// The signature goes before whatever it covers is believed. `fetched` are the keys of issuers that publish them.
+    /// Verifies the signature before it trusts the claims. `fetched` holds the keys of issuers that publish them.
     package func verify(
         _ token: ArraySlice<UInt8>,
         at now: WallTime,
@@ -44,21 +44,21 @@ package struct TokenRules: Sendable, Equatable {
         base64Decoded(part, .url).flatMap { TokenObject($0) }
     }
 
-    /// The place of the key that signed the token. Issuers choose the names of their keys by themselves, so two of them
-    /// may have one of the same name: each key of the name is tried.
+    /// The index of the key that signed the token. Issuers name their keys independently, so every key of that name is
+    /// tried.
     private func signer(
         of message: ArraySlice<UInt8>,
         _ signature: [UInt8],
         _ header: TokenObject,
         _ fetched: [FetchedTokenKeys]
     ) throws(TokenProblem) -> Int {
-        // RFC 7515 section 4.1.11: what it lists has to be understood, and nothing is here.
+        // RFC 7515 section 4.1.11: the listed extensions must be understood, and none is.
         guard header["crit"] == nil else { throw .unreadable }
         guard header["alg"] == .text(algorithm.rawValue) else { throw .untrusted }
         let name: String?
         switch header["kid"] {
         case nil:
-            // Without a name only one key can be meant.
+            // Without a name, there must be only one key.
             guard keys.count + fetched.count == 1 else { throw .untrusted }
             name = nil
         case .text(let id): name = id
@@ -101,7 +101,7 @@ package struct TokenRules: Sendable, Equatable {
         )
     }
 
-    /// A longer one is cut between two characters, since every log may get it.
+    /// Cuts a long subject between two characters, because every log may carry it.
     private func subject(_ claims: TokenObject) -> String? {
         guard case .text(let text) = claims["sub"], !text.isEmpty else { return nil }
         guard text.utf8.count > VerifiedToken.subjectBytesMax else { return text }
@@ -114,7 +114,7 @@ package struct TokenRules: Sendable, Equatable {
 
     private func time(_ name: String, _ claims: TokenObject) throws(TokenProblem) -> Double? {
         guard let value = claims[name] else { return nil }
-        // Later than the year 9999 is no time, and would not fit everywhere.
+        // A time after the year 9999 is invalid and would overflow elsewhere.
         guard case .number(let seconds) = value, (0...253_402_300_799).contains(seconds) else {
             throw .unfit
         }
@@ -133,7 +133,7 @@ package struct TokenRules: Sendable, Equatable {
     private func destinations(_ claims: TokenObject) throws(TokenProblem) -> Set<String>? {
         guard let destinationsClaim else { return nil }
         switch claims[destinationsClaim] {
-        // As scopes are written (RFC 8693 section 4.2).
+        // Scopes are separated by spaces (RFC 8693 section 4.2).
         case .text(let names): return Set(names.split(separator: " ").map(String.init))
         case .texts(let names): return Set(names)
         default: throw .unfit

@@ -1,12 +1,12 @@
-/// What a good token says.
+/// The content of a verified token.
 package struct VerifiedToken: Sendable, Equatable {
-    /// The place of its key in the rules; behind them that of the issuer whose keys were fetched.
+    /// The index of its key in the rules, followed by the issuers whose keys are fetched.
     package let key: Int
-    /// The second from which on it does not count.
+    /// The second at which the token expires.
     package let end: Int64
-    /// Where it may send; nil where it does not say.
+    /// The destinations it allows; nil if it names none.
     package let destinations: Set<String>?
-    /// Whom the issuer gave it to (`sub`), up to `subjectBytesMax`; nil where it does not say.
+    /// The subject (`sub`), at most `subjectBytesMax` bytes; nil if it has none.
     package let subject: String?
 
     package static let subjectBytesMax = 256
