@@ -1,7 +1,7 @@
 import System
 
-/// Answers by route and status. Both are few and known before, so that each pair has its place, and what a request
-/// costs is one addition.
+/// Counts answers by route and status. Both sets are small and fixed, so each pair has its own counter, and a request
+/// costs one addition.
 package final class AnswerCounters: Sendable {
     package struct Count: Sendable, Equatable {
         package let route: String
@@ -9,7 +9,7 @@ package final class AnswerCounters: Sendable {
         package let answers: Int
     }
 
-    /// Those that this program gives; any other would be counted as "other".
+    /// The statuses that this program sends; any other counts as "other".
     static let statuses = [
         200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414,
         415,
@@ -17,7 +17,7 @@ package final class AnswerCounters: Sendable {
         428, 429, 431, 500, 501, 502, 503, 504, 505, 507,
     ]
     private static let names = statuses.map { "\($0)" } + ["other"]
-    /// Where the counts of a status are, by the status.
+    /// The index of each status's counter, by status.
     private static let places: [UInt8] = (0..<600).map { status in
         UInt8(statuses.firstIndex(of: status) ?? statuses.count)
     }
@@ -25,7 +25,7 @@ package final class AnswerCounters: Sendable {
     private let labels: [String]
     private let counts: CounterList
 
-    /// `Response.label` counts through the labels; the first is for whatever has none.
+    /// `Response.label` is an index into the labels; the first label serves answers without one.
     package init(labels: [String]) {
         self.labels = labels
         counts = CounterList(count: labels.count * Self.names.count)
@@ -38,10 +38,10 @@ package final class AnswerCounters: Sendable {
         counts.add(1, at: label * Self.names.count + place)
     }
 
-    /// What alerts look at is shown before it is there the first time: an increase can only be seen from 0 on.
+    /// Statuses that alerts watch are shown from the start: an increase is visible only from 0 on.
     private static let shownAlways: Set = ["200", "401", "429", "500", "503"]
 
-    /// Of each route what alerts look at, and what else it answered.
+    /// For each route, the statuses that alerts watch and all others that occurred.
     package var all: [Count] {
         labels.enumerated().flatMap { label, route in
             Self.names.enumerated().compactMap { place, status in

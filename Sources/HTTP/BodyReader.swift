@@ -7,13 +7,13 @@ struct BodyReader {
 
     private var coding: Coding
     let bodyBytesMax: Int
-    /// The body of a refused request is read only to reach the next one.
+    /// The body of a refused request is read and dropped, only to reach the next request.
     let isDropped: Bool
-    /// The whole length, where the head tells it.
+    /// The full length, if the head declares it.
     let declaredBytes: Int?
-    /// Bytes since the deadline was last put off.
+    /// Bytes since the deadline was last extended.
     var progressBytes = 0
-    /// All bytes so far, those of the chunked coding included.
+    /// All bytes so far, chunk framing included.
     private(set) var arrivedBytes = 0
 
     init(_ framing: BodyFraming, _ bodyBytesMax: Int, isDropped: Bool) {
@@ -29,7 +29,7 @@ struct BodyReader {
         self.isDropped = isDropped
     }
 
-    /// Takes what is there of the body. True when that was its end.
+    /// Takes the body bytes that are present. Returns true at the end of the body.
     mutating func advance(
         _ input: inout InputWindow,
         _ limits: HTTPServer.Limits
@@ -52,7 +52,7 @@ struct BodyReader {
             defer {
                 coding = .chunked(decoder)
                 count(input.start - before)
-                // What was framing is free again for what comes next.
+                // Reuses the space of the removed framing for the next bytes.
                 if input.start == input.end {
                     (input.start, input.end) = (input.bodyEnd, input.bodyEnd)
                 }

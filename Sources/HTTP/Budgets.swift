@@ -1,13 +1,15 @@
-/// The bounds on what clients make the server hold, each kind by itself: a flood of one leaves room for the others.
+/// Bounds on the memory that clients make the server hold. Each kind has its own bound, so a flood of one kind leaves
+/// room for the others.
 struct Budgets: Sendable {
-    /// Heads that are not complete, heads whose bodies are not, small requests that wait behind another, and what TLS
-    /// holds of handshakes and records under way.
+    /// Incomplete heads, heads with incomplete bodies, small requests that wait behind another, and TLS memory of
+    /// handshakes and partial records.
     let heads: ByteBudget
-    /// Bodies whose requests have no answer yet, and what was inflated of them.
+    /// Bodies of unanswered requests, and their inflated content.
     let bodies: ByteBudget
-    /// The large requests among them that wait for a worker thread: half, so that small ones always find room.
+    /// The part of `bodies` that large requests waiting for a worker thread may hold: half, so that small requests
+    /// always find room.
     let large: ByteBudget
-    /// Answers and streams that clients have not taken yet.
+    /// Answers and streams that clients have not read yet.
     let answers: ByteBudget
 
     init(_ limits: HTTPServer.Limits, within common: Budgets? = nil) {

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Memory for what a client has sent and the server has not yet used up. One pool for each loop.
+/// A loop's memory for input that is received and not yet consumed.
 ///
-/// Idle connections hold none of it. Blocks of a power of two up to a mebibyte are kept for the next
-/// taker, as far as the pool's bound allows.
+/// Idle connections hold none of it. Blocks of a power of two, up to a mebibyte, are kept for reuse within the pool's
+/// bound.
 struct BufferPool: ~Copyable {
-    /// How much may be read after the end of any block; what simdjson wants.
+    /// Readable bytes after the end of each block, which simdjson needs.
     static let spareBytes = 64
     private static let smallest = 1 << 10
     private static let largestKept = 1 << 20

@@ -1,22 +1,22 @@
-/// Which bytes may stand where, by RFC 9110 and 9112. Each test is a shift and a mask.
+/// Character classes of RFC 9110 and 9112. Each test is a shift and a mask.
 extension UInt8 {
     /// RFC 9110 section 5.6.2: tchar.
     var isToken: Bool {
         isIn(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
     }
 
-    /// RFC 9110 section 5.5: what a field value may contain, with tabs and spaces.
+    /// RFC 9110 section 5.5: field values may also contain tabs and spaces.
     var isFieldContent: Bool {
         self >= 0x20 ? self != 0x7f : self == 0x09
     }
 
-    /// A request target is visible ASCII; the fragment never leaves the client (RFC 9110 section 7.1).
+    /// A request target is visible ASCII; clients never send the fragment (RFC 9110 section 7.1).
     var isTarget: Bool {
         self > 0x20 && self < 0x7f && self != UInt8(ascii: "#")
     }
 
-    /// A registered name or v4 address. The sub-delims that RFC 3986 allows beside these are in no real
-    /// host name, and some of them mean something to what reads the name later.
+    /// A registered name or an IPv4 address. RFC 3986 also allows sub-delims, but no real host name contains them, and
+    /// later readers of the name give some of them a meaning.
     var isHostName: Bool {
         isIn(low: 0x03ff_6020_0000_0000, high: 0x47ff_fffe_87ff_fffe)
     }

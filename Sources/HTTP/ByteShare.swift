@@ -1,12 +1,12 @@
 import Net
 
-/// Bytes taken of a budget for as long as this lives, wherever it travels.
+/// Bytes taken from a budget; they go back when the last reference ends.
 final class ByteShare: Sendable {
     let bytes: Int
     private let budget: ByteBudget
     private let neighbourhood: Neighbourhood?
 
-    /// For bytes that were taken already.
+    /// For bytes that are taken already.
     init(taken bytes: Int, of budget: ByteBudget, for neighbourhood: Neighbourhood?) {
         self.bytes = bytes
         self.budget = budget

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Undoes the chunked coding (RFC 9112 section 7.1) in place, as the bytes arrive.
+/// Removes the chunked coding (RFC 9112 section 7.1) in place, as the bytes arrive.
 ///
-/// Data moves to the front over the framing that was between it, so the body ends up in one piece
-/// without a second buffer. What it says depends on the bytes alone, not on how they were cut.
+/// Data moves forward over the framing, so the body ends up in one piece without a second buffer. The result depends on
+/// the bytes alone, not on how reads divide them.
 struct ChunkDecoder {
     private enum State {
         case size(digits: Int)
@@ -20,7 +20,7 @@ struct ChunkDecoder {
         case done
     }
 
-    /// Where in a quoted string an extension is.
+    /// The position in a quoted string of a chunk extension.
     private enum Quotes {
         case outside, inside, escaped
 
@@ -41,10 +41,10 @@ struct ChunkDecoder {
     private var extensionBytes = 0
     private var trailerBytes = 0
 
-    /// Takes the coded bytes from `read` to `end` and puts decoded ones at `written`, which is never
-    /// after `read`; both move on. True when the body is complete: what follows it begins at `read`.
+    /// Decodes the bytes from `read` to `end` and writes the data at `written`, which is never after `read`; advances
+    /// both. Returns true when the body is complete; `read` is then at the next request.
     ///
-    /// A chunk that would make the body longer than `bodyBytesMax` is refused before its data is read.
+    /// A chunk that would exceed `bodyBytesMax` is refused before its data is read.
     mutating func decode(
         _ memory: UnsafeMutableRawPointer,
         read: inout Int,
@@ -81,7 +81,7 @@ struct ChunkDecoder {
             return try afterSizeByte(byte, digits: digits, bodyBytesMax: bodyBytesMax, limits)
         case .chunkExtension(let quotes):
             if byte == .carriageReturn {
-                // A reader that takes quotes for more than that would see another end of the line.
+                // A reader that understands quotes otherwise would see the line end elsewhere.
                 guard quotes == .outside else {
                     throw .malformed("a chunk extension ends within quotes")
                 }
@@ -134,7 +134,7 @@ struct ChunkDecoder {
     ) throws(RequestProblem) -> State {
         if let digit = byte.hexValue {
             if digits == 0 { chunkBytes = 0 }
-            // Fifteen digits cannot overflow, and leading zeros must not make a line without end.
+            // Fifteen digits cannot overflow, and the limit also stops a line of endless leading zeros.
             guard digits < 15 else { throw .malformed("a chunk size has too many digits") }
             chunkBytes = chunkBytes << 4 | digit
             return .size(digits: digits + 1)

@@ -2,8 +2,8 @@ import Net
 import Synchronization
 import System
 
-/// Counts connections, over all loops, in total and by where they come from. One may be within another of the same
-/// limits, which counts for several servers together; then it never has more than that, and that decides.
+/// Counts connections over all loops, in total and by address. A count may be part of a common one with the same
+/// limits, which covers several servers. It then never has more than the common one, whose verdict decides.
 final class ConnectionCount: Sendable {
     enum Verdict {
         case welcome
@@ -30,7 +30,7 @@ final class ConnectionCount: Sendable {
 
     var count: Int { total.load(ordering: .relaxed) }
 
-    /// Nil is one who stands for many, and only counts in total.
+    /// A nil neighbourhood is a proxy, which stands for many clients and counts only in total.
     func enter(from neighbourhood: Neighbourhood?) -> Verdict {
         if let verdict = common?.enter(from: neighbourhood), verdict != .welcome { return verdict }
         return state.withLock { state in
@@ -46,8 +46,8 @@ final class ConnectionCount: Sendable {
         }
     }
 
-    /// Counts one who has entered from nowhere where it comes from. False when there are as many as may be: then it
-    /// goes on counting only in total.
+    /// Adds an address to a connection that entered without one. Returns false when the address is at its limit; the
+    /// connection then still counts in total.
     func settle(at neighbourhood: Neighbourhood) -> Bool {
         guard common?.settle(at: neighbourhood) ?? true else { return false }
         return state.withLock { state in
@@ -62,13 +62,13 @@ final class ConnectionCount: Sendable {
         state.withLock { state in
             if let neighbourhood {
                 let neighbours = state.neighbourhoods[neighbourhood, default: 1]
-                // An address that has gone leaves nothing behind, or a scan would grow the table for good.
+                // Addresses without connections are removed, or a scan would grow the table for good.
                 state.neighbourhoods[neighbourhood] = neighbours > 1 ? neighbours - 1 : nil
             }
             state.total -= 1
             total.store(state.total, ordering: .relaxed)
         }
-        // In this order it has room for whoever the common one lets in.
+        // The common count is reduced last: then this count has room for every connection that the common one admits.
         common?.leave(from: neighbourhood)
     }
 }

@@ -1,38 +1,37 @@
 import Synchronization
 
 extension HTTPServer {
-    /// What has happened since the start, over all loops, and what is at this moment.
+    /// Counters since the start and current figures, over all loops.
     package struct Counters: Sendable, Equatable {
         package var connectionsOpen = 0
         package var connectionsAccepted = 0
-        /// Turned away because the server was full.
+        /// Refused because the server was full.
         package var connectionsRefusedFull = 0
-        /// Turned away because their address had its share.
+        /// Refused because their address had its share.
         package var connectionsRefusedPerAddress = 0
-        /// Turned away because they come from no proxy, where all have to.
+        /// Refused because they did not come from a trusted proxy, while all connections must.
         package var connectionsRefusedNoProxy = 0
-        /// Ended because they did not begin with what a proxy says of its client.
+        /// Closed because they did not begin with a valid PROXY header.
         package var connectionsRefusedProxyHeader = 0
-        /// Connections for whose client a proxy spoke.
+        /// Connections that began with a PROXY header.
         package var proxyHeaders = 0
-        /// Ended by the client in the middle of a request or an answer.
+        /// Closed by the client in the middle of a request or an answer.
         package var connectionsBroken = 0
-        /// Times that accepting paused for lack of descriptors or memory.
+        /// Pauses in accepting, for lack of descriptors or memory.
         package var acceptPauses = 0
-        /// Answers by the hundreds of their status; the first is 1xx.
+        /// Answers by status class; the first is 1xx.
         package var answersByClass = [0, 0, 0, 0, 0]
-        /// Requests that could not be read: 400, 414, 417, 431, 501 and 505.
+        /// Unreadable requests: 400, 414, 417, 431, 501 and 505.
         package var malformed = 0
         /// Requests whose body was larger than allowed.
         package var tooLarge = 0
         /// Requests refused because the bodies in flight had reached their bound.
         package var refusedInFlight = 0
-        /// Requests refused because the heads that are held had reached their bound.
+        /// Requests refused because the heads in memory had reached their bound.
         package var refusedHeads = 0
-        /// Answers that were refused or cut off because too many bytes wait for their clients.
+        /// Answers refused or cut because too many bytes wait for their clients.
         package var refusedAnswers = 0
-        /// TLS handshakes that came to their end, those among them that resumed an earlier session, and
-        /// those that failed.
+        /// Completed TLS handshakes, the resumed sessions among them, and failed handshakes.
         package var tlsHandshakes = 0
         package var tlsResumptions = 0
         package var tlsFailures = 0
@@ -44,19 +43,18 @@ extension HTTPServer {
         package var bytesOut = 0
         package var heldHeadBytes = 0
         package var inFlightBodyBytes = 0
-        /// Requests that worker threads have started, those that were refused without having been started, and those
-        /// that wait.
+        /// Large requests that worker threads started, that were refused unstarted, and that wait now.
         package var largeRequests = 0
         package var largeRequestsRefused = 0
         package var largeRequestsWaiting = 0
         package var unsentAnswerBytes = 0
 
-        /// Requests that were answered, whatever the answer.
+        /// All answered requests.
         package var requests: Int { answersByClass[1...].reduce(0, +) }
     }
 }
 
-/// One loop's counts. Any thread reads them, and its loop alone writes them, but for the shared ones.
+/// One loop's counters. Any thread reads them; only the loop writes them, except the shared ones.
 final class LoopTally: Sendable {
     let accepted = Tally()
     let refusedFull = Tally()
@@ -127,7 +125,7 @@ final class LoopTally: Sendable {
     }
 }
 
-/// A count that several threads write.
+/// A counter that several threads write.
 struct SharedTally: ~Copyable, Sendable {
     private let value = Atomic<Int>(0)
 
@@ -136,7 +134,7 @@ struct SharedTally: ~Copyable, Sendable {
     func add() { value.wrappingAdd(1, ordering: .relaxed) }
 }
 
-/// A count with one writer: adding needs no locked instruction.
+/// A counter with one writer: adding needs no locked instruction.
 struct Tally: ~Copyable, Sendable {
     private let value = Atomic<Int>(0)
 

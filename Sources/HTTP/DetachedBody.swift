@@ -2,10 +2,10 @@ import Glibc
 
 /// A request body that owns its memory, so that a handler may read it on another thread.
 final class DetachedBody: Sendable {
-    /// Read-only from here on; freed with the last reference.
+    /// Read-only after the initialiser; freed with the last reference.
     private nonisolated(unsafe) let block: UnsafeMutableRawPointer
     private let range: Range<Int>
-    /// Of the block; what the body costs in memory.
+    /// The block's capacity, which is the body's cost in memory.
     let capacity: Int
 
     /// Takes ownership of the block.
@@ -17,7 +17,7 @@ final class DetachedBody: Sendable {
 
     deinit { free(block) }
 
-    /// 64 bytes after its end may be read, as `RequestHandler.handle` promises. Valid while this object lives.
+    /// The 64 bytes after its end may be read, as `RequestHandler.handle` promises. Valid while this object lives.
     var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: block + range.lowerBound, count: range.count)
     }

@@ -3,9 +3,9 @@ import Net
 import System
 
 extension EventLoop {
-    /// How many connections one round accepts before others get a turn.
+    /// Connections that one round accepts before others get a turn.
     private static let acceptsPerRound = 64
-    /// How many are turned away at a time in the polite way, which lets the client read the answer.
+    /// The limit of connections that are refused with an answer at the same time, so that the client can read it.
     private static let turnedAwayMax = 256
     private static let acceptPause = Duration.milliseconds(100)
 
@@ -32,7 +32,7 @@ extension EventLoop {
         }
     }
 
-    /// After a pause. What could not be accepted is still in the backlog.
+    /// Runs after a pause. Connections that could not be accepted are still in the backlog.
     func resumeAccepting() {
         guard let listener else { return }
         isAcceptingPaused = false
@@ -43,8 +43,8 @@ extension EventLoop {
         }
     }
 
-    // The listener stays readable while nothing can be accepted: watching it would spin. Connections
-    // that end meanwhile give their descriptors back.
+    // The listener stays readable during a pause, so watching it would spin. Connections that end meanwhile free their
+    // descriptors.
     private func pauseAccepting(_ listener: Listener, because error: SystemError) {
         isAcceptingPaused = true
         tally.acceptPauses.add()
@@ -111,7 +111,7 @@ extension EventLoop {
         from address: SocketAddress,
         _ reason: String
     ) throws(SystemError) {
-        // A handshake only to say no would cost more than the request.
+        // A handshake only to send a refusal would cost more than the request.
         guard turnedAwayCount < Self.turnedAwayMax, tls == nil else { return }
         turnedAwayCount += 1
         let connection = try seat(socket, from: address, at: nil, isTurnedAway: true)

@@ -2,10 +2,10 @@ import Net
 import System
 
 extension EventLoop {
-    /// Answers up to this size mostly go to the kernel at once.
+    /// Answers up to this size mostly fit into the kernel's buffer at once.
     private static let freeAnswerBytes = 64 << 10
 
-    /// Answers that a handler gave on this thread to requests of other connections.
+    /// Sends answers that a handler gave on this thread to requests of other connections.
     func giveOwnAnswers() {
         while true {
             let answers = port.takeOwnAnswers()
@@ -14,7 +14,7 @@ extension EventLoop {
         }
     }
 
-    /// The answer of a handler that took its time. The client may have gone: then it is dropped.
+    /// Sends an answer that took its time. It is dropped if the client is gone.
     func give(_ response: Response, to token: PollToken) {
         guard let connection = connection(for: token), connection.isAnswering else {
             response.stream?.close()
@@ -25,8 +25,7 @@ extension EventLoop {
         takeTurn(connection)
     }
 
-    /// Puts the answer to the present request into the turn's outgoing bytes, and decides what the
-    /// connection does after it.
+    /// Appends the answer to the turn's output, and decides how the connection continues.
     func write(_ response: Response, to connection: ClientConnection) {
         guard response.breaks != .beforeAnswer else {
             connection.socket.resetWhenClosed()
@@ -54,7 +53,7 @@ extension EventLoop {
         }
     }
 
-    /// Large answers have a limit, and room where the client may leave them. What is promised has taken its room before.
+    /// A large answer must be within the limit and find room in the budget. A promised answer took its room before.
     private func bounded(_ response: Response, _ connection: ClientConnection) -> Response {
         let count = response.body.count
         guard count > Self.freeAnswerBytes, response.share == nil else { return response }
@@ -75,8 +74,8 @@ extension EventLoop {
         return handler.answer(to: problem, head: connection.head)
     }
 
-    /// Answers what cannot be read, or is too slow or too large, and ends the connection: where the next
-    /// request would begin is not known any more.
+    /// Answers an unreadable, slow or too large request and ends the connection, because the start of the next request
+    /// is unknown.
     func refuse(_ problem: RequestProblem, _ connection: ClientConnection) {
         dropBody(connection)
         connection.keepsAlive = false

@@ -20,15 +20,15 @@ extension EventLoop {
         }
         connections[slot] = nil
         freeSlots.append(slot)
-        // Its writer may look at what has just been counted.
+        // The stream closes last, because its writer may read these counters.
         connection.stream?.close()
         connection.stream = nil
     }
 
-    /// Whether a connection that its client breaks has nothing to lose any more.
+    /// True if the client can break the connection without losing anything.
     func isLeaving(_ connection: ClientConnection) -> Bool {
         switch connection.phase {
-        // Leaving is how clients end what has no end.
+        // Clients end an endless stream by closing the connection.
         case .introducing, .idle, .streaming, .lingering, .closed: true
         case .finishing: !connection.hasOutput
         case .handshaking, .head, .body, .answering: false

@@ -1,15 +1,15 @@
 import Net
 import System
 
-/// How a TLS connection begins. There is nothing to answer before, so what fails ends without a word
-/// but TLS's own; only who does not speak TLS at all is told so in plain words.
+/// TLS handshakes. A failed handshake ends with TLS's own alert, because no request exists to answer. Only a client
+/// that does not speak TLS at all gets a plain-text answer.
 extension EventLoop {
-    /// Handshakes of one round. Each takes up to a millisecond (a signature with RSA), so that many
-    /// clients that come together must not keep those from their answers that are here.
+    /// Handshakes in one round. Each takes up to a millisecond (an RSA signature), so a burst of new clients must not
+    /// delay the answers of existing ones.
     static let handshakesPerRound = 8
 
     func shakeHands(_ connection: ClientConnection) -> Step {
-        // OpenSSL takes its buffers at the first look, and a client that says nothing needs none.
+        // OpenSSL allocates its buffers at the first call, and a silent client needs none.
         guard connection.isHeard || hears(connection) else { return .waits }
         do throws(HandshakeError) {
             guard try connection.socket.handshake() else { return .waits }
@@ -36,7 +36,7 @@ extension EventLoop {
         return .advanced
     }
 
-    /// Whether the first bytes are there, or the end.
+    /// True once the first bytes or the end have come.
     private func hears(_ connection: ClientConnection) -> Bool {
         let first = UnsafeMutableRawBufferPointer(start: scratch.memory, count: 1)
         if case .wouldBlock? = try? connection.socket.peek(into: first) { return false }
@@ -44,8 +44,8 @@ extension EventLoop {
         return true
     }
 
-    /// Nothing more is to be said. The client may have sent more by now, and a reset would take from it
-    /// what was said: an alert of TLS.
+    /// Ends the connection without an answer. The client may have sent more, and a reset would destroy the TLS alert on
+    /// its way.
     func leave(_ connection: ClientConnection) {
         dropBody(connection)
         connection.socket.finishWriting()
@@ -53,7 +53,7 @@ extension EventLoop {
         connection.lingeringBegan = now
     }
 
-    /// It fits into what the kernel takes of a new connection, and whoever reads on need not know more.
+    /// The answer fits into the kernel's buffer of a new connection, so one send is enough.
     private func answerPlainly(_ connection: ClientConnection) {
         tally.malformed.add()
         let response = handler.answer(to: .spokePlainly, head: nil)
@@ -69,7 +69,7 @@ extension RequestProblem {
     fileprivate static let spokePlainly = malformed(
         "this port speaks TLS, the client began with plain HTTP; use https"
     )
-    /// 503 has clients keep what they have and come again; TLS then says whether they may.
+    /// 503 makes clients keep their logs and reconnect; TLS then decides if they are still admitted.
     static let staleClient = RequestProblem(
         status: 503,
         reason:

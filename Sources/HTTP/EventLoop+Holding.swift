@@ -1,9 +1,9 @@
 import Net
 import System
 
-/// Charges what a connection holds between its turns. Most hold nothing then, and cost a comparison.
+/// Charges the memory that a connection holds between its turns. Most hold none, which costs a comparison.
 extension EventLoop {
-    /// False if there was no room and the connection has taken another way: it was refused or ended.
+    /// Returns false if there was no room and the connection was refused or closed.
     func chargeHeld(_ connection: ClientConnection) -> Bool {
         let head = heldHeadBytes(connection) + heldTLSBytes(connection)
         if head != connection.holdings.head {
@@ -36,7 +36,7 @@ extension EventLoop {
         port.budgets.answers.giveBack(holdings.answer, of: place)
     }
 
-    /// A body that is not read any more gives back its part.
+    /// Gives back the budget of a body that will not be read further.
     func dropBody(_ connection: ClientConnection) {
         port.budgets.bodies.giveBack(connection.holdings.body, of: connection.neighbourhood)
         connection.holdings.body = 0
@@ -75,28 +75,28 @@ extension EventLoop {
         }
     }
 
-    /// Of handshakes, and of records that have begun.
+    /// TLS memory of handshakes and partial records.
     private func heldTLSBytes(_ connection: ClientConnection) -> Int {
         switch connection.phase {
         case .closed: 0
-        // It ends with its answer, which the client is owed, whatever there is room for.
+        // The connection ends with its answer, which the client gets regardless of room.
         case .answering where !connection.keepsAlive: 0
         case .finishing: 0
         default: connection.socket.heldBytes
         }
     }
 
-    /// A stream charges what it has by itself.
+    /// A stream charges its own bytes.
     private func unsentBytes(_ connection: ClientConnection) -> Int {
         guard connection.hasOutput, !connection.isStreaming else { return 0 }
         return max(0, connection.output.count - (connection.holdings.reserved?.bytes ?? 0))
     }
 
-    /// A request that has begun is told; those that wait behind another learn from the end of the
-    /// connection that they were not read.
+    /// A request that has begun gets an answer. Requests that wait behind another learn from the connection's end that
+    /// they were not read.
     private func refuseHead(_ connection: ClientConnection) {
         if connection.isHandshaking {
-            // Nothing can be said yet, and devices come again.
+            // No answer is possible yet, and devices reconnect.
             tally.tlsFailures.add()
             close(connection)
         } else if case .lingering = connection.phase {
@@ -114,7 +114,7 @@ extension EventLoop {
 }
 
 extension RequestHead {
-    /// What it takes in memory.
+    /// The memory that the head occupies.
     fileprivate var heldBytes: Int {
         bytes.count + fields.count * MemoryLayout<Field>.stride + 256
     }

@@ -1,7 +1,7 @@
 import Net
 import System
 
-/// How a connection begins that comes through a proxy which says for whom it speaks. It has the time of a head for it.
+/// Reads the PROXY header of a connection that comes through a proxy, within the head timeout.
 extension EventLoop {
     func takeIntroduction(_ connection: ClientConnection) -> Step {
         let room = UnsafeMutableRawBufferPointer(
@@ -12,11 +12,11 @@ extension EventLoop {
         do throws(ProxyHeaderError) {
             let seen = UnsafeRawBufferPointer(rebasing: room[..<count])
             guard let header = try ProxyHeader.parse(seen) else {
-                // No more is to come.
+                // The peer has finished, so the header stays incomplete.
                 if connection.isFinishedByPeer { close(connection) }
                 return .waits
             }
-            // Exactly the header, so that TLS begins where it does on other connections.
+            // Consumes exactly the header, so that TLS begins as on other connections.
             connection.socket.skip(
                 into: UnsafeMutableRawBufferPointer(rebasing: room[..<header.length])
             )
@@ -31,12 +31,13 @@ extension EventLoop {
         }
         connection.mustRearm = true
         guard connection.isHandshaking else { return .advanced }
-        // With the others that want one.
+        // Handshakes take turns with those of other connections.
         goOnLater(connection)
         return .waits
     }
 
-    /// Each client has its share of the connections, whatever proxy it comes through. Another proxy stands for many.
+    /// Each client has its share of the connections, whichever proxy it uses. A client that is a trusted proxy itself
+    /// stands for many.
     private func introduce(_ connection: ClientConnection, _ header: ProxyHeader) -> Bool {
         let client = header.client?.address
         let place = client.flatMap { proxies?.rules.trusts($0) == true ? nil : $0.neighbourhood }
@@ -50,8 +51,8 @@ extension EventLoop {
         return false
     }
 
-    /// What has come, left where it is; nil when that is nothing. Who ends here has said nothing yet: proxies look
-    /// so whether this port listens.
+    /// Peeks at the received bytes; nil when there are none. A connection that closes here is no error: proxies test
+    /// the port this way.
     private func peek(
         _ connection: ClientConnection,
         into room: UnsafeMutableRawBufferPointer
@@ -67,7 +68,7 @@ extension EventLoop {
         return nil
     }
 
-    /// 503 has clients keep what they have until the operator has put it right. Over TLS nothing can be said yet.
+    /// 503 makes clients keep their logs until the operator has fixed the proxy. Over TLS no answer is possible yet.
     private func refuseIntroduction(_ connection: ClientConnection, _ reason: String) {
         guard !connection.socket.isSecure else { return leave(connection) }
         connection.phase = .idle

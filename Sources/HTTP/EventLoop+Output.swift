@@ -10,7 +10,7 @@ extension EventLoop {
         return flush(connection)
     }
 
-    /// Sends what there is to send. False if something is left, or the connection was lost.
+    /// Sends pending output. Returns false if some remains, or if the connection is lost.
     func flush(_ connection: ClientConnection) -> Bool {
         guard !connection.isClosed else { return false }
         guard connection.hasOutput || !outgoing.isEmpty else { return true }
@@ -34,7 +34,7 @@ extension EventLoop {
                 guard isAll else { return false }
             }
         } catch {
-            // Leaving is how clients end what has no end.
+            // Clients end an endless stream by closing the connection.
             if !connection.isStreaming { tally.broken.add() }
             close(connection)
             return false
@@ -43,13 +43,13 @@ extension EventLoop {
         return true
     }
 
-    /// What one large answer took is not kept for the next ones.
+    /// The memory of one large answer is not kept for later ones.
     func clearOutgoing() {
         if outgoing.capacity > Self.outgoingMax * 2 { outgoing = [] }
         outgoing.removeAll(keepingCapacity: true)
     }
 
-    /// As much as the kernel takes. Returns where the rest begins.
+    /// Sends as much as the kernel takes; returns the start of the rest.
     private func send(
         _ bytes: [UInt8],
         from start: Int,
@@ -72,8 +72,8 @@ extension EventLoop {
         return sent
     }
 
-    /// The connection gets what is left in memory of its own, no more than it takes: the loop's array has room for
-    /// much more than a few bytes of an answer.
+    /// Moves the rest into memory of the connection, sized to fit: the loop's array may have far more capacity than the
+    /// rest of an answer needs.
     private func keep(from sent: Int, on connection: ClientConnection) {
         let count = outgoing.count - sent
         if sent == 0, count > outgoing.capacity / 2 {

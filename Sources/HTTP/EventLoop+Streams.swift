@@ -1,9 +1,9 @@
 import Net
 import System
 
-/// Answers whose body comes over time.
+/// Streams: answers whose body is written over time.
 extension EventLoop {
-    /// After the head. Since the stream may have been finished at once, the turn goes on with it.
+    /// Begins after the head. The turn continues with the stream, which may be finished already.
     func begin(_ stream: StreamedBody, on connection: ClientConnection, keepsAlive: Bool) {
         connection.stream = stream
         connection.keepsAlive = keepsAlive
@@ -11,17 +11,17 @@ extension EventLoop {
         if stopDeadline != nil { stream.end(.cut) }
     }
 
-    /// Its writer has something, or has ended.
+    /// The stream's writer added bytes, or ended.
     func continueStream(of token: PollToken) {
         guard let connection = connection(for: token), connection.isStreaming else { return }
         takeTurn(connection)
     }
 
-    /// Takes what there is, once a turn: a writer that is faster than the client must let others in.
-    /// The turn comes here only when all that was taken before has been sent.
+    /// Takes all pending bytes once a turn: a writer that is faster than the client must let other connections in. A
+    /// turn gets here only when everything taken before is sent.
     func continueStream(_ connection: ClientConnection) -> Step {
         guard let stream = connection.stream else { return .waits }
-        // It may outlive what its client was let in with.
+        // A stream may outlive the certificate or the rules that admitted its client.
         if connection.isStale { stream.end(.cut) }
         guard let end = stream.take(into: &outgoing) else { return .waits }
         connection.stream = nil

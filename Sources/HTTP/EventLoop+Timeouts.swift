@@ -2,7 +2,7 @@ import Net
 import System
 
 extension EventLoop {
-    /// Sets the timer that the connection's phase asks for; none while a handler has the request.
+    /// Sets the timer for the connection's phase; there is none while a handler has the request.
     func settleTimer(_ connection: ClientConnection) {
         let timer = wantedTimer(connection)
         guard timer != connection.timer || connection.mustRearm else { return }
@@ -14,7 +14,7 @@ extension EventLoop {
         case .idle: wheel.arm(slot, at: now + limits.idleTime)
         case .head: wheel.arm(slot, at: now + limits.headTime)
         case .body: wheel.arm(slot, at: min(now + limits.bodyTime, bodyDeadline(connection)))
-        // Set when the answer began to wait, and not by each byte that the client takes.
+        // The deadline counts from the time when the answer began to wait; bytes that the client takes do not move it.
         case .write: wheel.arm(slot, at: connection.pace?.nextLook ?? now + limits.writeTime)
         case .linger:
             let last = connection.lingeringBegan + limits.lingerTimeMax
@@ -22,10 +22,10 @@ extension EventLoop {
         }
     }
 
-    /// When a body that brings nothing more has fallen behind the average that it must keep.
+    /// The time at which a body without further bytes falls below the required average rate.
     private func bodyDeadline(_ connection: ClientConnection) -> Moment {
         let arrived = connection.body?.arrivedBytes ?? 0
-        // Where many bodies are held, the slow ones make room.
+        // When bodies in flight are scarce, slow ones must make room.
         let rate =
             port.budgets.bodies.isScarce
             ? max(limits.bodyRateMin, limits.scarceBodyRateMin) : limits.bodyRateMin
@@ -45,7 +45,7 @@ extension EventLoop {
         }
     }
 
-    /// A slot's time is over.
+    /// Handles the end of a slot's time.
     func expire(_ slot: Int) {
         guard slot != Slot.listener else { return resumeAccepting() }
         guard let connection = connections[slot] else { return }
@@ -59,7 +59,7 @@ extension EventLoop {
         case .write:
             if readsOn(connection) { return settleTimer(connection) }
             tally.writeTimeouts.add()
-            // The kernel lets go of what it has, too.
+            // A reset also frees the bytes that the kernel holds.
             connection.socket.resetWhenClosed()
             close(connection)
         case .head where connection.isIntroducing:
@@ -80,7 +80,7 @@ extension EventLoop {
         }
     }
 
-    /// Whether the client takes its answer as fast as it must.
+    /// True if the client takes its answer fast enough.
     private func readsOn(_ connection: ClientConnection) -> Bool {
         guard var pace = connection.pace else { return false }
         let left = connection.socket.unacknowledgedBytes
@@ -93,7 +93,7 @@ extension EventLoop {
         if connection.body?.isDropped == false {
             refuse(.bodyTooSlow, connection)
         } else {
-            // The answer was given before the body came.
+            // The request was already answered.
             connection.body = nil
             connection.phase = .finishing
         }

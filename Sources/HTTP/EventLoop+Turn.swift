@@ -2,15 +2,15 @@ import Glibc
 import Net
 import System
 
-/// A connection's turn: as far as it goes without waiting.
+/// A connection's turn: it reads, interprets and answers as far as it can without waiting.
 extension EventLoop {
-    /// Reads of one turn; a client that sends faster than it is served must let others in.
+    /// Reads in one turn; a client that sends faster than it is served must let others in.
     private static let readsPerTurn = 16
-    /// The same for requests, of which one read may bring thousands.
+    /// Requests in one turn; one read may bring thousands.
     private static let requestsPerTurn = 64
-    /// The same for their time: some requests take much longer than others.
+    /// The time of one turn; some requests take much longer than others.
     private static let turnTime: Duration = .milliseconds(20)
-    /// Of a body of which less has come; what is longer grows with what comes.
+    /// Initial body buffer; longer bodies grow it.
     static let firstBlockBytes = 16 << 10
 
     enum Step {
@@ -27,8 +27,7 @@ extension EventLoop {
         var requests = 0
         let began = Moment.now
         turn: while !connection.isClosed {
-            // A client that does not take its answers is not read from either: what is kept for it
-            // stays bounded.
+            // A client that does not take its answers is not read from either, which bounds the memory held for it.
             guard flushIfNeeded(connection) else { break turn }
             switch step(connection) {
             case .advanced:
@@ -54,7 +53,7 @@ extension EventLoop {
         settle(connection)
     }
 
-    /// When all others that can have had their turn. One is enough for each.
+    /// Schedules another turn after all other ready connections. A connection is listed once.
     func goOnLater(_ connection: ClientConnection) {
         guard !connection.isUnfinished else { return }
         connection.isUnfinished = true
@@ -73,7 +72,7 @@ extension EventLoop {
         }
     }
 
-    /// Whether the connection had only its last answer to write, and did: it goes on to its end.
+    /// True if the connection wrote its last answer and begins to close.
     private func isAtItsEnd(_ connection: ClientConnection) -> Bool {
         guard flush(connection), case .finishing = connection.phase else { return false }
         if connection.isCut { connection.socket.breakOff() }
@@ -87,7 +86,8 @@ extension EventLoop {
         let count = connection.input.unread.count
         connection.input.dropUnread()
         connection.lingeredBytes += count
-        // A slow client that is still sending reads the answer only when it has sent all.
+        // The timer restarts, because a slow client that still sends reads the answer only after it has sent
+        // everything.
         if count > 0 { connection.mustRearm = true }
         guard connection.lingeredBytes <= limits.lingerBytes else {
             close(connection)
@@ -96,7 +96,7 @@ extension EventLoop {
         return .needsInput
     }
 
-    /// True if something came.
+    /// Returns true if bytes came.
     private func read(_ connection: ClientConnection) -> Bool {
         guard connection.mayRead else { return false }
         if connection.input.block == nil { connection.input.lend(scratch) }
@@ -114,8 +114,8 @@ extension EventLoop {
                 clientFinished(connection)
                 return false
             case .done(let count):
-                // A short read has emptied the socket; what comes later is a new event. FIN is not:
-                // it may have come before the event that told of the bytes.
+                // A short read has emptied the socket, and later bytes cause a new event. FIN does not: it may have
+                // come before the event that announced the bytes.
                 if !connection.isFinishedByPeer,
                     connection.socket.isEmptied(by: count, of: room.count)
                 {
@@ -137,8 +137,7 @@ extension EventLoop {
         }
     }
 
-    // Only asked for when more input is needed: a client that has half closed after a whole request
-    // has had its answer by now.
+    // Only called when more input is needed: a client that half-closes after a complete request has its answer by now.
     private func clientFinished(_ connection: ClientConnection) {
         switch connection.phase {
         case .head, .body: tally.broken.add()
@@ -149,14 +148,14 @@ extension EventLoop {
         close(connection)
     }
 
-    /// A body gets what it declares, but never more than twice what has come: memory follows bytes.
+    /// A body gets its declared size, but never more than twice the received bytes, so memory follows the bytes.
     private func wantedCapacity(_ connection: ClientConnection) -> Int {
         let live = connection.input.liveCount
         guard let body = connection.body, !body.isDropped else { return live * 2 }
         return min(body.declaredBytes ?? .max, max(Self.firstBlockBytes, live * 2))
     }
 
-    /// Ends a turn: the connection keeps only the memory that it needs, and its timer fits its phase.
+    /// Ends a turn: the connection keeps only the memory it needs, and its timer fits its phase.
     func settle(_ connection: ClientConnection) {
         guard !connection.isClosed else {
             clearOutgoing()
@@ -169,7 +168,7 @@ extension EventLoop {
         }
         connection.stream?.setLeaving(connection.output.count - connection.outputSent)
         keepWaitingInput(connection)
-        // Only a body is known to grow; a head keeps no more than it takes.
+        // Only a body is known to grow; a head keeps no spare room.
         let wanted =
             connection.body == nil ? connection.input.liveCount : wantedCapacity(connection)
         connection.input.settle(wantedCapacity: wanted, to: &pool)
@@ -177,9 +176,9 @@ extension EventLoop {
         settleTimer(connection)
     }
 
-    /// Pipelined requests wait in memory, for the answer before them, for a client that does not take
-    /// it, or for the next turn. Beyond a head's worth they count like bodies in flight; the client of those that find no
-    /// room learns from the end of the connection that they were not read. Nothing is read behind the last answer.
+    /// Pipelined requests wait in memory for the answer before them, for a client that does not take it, or for the
+    /// next turn. Beyond the size of a head they count as bodies in flight. If they find no room, the connection's end
+    /// tells the client that they were not read. After the last answer nothing is read.
     private func keepWaitingInput(_ connection: ClientConnection) {
         if case .finishing = connection.phase { connection.input.dropUnread() }
         guard

@@ -3,10 +3,10 @@ import System
 
 /// One thread that serves its share of the connections.
 ///
-/// It sleeps in `epoll_wait` alone. Each event gives a connection a turn (`EventLoop+Turn`): it reads,
-/// interprets and answers as far as it goes without waiting, then its memory and timer are settled.
+/// It sleeps only in `epoll_wait`. Each event gives a connection a turn (`EventLoop+Turn`): it reads, interprets and
+/// answers as far as it can without waiting; then its memory and timer are settled.
 final class EventLoop {
-    /// Fixed users of the first slots of the table of connections.
+    /// The first slots of the connection table have fixed users.
     enum Slot {
         static let listener = 0
         static let wakeUp = 1
@@ -23,7 +23,7 @@ final class EventLoop {
     let largeRequests: LargeRequests?
     var tally: LoopTally { port.tally }
 
-    /// Nil once the server stops.
+    /// nil once the server stops.
     var listener: Listener?
     var isAcceptingPaused = false
     var lastPauseNote: Moment?
@@ -32,17 +32,17 @@ final class EventLoop {
     var connections: [ClientConnection?]
     var generations: [UInt32]
     var freeSlots: [Int] = []
-    /// Connections in the table that are turned away and not counted anywhere else.
+    /// Connections in the table that are being refused; they count nowhere else.
     var turnedAwayCount = 0
 
     var wheel: TimerWheel
     var now: Moment
     var pool = BufferPool()
-    /// Lent to whoever has the turn; large enough for most requests to come in one read.
+    /// Lent to the connection that has the turn; most requests fit into it and come in one read.
     let scratch = BufferPool.allocate(64 << 10)
     /// Answers of the turn, sent together at its end.
     var outgoing: [UInt8] = []
-    /// Connections whose turn ended before their work did, and handshakes: each once, the oldest first.
+    /// Connections whose turn ended before their work did, and handshakes. Each is listed once, oldest first.
     var unfinished: [PollToken] = []
     private var resumed: [PollToken] = []
 
@@ -129,12 +129,12 @@ final class EventLoop {
             if event.readiness.contains(.readable) { connection.mayRead = true }
             if event.readiness.contains(.writable) { connection.mayWrite = true }
             if event.readiness.contains(.finished) { connection.isFinishedByPeer = true }
-            // TLS may have to read before it can write, and the other way round.
+            // TLS may need to read before it can write, and the reverse.
             if connection.socket.isSecure {
                 (connection.mayRead, connection.mayWrite) = (true, true)
             }
             if connection.isHandshaking { return goOnLater(connection) }
-            // It has one in this round already.
+            // The connection has a turn in this round already.
             guard !connection.isUnfinished else { return }
             takeTurn(connection)
         }
@@ -169,7 +169,7 @@ final class EventLoop {
         resumed.removeAll(keepingCapacity: true)
     }
 
-    /// The present user of the slot, if the token means it and not an earlier one.
+    /// The slot's connection, if the token refers to it and not to an earlier one.
     func connection(for token: PollToken) -> ClientConnection? {
         guard let connection = connections[Int(token.slot)], connection.token == token else {
             return nil

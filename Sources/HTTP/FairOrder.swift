@@ -3,25 +3,25 @@ import System
 
 /// The order in which waiting requests get their turn: start-time fair queueing over neighbourhoods.
 ///
-/// A request gets a start tag when it arrives: the end of its neighbourhood's previous request, or the start tag of the
-/// request that runs now if that is later. Requests run in the order of their tags. So a neighbourhood with a long
-/// backlog delays another one's request by a single request of its own, whatever its requests cost.
+/// A request gets a start tag on arrival: the end of its neighbourhood's previous request, or the start tag of the
+/// running request if that is later. Requests run in the order of their tags. So a neighbourhood with a long backlog
+/// delays another one's request by only one of its own requests, whatever its requests cost.
 struct FairOrder<Element> {
     private struct Turn: Comparable {
         let start: Int
         let number: Int
 
-        /// Arrival decides between equal tags.
+        /// Arrival order decides between equal tags.
         static func < (one: Turn, other: Turn) -> Bool {
             (one.start, one.number) < (other.start, other.number)
         }
     }
 
-    /// How many neighbourhoods are remembered; the rest begin like new ones.
+    /// The limit of remembered neighbourhoods; others start like new ones.
     private static var neighbourhoodsMax: Int { 16_384 }
 
     private var waiting = PriorityQueue<Turn, Element>()
-    /// When each neighbourhood's last request ends, in the same unit as costs.
+    /// The end of each neighbourhood's last request, in the unit of costs.
     private var ends: [Neighbourhood?: Int] = [:]
     private var now = 0
     private var count = 0
@@ -39,12 +39,12 @@ struct FairOrder<Element> {
 
     mutating func takeNext() -> Element? {
         guard let (turn, element) = waiting.takeFirst() else { return nil }
-        // An empty queue starts anew: no neighbourhood is ahead of another one.
+        // An empty queue starts over, so no neighbourhood is ahead of another.
         if waiting.count == 0 { (now, ends) = (0, [:]) } else { now = turn.start }
         return element
     }
 
-    /// Takes out all elements for which the condition holds.
+    /// Removes all elements that meet the condition.
     mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
         waiting.removeAll { element in

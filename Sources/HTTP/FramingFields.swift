@@ -1,4 +1,4 @@
-/// What the fields say that decide where a request ends and whether another may follow.
+/// The fields that decide where a request ends and if another may follow.
 struct FramingFields {
     private var contentLength: Int?
     private var coding = TransferCoding.none
@@ -30,7 +30,7 @@ struct FramingFields {
                 if option.isSameIgnoringCase(as: "keep-alive") { saysKeepAlive = true }
             }
         case 14 where name.isSameIgnoringCase(as: "content-length"):
-            // RFC 9110 section 8.6 would let a repeated equal value pass; no honest client sends one.
+            // RFC 9110 section 8.6 would accept a repeated equal value, but no honest client sends one.
             guard contentLength == nil else { throw .malformed("Content-Length is given twice") }
             contentLength = try Self.length(value)
         case 17 where name.isSameIgnoringCase(as: "transfer-encoding"):
@@ -57,7 +57,7 @@ struct FramingFields {
         return length
     }
 
-    /// RFC 9112 section 6.3. Both framings at once is how requests are smuggled.
+    /// RFC 9112 section 6.3. A request with both framings is a smuggling attempt.
     func framing(minorVersion: Int) throws(RequestProblem) -> BodyFraming {
         guard !coding.isNone else { return .length(contentLength ?? 0) }
         guard contentLength == nil else {
@@ -74,7 +74,7 @@ struct FramingFields {
         minorVersion >= 1 ? !saysClose : saysKeepAlive && !saysClose
     }
 
-    /// RFC 9110 section 10.1.1: HTTP/1.0 clients are not to be told to continue.
+    /// RFC 9110 section 10.1.1: HTTP/1.0 clients must not get "100 Continue".
     func expectsContinue(minorVersion: Int) throws(RequestProblem) -> Bool {
         guard minorVersion >= 1 else { return false }
         guard !saysOtherExpectation else {
@@ -90,12 +90,12 @@ struct FramingFields {
         authority: Range<Int>?
     ) throws(RequestProblem) {
         guard let host else {
-            // An absolute target names a host in HTTP/1.0 too, where nobody would look for it.
+            // An absolute target names a host in HTTP/1.0 too, where readers would not look for it.
             if minorVersion >= 1 || authority != nil { throw .malformed("Host is missing") }
             return
         }
         guard Self.isHost(bytes[host]) else { throw .malformed("Host is not a host name") }
-        // The RFC lets the target win; a request that names two hosts is more likely an attack.
+        // The RFC lets the target win, but a request that names two hosts is more likely an attack.
         if let authority {
             guard zip(bytes[host], bytes[authority]).allSatisfy({ $0.lowercased == $1.lowercased }),
                 host.count == authority.count

@@ -5,11 +5,11 @@ package struct HTTPProblem: Error, Equatable, Sendable {
     package let status: Int
     /// For programs, for example `ParameterInvalid`.
     package let code: String
-    /// One or two sentences for the developer of the client.
+    /// One or two sentences for the client's developer.
     package let message: String
     /// The byte of the (inflated) body at which reading stopped.
     package var position: Int?
-    /// Seconds after which the client may repeat the request, if known.
+    /// Seconds after which the client may retry, if known.
     package var retryAfter: Int?
 
     package init(

@@ -2,8 +2,7 @@ import Net
 package import System
 
 extension HTTPServer {
-    /// The bounds of connections and of what they hold for servers that count together: a second port must not double what
-    /// strangers can take.
+    /// Limits that several servers share: a second port must not double the resources that clients can take.
     package struct CommonLimits: Sendable {
         let connections: Int
         let budgets: Budgets

@@ -4,9 +4,9 @@ import System
 
 /// A server of HTTP/1.1 and 1.0 over TCP: one loop thread per core, each with its own listener.
 ///
-/// It parses, frames, limits and answers; what requests mean is up to the handlers.
+/// It parses, frames, limits and answers; handlers give requests their meaning.
 package final class HTTPServer: Sendable {
-    /// With the real port.
+    /// The address with its actual port.
     package let address: ListenAddress
 
     private let ports: [LoopPort]
@@ -20,8 +20,8 @@ package final class HTTPServer: Sendable {
         var ofLargeRequests: [Worker] = []
     }
 
-    /// Binds the address and starts serving. `makeHandler` is called once for each loop and each thread for large
-    /// requests, on that thread.
+    /// Binds the address and starts serving. `makeHandler` is called once for each loop thread and each large-request
+    /// thread, on that thread.
     package init(
         _ configuration: Configuration,
         makeHandler: @escaping @Sendable () -> any RequestHandler
@@ -67,7 +67,7 @@ package final class HTTPServer: Sendable {
                 journal.warning("\(warning)", ["server": name])
             }
             let notices = RefusalNotices(server: name, limits: limits, journal: journal)
-            // The kernel keeps 15 bytes of a name.
+            // The kernel keeps 15 bytes of a thread's name.
             let kind = name.split(separator: "-").last ?? ""
             for index in 0..<count {
                 let worker = try Worker("\(kind)-large-\(index)") {
@@ -105,14 +105,13 @@ package final class HTTPServer: Sendable {
 
     deinit { stop(within: .zero) }
 
-    /// Stops accepting, lets requests that have begun finish, closes each connection after its answer, and
-    /// cuts off what is left when the time is over. Returns when all threads have ended; a worker finishes the large
-    /// request that it is running.
+    /// Stops accepting, lets requests in progress finish, closes each connection after its answer, and cuts the rest at
+    /// the deadline. Returns when all threads have ended; a worker finishes its current large request.
     package func stop(within time: Duration) {
         Self.stop([self], within: time)
     }
 
-    /// As above, of several in the same time.
+    /// Stops several servers within the same time.
     package static func stop(_ servers: [HTTPServer], within time: Duration) {
         let deadline = Moment.now + time
         let threads = servers.map { $0.beginStop(by: deadline) }
@@ -144,14 +143,14 @@ package final class HTTPServer: Sendable {
         return counters
     }
 
-    /// The limit of connections, lowered to what the process has descriptors for.
+    /// Lowers the limit of connections to the descriptors that the process has.
     static func connections(
         within wanted: Int,
         descriptors: Int,
         _ journal: Journal
     ) -> Int {
-        // Files, the queue, outgoing connections and those that are turned away need some too; without them nobody
-        // is turned away, nothing is delivered, and operators are not let in.
+        // Files, the queue, outgoing connections and connections being refused need descriptors too. Without a reserve,
+        // nothing is delivered, no refusal is answered, and operators are locked out.
         let possible = max(1, descriptors - max(48, min(1024, descriptors / 4)))
         guard wanted > possible else { return wanted }
         let event = "fewer connections than configured: the limit of open files is too low"
@@ -159,7 +158,7 @@ package final class HTTPServer: Sendable {
             "configured": wanted, "possible": possible, "open_files": descriptors,
             "remedy": "raise LimitNOFILE of the service, or ulimit -n, or lower limits.connections",
         ]
-        // Nobody asked for the default, and most machines never see so many.
+        // A default limit is no wish of the operator's, and most machines never have so many connections.
         if wanted == Limits().connections {
             journal.debug(event, fields)
         } else {

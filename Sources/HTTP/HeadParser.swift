@@ -1,4 +1,4 @@
-/// A head that was checked, and what it says about the body and the connection.
+/// A checked head with its framing and the connection's fate.
 struct ParsedHead {
     let head: RequestHead
     let framing: BodyFraming
@@ -15,18 +15,18 @@ enum BodyFraming: Equatable {
     static let none = BodyFraming.length(0)
 }
 
-/// Reads one complete head as RFC 9112 wants it, and refuses what two readers could read differently.
+/// Parses one complete head by RFC 9112, and refuses heads that two readers could read differently.
 ///
-/// Behind a load balancer such a difference lets one client's bytes become another's request, so
-/// nothing here is repaired or guessed.
+/// Behind a load balancer such a difference turns one client's bytes into another's request. So nothing here is
+/// repaired or guessed.
 struct HeadParser {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
     private var fields: [RequestHead.Field] = []
     private var meaning = FramingFields()
 
-    /// Takes the bytes from the method to the blank line, as `HeadScanner` found them: every line ends
-    /// with CRLF, the last is empty.
+    /// Parses the bytes from the method to the blank line, as `HeadScanner` found them: each line ends with CRLF, and
+    /// the last is empty.
     static func parse(
         _ bytes: UnsafeRawBufferPointer,
         fieldCount: Int,
@@ -93,8 +93,8 @@ struct HeadParser {
         return start..<position
     }
 
-    // RFC 9112 section 2.3: the name is case-sensitive, the version is two single digits. RFC 9110
-    // section 2.5: a minor version above ours is read as ours.
+    // RFC 9112 section 2.3: the name is case-sensitive, and the version is two single digits. RFC 9110 section 2.5: a
+    // higher minor version is treated as ours.
     private mutating func version() throws(RequestProblem) -> Int {
         let start = position
         while bytes[position] != .carriageReturn { position += 1 }

@@ -1,10 +1,9 @@
 import Glibc
 
-/// Finds the end of a head that arrives in pieces, and never looks at a byte twice.
+/// Finds the end of a head that arrives in pieces, and looks at each byte once.
 ///
-/// It also holds what must be judged before a head is complete: its size, and line ends that would
-/// otherwise keep it from ever being complete. What it says depends on the bytes alone, not on how
-/// they were cut.
+/// It also checks what must be checked before a head is complete: its size, and line ends without which it would never
+/// be complete. The result depends on the bytes alone, not on how reads divide them.
 struct HeadScanner {
     private(set) var fieldCount = 0
     private var scanned = 0
@@ -13,8 +12,8 @@ struct HeadScanner {
     private var isInRequestLine = true
     private var hasSkippedLine = false
 
-    /// Looks through everything that came since the last request, earlier pieces included, and tells
-    /// where the head stands, with its blank line; nil when it is not complete.
+    /// Scans all bytes since the last request, earlier pieces included. Returns the head's range with its blank line;
+    /// nil while the head is incomplete.
     mutating func scan(
         _ bytes: UnsafeRawBufferPointer,
         _ limits: HTTPServer.Limits
@@ -30,8 +29,8 @@ struct HeadScanner {
             let isEmpty = lineEnd - 1 == lineStart
             lineStart = scanned
             if isInRequestLine {
-                // RFC 9112 section 2.2: an empty line before the request line is left over from a
-                // client that ends its bodies with one. More than one is no such thing.
+                // RFC 9112 section 2.2: one empty line before the request line is tolerated, because some clients end
+                // bodies with one. More than one is malformed.
                 if isEmpty {
                     guard !hasSkippedLine else { throw .malformed("the request line is empty") }
                     hasSkippedLine = true
@@ -55,8 +54,8 @@ struct HeadScanner {
         return nil
     }
 
-    /// True if an empty line is all that came since the last request. The caller drops it, and passes
-    /// only what follows from then on.
+    /// True if only an empty line has come since the last request. The caller drops it, and then passes only the bytes
+    /// after it.
     mutating func takeEmptyLine() -> Bool {
         guard headStart > 0, scanned == headStart else { return false }
         self = HeadScanner()
@@ -64,7 +63,7 @@ struct HeadScanner {
         return true
     }
 
-    // Whatever speaks another protocol here (TLS, usually) gets its answer at the first byte.
+    // A client of another protocol, usually TLS, gets its answer at the first byte.
     private func checkFirstByte(_ bytes: UnsafeRawBufferPointer) throws(RequestProblem) {
         guard isInRequestLine, lineStart < bytes.count else { return }
         let first = bytes[lineStart]
@@ -77,8 +76,8 @@ struct HeadScanner {
         }
     }
 
-    // Before a line end is judged, so that a cut just before it makes no difference. `lineEnd` is
-    // where the line feed is, or at the earliest may be.
+    // Checked before the line end is judged, so a cut just before it makes no difference. `lineEnd` is the line feed's
+    // position, or the earliest possible one.
     private func checkSize(
         lineEnd: Int,
         _ limits: HTTPServer.Limits
@@ -105,7 +104,7 @@ extension RequestProblem {
 }
 
 extension UnsafeRawBufferPointer {
-    /// memchr: five times the speed of a loop.
+    /// memchr is five times as fast as a loop.
     fileprivate func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         guard let base = baseAddress, start < count,
             let found = memchr(base + start, CInt(byte), count - start)

@@ -1,11 +1,11 @@
-/// What one connection has taken of each budget.
+/// A connection's share of each budget.
 struct Holdings {
-    /// Of the budget of bodies: the body that is read.
+    /// Share of the body budget for the body being read.
     var body = 0
-    /// The same for pipelined requests that wait between turns.
+    /// Share of the body budget for pipelined requests that wait between turns.
     var waiting = 0
     var head = 0
     var answer = 0
-    /// Room for an answer that was taken before the answer was promised.
+    /// Room for an answer, reserved before the answer was promised.
     var reserved: ByteShare?
 }

@@ -1,21 +1,21 @@
 import Glibc
 
-/// What has come from one client and is not used up: the body so far, then bytes still to be read.
+/// Unconsumed input of one client: the body so far, followed by uninterpreted bytes.
 ///
-/// The memory is the connection's own block, or the loop's scratch block, lent for one turn: most
-/// requests come whole in one read and never need memory of their own.
+/// The memory is the connection's own block, or the loop's scratch block, lent for one turn. Most requests come whole
+/// in one read and never need memory of their own.
 struct InputWindow {
     private(set) var block: BufferPool.Block?
     private(set) var isLent = false
-    /// The body so far, its coding undone, stands at `bodyStart..<bodyEnd`.
+    /// The decoded body so far is at `bodyStart..<bodyEnd`.
     var bodyStart = 0
     var bodyEnd = 0
-    /// Bytes still to be interpreted stand at `start..<end`.
+    /// Uninterpreted bytes are at `start..<end`.
     var start = 0
     var end = 0
-    /// Whether the body is to be kept.
+    /// The body must be kept.
     var holdsBody = false
-    /// Whether the body's memory is wiped before others use it.
+    /// The body's memory must be wiped before reuse.
     private(set) var isSecret = false
 
     var unread: UnsafeRawBufferPointer {
@@ -36,13 +36,13 @@ struct InputWindow {
         )
     }
 
-    /// How many bytes must not be lost.
+    /// The number of bytes that must be kept.
     var liveCount: Int { end - liveStart }
 
-    /// How much larger than its body a block may be that is given away with it.
+    /// The limit of spare capacity in a block that is handed over with its body.
     private static let spareBytesMax = 64 << 10
 
-    /// Memory of its own; what is lent for a turn is not.
+    /// The size of the connection's own block; a lent block counts as zero.
     var ownBytes: Int { isLent ? 0 : block?.capacity ?? 0 }
 
     private var liveStart: Int { holdsBody ? bodyStart : start }
@@ -54,12 +54,12 @@ struct InputWindow {
         (bodyStart, bodyEnd, start, end) = (0, 0, 0, 0)
     }
 
-    /// Nothing is there: the next bytes go to the front of the block.
+    /// Puts the next bytes at the front of the empty block.
     mutating func rewind() {
         (bodyStart, bodyEnd, start, end) = (0, 0, 0, 0)
     }
 
-    /// The body of the next request begins here.
+    /// Marks the start of the next request's body.
     mutating func beginBody(isSecret: Bool = false) {
         holdsBody = true
         self.isSecret = isSecret
@@ -68,14 +68,14 @@ struct InputWindow {
     }
 
     mutating func endBody() {
-        // Its coding may have left more behind it.
+        // Decoding may have left encoded bytes behind the body, so they are wiped too.
         if let block { wipe(block, from: bodyStart, to: start) }
         isSecret = false
         holdsBody = false
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// Moves the body out, with its block if this window owns one that fits, else as a copy. Unread bytes stay here.
+    /// Moves the body out: with its block if this window owns one that fits, else as a copy. Unread bytes stay here.
     mutating func detachBody(from pool: inout BufferPool) -> DetachedBody? {
         guard let block else { return nil }
         let bodyRange = bodyStart..<bodyEnd
@@ -100,7 +100,7 @@ struct InputWindow {
         start = end
     }
 
-    /// Makes room behind what is there: by moving it to the front, or into a larger block.
+    /// Makes room behind the input, by moving it to the front or into a larger block.
     mutating func makeRoom(wantedCapacity: Int, from pool: inout BufferPool) {
         guard let block else { return }
         if wantedCapacity <= block.capacity, liveStart > 0 {
@@ -110,7 +110,7 @@ struct InputWindow {
         }
     }
 
-    /// After a turn: keeps in a block of its own what must be kept, and gives back the rest.
+    /// Ends a turn: keeps needed bytes in an own block and gives back the rest.
     mutating func settle(wantedCapacity: Int, to pool: inout BufferPool) {
         guard let block else { return }
         if liveCount == 0 {
@@ -154,7 +154,7 @@ struct InputWindow {
         }
     }
 
-    /// Nothing, where there is no secret.
+    /// Wipes a secret body; does nothing for others.
     private func wipe(_ block: BufferPool.Block, from start: Int, to end: Int) {
         guard isSecret, holdsBody, start < end else { return }
         explicit_bzero(block.memory + start, end - start)

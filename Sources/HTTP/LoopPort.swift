@@ -3,11 +3,11 @@ import Net
 import Synchronization
 import System
 
-/// The side of a loop that other threads see, and what the loops share.
+/// The part of a loop that other threads use, and the state that loops share.
 final class LoopPort: Sendable {
     enum Message: Sendable {
         case answer(PollToken, Response)
-        /// The stream of the connection has something to take.
+        /// The connection's stream has bytes to take.
         case more(PollToken)
         case stop(by: Moment)
     }
@@ -19,11 +19,11 @@ final class LoopPort: Sendable {
     let budgets: Budgets
     let census: ConnectionCount
 
-    /// The thread that runs the loop; 0 before it does.
+    /// The thread that runs the loop; 0 before it starts.
     private let thread = Atomic<pthread_t>(0)
     private let isOver = Atomic<Bool>(false)
-    /// Answers given on the loop thread itself, which need neither lock nor wake-up. Touched on that
-    /// thread alone: by `answer` after it compared the thread, and by the loop.
+    /// Answers given on the loop thread itself, which need neither lock nor wake-up. Only that thread touches them:
+    /// `answer` compares the thread first, and the loop runs on it.
     private nonisolated(unsafe) var ownAnswers: [(PollToken, Response)] = []
 
     init(budgets: Budgets, census: ConnectionCount) throws(SystemError) {
@@ -41,7 +41,7 @@ final class LoopPort: Sendable {
 
     var isOnLoop: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
-    /// Gives the answer to the connection, if it is still there. From any thread.
+    /// Gives the answer to the connection if it still exists. From any thread.
     func answer(_ token: PollToken, _ response: Response) {
         if isOnLoop {
             ownAnswers.append((token, response))
@@ -55,22 +55,21 @@ final class LoopPort: Sendable {
         if isOver.load(ordering: .acquiring) { dropMail() }
     }
 
-    /// On the loop thread, at its end: nobody takes anything from now on.
+    /// Called on the loop thread at its end: it takes no more messages.
     func end() {
         for (_, response) in takeOwnAnswers() { response.stream?.close() }
-        // Another thread may get this one's number.
+        // Another thread may later get this thread's number.
         thread.store(0, ordering: .relaxed)
         isOver.store(true, ordering: .releasing)
         dropMail()
     }
 
-    // What came before the loop said that it is over is dropped by the loop, what comes after it by
-    // whoever posted it.
+    // Messages from before the loop's end are dropped by the loop, later ones by the thread that posts them.
     private func dropMail() {
         for case .answer(_, let response) in mailbox.takeAll() { response.stream?.close() }
     }
 
-    /// On the loop thread: answers given there since the last call.
+    /// On the loop thread: takes the answers given there since the last call.
     func takeOwnAnswers() -> [(PollToken, Response)] {
         guard !ownAnswers.isEmpty else { return [] }
         let answers = ownAnswers
@@ -78,7 +77,7 @@ final class LoopPort: Sendable {
         return answers
     }
 
-    /// On the loop thread: the answer that the handler gave at once to the request it was called with.
+    /// On the loop thread: takes the answer that the handler gave at once to its current request.
     func takeOwnAnswer(for token: PollToken) -> Response? {
         guard let last = ownAnswers.last, last.0 == token else { return nil }
         ownAnswers.removeLast()

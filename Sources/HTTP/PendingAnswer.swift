@@ -1,21 +1,21 @@
 import Net
 import Synchronization
 
-/// One request that a handler has to answer: once, from any thread, or by forgetting it.
+/// A request that the handler owes an answer: once, from any thread. Dropping it answers 500.
 ///
-/// Until then it holds the request's share of the body budget, also when the client has gone: the
-/// handler may still be working on what came.
+/// Until then it holds the request's share of the body budget, even after the client has gone, because the handler may
+/// still work on the body.
 final class PendingAnswer: Sendable {
     private let port: LoopPort
     private let connection: PollToken
     private let neighbourhood: Neighbourhood?
     private let bodyBytes: Int
-    /// Unless the method is HEAD.
+    /// False for HEAD.
     private let wantsBody: Bool
     private let minorVersion: Int
     private let isAnswered = Atomic<Bool>(false)
-    /// What was taken of the budget of bodies besides the body, and of that of answers. Changed on the handler's thread
-    /// before anybody else has the request.
+    /// Further bytes taken from the body budget, and from the answer budget. Changed only on the handler's thread,
+    /// before other threads get the request.
     private let heldBytes = Atomic<Int>(0)
     private let reservedBytes = Atomic<Int>(0)
 
@@ -35,7 +35,7 @@ final class PendingAnswer: Sendable {
         self.minorVersion = minorVersion
     }
 
-    // Nobody is left who could answer: our own bug, but the client must not wait for ever.
+    // The last reference is gone without an answer. That is our own bug, but the client must not wait for ever.
     deinit {
         guard !isAnswered.load(ordering: .relaxed) else { return }
         answer(Response(status: 500, contentType: "text/plain", text: "no answer was given\n"))
@@ -45,7 +45,7 @@ final class PendingAnswer: Sendable {
     func hold(_ bytes: Int) -> Bool {
         let budget = port.budgets.bodies
         let held = bodyBytes + heldBytes.load(ordering: .relaxed)
-        // A request that is alone always has room, or it would be sent again for ever.
+        // A single request always has room, or its client would repeat it for ever.
         let count = min(bytes, budget.limit - held)
         guard count > 0 else { return true }
         guard budget.take(count, for: neighbourhood, largest: held + count) else {
@@ -56,7 +56,7 @@ final class PendingAnswer: Sendable {
         return true
     }
 
-    /// Takes room for the answer; see `Responder.reserve`.
+    /// Reserves room for the answer; see `Responder.reserve`.
     func reserve(_ bytes: Int, largest: Int) -> Bool {
         guard port.budgets.answers.take(bytes, for: neighbourhood, largest: largest) else {
             port.tally.refusedAnswers.add()
@@ -71,7 +71,7 @@ final class PendingAnswer: Sendable {
         port.answer(connection, settled(response))
     }
 
-    /// What the request had taken goes back; room for the answer goes on with it.
+    /// Gives back the request's memory; the room for the answer stays with the response.
     private func settled(_ response: Response) -> Response {
         let held = bodyBytes + heldBytes.load(ordering: .relaxed)
         port.budgets.bodies.giveBack(held, of: neighbourhood)

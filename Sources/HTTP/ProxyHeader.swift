@@ -1,10 +1,10 @@
 import Net
 
-/// What a proxy says before anything else of whom it speaks for: HAProxy's PROXY protocol, versions 1 and 2.
+/// The header in which a proxy names its client: HAProxy's PROXY protocol, versions 1 and 2.
 struct ProxyHeader: Equatable {
-    /// The bytes that it takes.
+    /// The header's size in bytes.
     let length: Int
-    /// Nil where the proxy speaks for itself, or for whom no address can be told.
+    /// nil when the proxy speaks for itself, or the client has no known address.
     let client: Client?
 
     struct Client: Equatable {
@@ -12,17 +12,17 @@ struct ProxyHeader: Equatable {
         let port: UInt16
     }
 
-    /// Version 1 is one line, at most this long with its end (section 2.1).
+    /// Version 1 is one line of at most this length, with its end (section 2.1).
     private static let lineBytesMax = 107
-    /// As much of version 2 as fits into the smallest segment of TCP that there may be (section 2.2): the addresses take
-    /// 52 bytes of it, what else a proxy tells has the others.
+    /// A version 2 header fits into the smallest TCP segment (section 2.2): the addresses take 52 bytes of it, and the
+    /// rest is for the proxy's other facts.
     static let bytesMax = 536
 
     private static let signature: [UInt8] = [
         0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,
     ]
 
-    /// Nil while more is to come. What cannot become a header is refused at its first wrong byte.
+    /// nil while the header is incomplete. Bytes that cannot become a header are refused at the first wrong byte.
     static func parse(_ bytes: UnsafeRawBufferPointer) throws(ProxyHeaderError) -> ProxyHeader? {
         guard let first = bytes.first else { return nil }
         return first == signature[0] ? try binary(bytes) : try line(bytes)
@@ -46,7 +46,7 @@ struct ProxyHeader: Equatable {
         guard line[end + 1] == UInt8(ascii: "\n") else { throw .malformed("its line has no end") }
         let words = line[..<end].split(separator: .space, omittingEmptySubsequences: false)
         let length = end + 2
-        // What follows is to be ignored.
+        // Section 2.1: the rest of the line is ignored.
         if words[1].elementsEqual("UNKNOWN".utf8) {
             return ProxyHeader(length: length, client: nil)
         }
@@ -83,7 +83,7 @@ struct ProxyHeader: Equatable {
         }
         let isLocal = bytes[12] & 0x0F == 0
         guard bytes.count > 13 else { return nil }
-        // Unspecified, TCP or a Unix socket; datagrams do not come through a connection.
+        // Unspecified, TCP or a Unix stream socket; datagrams do not come over a connection.
         let family = bytes[13]
         guard isLocal || [0x00, 0x11, 0x21, 0x31].contains(family) else {
             throw .malformed("its family is none of a connection")
@@ -94,7 +94,7 @@ struct ProxyHeader: Equatable {
         let addressBytes = isLocal ? 0 : [0x11: 12, 0x21: 36, 0x31: 216][family] ?? 0
         guard length >= 16 + addressBytes else { throw .malformed("its addresses are cut") }
         guard bytes.count >= length else { return nil }
-        // What stands behind the addresses is skipped.
+        // Fields after the addresses are skipped.
         return ProxyHeader(length: length, client: isLocal ? nil : client(bytes, family))
     }
 
@@ -119,7 +119,7 @@ struct ProxyHeader: Equatable {
 }
 
 enum ProxyHeaderError: Error, Equatable {
-    /// What came is something else.
+    /// The connection begins with something else.
     case missing
     case malformed(String)
 

@@ -1,12 +1,12 @@
 package import Net
 import System
 
-/// The proxies in front of a server, whom it believes about whom they speak for. Several servers may share it; a
-/// reload replaces what it says, for connections that come later.
+/// The proxies in front of a server that may name their clients. Several servers may share it. A reload replaces its
+/// rules for later connections.
 package final class ProxyTrust: Sendable {
     package struct Rules: Sendable, Equatable {
         package var ranges: [AddressRange]
-        /// Whether each connection comes through one of them, and begins with what it says of its client.
+        /// Every connection comes through a proxy and begins with a PROXY header.
         package var speaksProxy: Bool
 
         package init(ranges: [AddressRange] = [], speaksProxy: Bool = false) {

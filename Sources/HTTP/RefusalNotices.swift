@@ -1,9 +1,9 @@
 import System
 
-/// Says in the journal that clients are turned away, and which setting or what else decides it.
+/// Reports refused clients in the journal, with the setting or reason behind it.
 ///
-/// A client that comes too often comes very often: one line in ten seconds for each reason, with
-/// how many it stands for.
+/// A client that connects too often does so very often. So each reason gets one line in ten seconds, with the number of
+/// refusals it stands for.
 final class RefusalNotices: Sendable {
     private struct Notice {
         var count = 0
@@ -78,7 +78,7 @@ final class RefusalNotices: Sendable {
         )
     }
 
-    /// How many a line at this moment stands for; nil when it is too early for one.
+    /// The number of refusals that a line stands for now; nil when it is too early for a line.
     private static func count(in notice: Locked<Notice>, _ now: Moment) -> Int? {
         notice.withLock { notice in
             notice.count += 1

@@ -1,7 +1,7 @@
 import System
 
 extension RequestHead {
-    /// The query's pairs, decoded; nil when it cannot be read.
+    /// The query's pairs, decoded; nil when the query is malformed.
     package var queryPairs: [(name: String, value: String)]? {
         guard let query, !query.isEmpty else { return [] }
         var pairs: [(name: String, value: String)] = []

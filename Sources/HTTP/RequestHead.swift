@@ -1,9 +1,9 @@
 package import Net
 package import System
 
-/// The head of one request: method, target and fields, checked and kept as the bytes that came.
+/// The checked head of a request: method, target and fields, kept as the received bytes.
 ///
-/// It costs two allocations a request and nothing per field; names and values are ranges of `bytes`.
+/// It costs two allocations a request and none for a field; names and values are ranges of `bytes`.
 package struct RequestHead: Sendable {
     package enum Method: Sendable, Equatable {
         case get, head, post, put, patch, delete, options
@@ -15,19 +15,19 @@ package struct RequestHead: Sendable {
         package let value: Range<Int>
     }
 
-    /// The head as it came, from the method to the blank line.
+    /// The head as received, from the method to the blank line.
     package let bytes: [UInt8]
     package let method: Method
-    /// The path as it came: still percent-encoded, without the query.
+    /// The path as received: percent-encoded, without the query.
     package let path: Range<Int>
-    /// What follows the question mark; nil when there is none.
+    /// The text after the question mark; nil without one.
     package let query: Range<Int>?
     package let fields: [Field]
-    /// 1 for HTTP/1.1 and whatever comes after it, 0 for HTTP/1.0.
+    /// 1 for HTTP/1.1 and later minor versions, 0 for HTTP/1.0.
     package let minorVersion: Int
-    /// The connection's other end.
+    /// The connection's peer.
     package let peer: PeerAddress
-    /// When it was complete; its body may take minutes more.
+    /// The time when the head was complete; the body may take minutes more.
     package let arrival: WallTime
 
     package init(
@@ -51,18 +51,18 @@ package struct RequestHead: Sendable {
     }
 }
 
-/// A connection's other end.
+/// A connection's peer.
 package struct PeerAddress: Hashable, Sendable {
-    /// "192.0.2.1" or "2001:db8::1"; a v4 address seen through a v6 socket is written as v4.
+    /// "192.0.2.1" or "2001:db8::1"; an IPv4 address on an IPv6 socket is written as IPv4.
     package let host: String
-    /// The same, for whoever counts by it.
+    /// The same address, for limits.
     package let address: IPAddress?
     package let port: UInt16
-    /// Whether what it says of others may be believed, if it is a proxy. One that passes on what clients say, and does
-    /// not tell who they are, has nothing to say.
+    /// True if the peer, as a proxy, may name its clients. A proxy that sends no client address with its PROXY header
+    /// may not: it would only pass on what clients claim.
     package internal(set) var mayForward = true
-    /// What the client's certificate says, where TLS asks for one, each with its kind:
-    /// "dns:phone-7.example.com"; see `ClientCertificate`. The authority that signed it was checked.
+    /// The verified names in the client's TLS certificate, each with its kind: "dns:phone-7.example.com"; see
+    /// `ClientCertificate`.
     package internal(set) var clientNames: [String]
 
     package init(_ address: IPAddress, port: UInt16) {
@@ -79,7 +79,7 @@ package struct PeerAddress: Hashable, Sendable {
         self.clientNames = clientNames
     }
 
-    /// The first one, for whoever wants to say who this is. Rules look at all of them.
+    /// The first name, for display. Rules check all of them.
     package var clientName: String? { clientNames.first }
 }
 
@@ -90,26 +90,25 @@ extension RequestHead {
         query.map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
-    /// The value of the first field of this name (given in lower case), spaces around it removed.
+    /// The value of the first field with this lower-case name, without spaces around it.
     package func field(_ name: StaticString) -> String? {
         fieldRange(name).map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
-    /// The values of all fields of this name (given in lower case) as one list (RFC 9110 section 5.3); nil if there is
-    /// none.
+    /// The values of all fields with this lower-case name, joined to one list (RFC 9110 section 5.3); nil without any.
     package func list(_ name: StaticString) -> String? {
         let values = fieldRanges(name).map { String(decoding: bytes[$0], as: UTF8.self) }
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// Where the value of the first field of this name stands in `bytes`.
+    /// The range in `bytes` of the first value with this name.
     package func fieldRange(_ name: StaticString) -> Range<Int>? {
         bytes.withUnsafeBufferPointer { bytes in
             fields.first { Self.isNamed(name, bytes[$0.name]) }?.value
         }
     }
 
-    /// As above, of all fields of this name, in their order.
+    /// The ranges of all values with this name, in order.
     package func fieldRanges(_ name: StaticString) -> [Range<Int>] {
         bytes.withUnsafeBufferPointer { bytes in
             fields.filter { Self.isNamed(name, bytes[$0.name]) }.map(\.value)

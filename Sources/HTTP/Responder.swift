@@ -1,7 +1,6 @@
 /// The way back to the client that waits for an answer.
 ///
-/// Cheap to copy and safe to use on any thread, also after the client has gone: then the answer
-/// is dropped.
+/// Cheap to copy and safe on any thread, even after the client has gone; the answer is then dropped.
 package struct Responder: Sendable {
     private enum Way: Sendable {
         case request(PendingAnswer)
@@ -14,7 +13,7 @@ package struct Responder: Sendable {
         way = .request(request)
     }
 
-    /// For those who want to see the answer themselves. Such a responder has no streams.
+    /// Passes the answer to a function. Such a responder has no streams.
     package init(_ deliver: @escaping @Sendable (Response) -> Void) {
         way = .function(deliver)
     }
@@ -26,9 +25,9 @@ package struct Responder: Sendable {
         }
     }
 
-    /// Charges more memory to the request until it is answered: what was made of its body, and waits for something.
-    /// To be called by the handler, before others have the request. False without room: then the request has to be
-    /// refused.
+    /// Charges more memory to the request until it is answered: data made from its body that waits for something. The
+    /// handler calls it before other threads get the request. Returns false without room; the handler must then refuse
+    /// the request.
     package func hold(_ bytes: Int) -> Bool {
         switch way {
         case .request(let request): request.hold(bytes)
@@ -36,8 +35,8 @@ package struct Responder: Sendable {
         }
     }
 
-    /// Takes room for an answer of so many bytes, before something is done which that answer has to tell. To be called
-    /// by the handler, as `hold`. False without room. `largest` is what a single address may always have.
+    /// Reserves room for the answer before the handler does work that the answer must report. The handler calls it, as
+    /// `hold`. Returns false without room. `largest` is the size that a single address may always have.
     package func reserve(answerBytes: Int, largest: Int) -> Bool {
         switch way {
         case .request(let request): request.reserve(answerBytes, largest: largest)
@@ -45,10 +44,10 @@ package struct Responder: Sendable {
         }
     }
 
-    /// Answers with a head now and a body that comes over time, whose first bytes are the head's.
+    /// Answers with a head now and a body that is written over time.
     ///
-    /// Nil where nobody wants a body (HEAD, 204, 304) or an answer was given already: there is nothing
-    /// left to do. The stream takes at most `unsentBytesMax` bytes that the client has not read.
+    /// Returns nil if the request wants no body (HEAD, 204, 304) or is already answered. The stream holds at most
+    /// `unsentBytesMax` bytes that the client has not read.
     package func stream(
         _ head: Response,
         unsentBytesMax: Int = 256 << 10

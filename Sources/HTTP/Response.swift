@@ -1,26 +1,26 @@
-/// One answer: a status, the fields that are not the server's own business, and a body.
+/// An answer: a status, fields and a body.
 ///
-/// The server adds `content-length`, `connection` where it is needed, and the handler's stamp.
+/// The server adds `content-length`, `connection` where needed, and the handler's stamp.
 package struct Response: Sendable {
     package var status: Int
     package var fields: [(name: String, value: String)]
     package var body: [UInt8]
-    /// Close the connection after this answer.
+    /// Closes the connection after this answer.
     package var closes: Bool
-    /// What its handler counts it under; the server makes nothing of it.
+    /// The route index under which the handler counts it; the server ignores it.
     package var label = 0
-    /// For servers that fail on request, to test clients.
+    /// Makes the answer fail on purpose, to test clients.
     package var breaks: Break?
-    /// The body comes over time; see `Responder.stream`.
+    /// The body is written over time; see `Responder.stream`.
     var stream: StreamedBody?
-    /// Room for it that was taken before it was promised; see `Responder.reserve`.
+    /// Room that was reserved for it; see `Responder.reserve`.
     var share: ByteShare?
 
     /// How an answer breaks off; the connection ends with it.
     package enum Break: Sendable, Equatable {
-        /// The connection is reset and the client sees nothing of the answer.
+        /// The connection is reset, and the client sees nothing of the answer.
         case beforeAnswer
-        /// The answer announces all of its body and ends after so many bytes of it.
+        /// The answer announces its whole body and ends after this many bytes of it.
         case afterBody(bytes: Int)
     }
 

@@ -1,10 +1,10 @@
-/// The writer's end of an answer whose body comes over time; see `Responder.stream`.
+/// The writer's end of a streamed answer; see `Responder.stream`.
 ///
-/// Safe to use on any thread; nothing here waits. Let go of without `finish`, it ends the connection
-/// in a way that tells an HTTP/1.1 client that its answer is not whole. So does a stop of the server.
+/// Safe on any thread; no call waits. If the last reference goes without `finish`, or the server stops, the connection
+/// ends so that an HTTP/1.1 client sees a truncated answer.
 ///
-/// A quiet stream lives as long as its connection. A client that leaves without a reset is noticed by
-/// the next writes only, so whoever has nothing to say says so now and then (a comment, a blank line).
+/// A quiet stream lives as long as its connection. Only the next writes detect a client that left without a reset, so
+/// an idle writer should write something small now and then (a comment, a blank line).
 package final class ResponseStream: Sendable {
     let body: StreamedBody
 
@@ -14,11 +14,11 @@ package final class ResponseStream: Sendable {
 
     deinit { body.end(.cut) }
 
-    /// False once the client has gone, the server stops, or the stream was finished. Costs one load.
+    /// False once the client has gone, the server stops, or the stream is finished. Costs one load.
     package var isOpen: Bool { body.isOpen }
 
-    /// Adds to the answer: all of it or nothing. False if the stream is not open, or if so much is
-    /// unsent already that the bytes find no room; then the writer leaves them out or ends.
+    /// Appends all of the bytes or none. Returns false if the stream is closed, or if too many bytes are unsent; the
+    /// writer then skips the bytes or ends.
     package func write(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { body.write($0) }
     }
@@ -27,13 +27,13 @@ package final class ResponseStream: Sendable {
         body.write(bytes)
     }
 
-    /// The answer is complete. What was written before is still sent.
+    /// Completes the answer. Bytes written before are still sent.
     package func finish() {
         body.end(.complete)
     }
 
-    /// Calls once, when nothing is taken any more, for whatever reason: on the loop's thread, so the
-    /// action must be short; at once if that has happened already. A second action replaces the first.
+    /// Calls the action once when the stream closes, for any reason; at once if it is closed already. It runs on the
+    /// loop's thread, so it must be short. A second action replaces the first.
     package func whenClosed(_ action: @escaping @Sendable () -> Void) {
         body.whenClosed(action)
     }

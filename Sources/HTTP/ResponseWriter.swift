@@ -2,15 +2,15 @@
 struct ResponseWriter {
     static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// What an answer has to know of its request.
+    /// The facts of the request that its answer depends on.
     struct Asked {
-        /// Whether the request was HEAD: the answer then tells the body's length without the body.
+        /// HEAD: the answer has the body's length but not the body.
         var isHead = false
-        /// HTTP/1.0 clients must be told that the connection stays.
+        /// HTTP/1.0 clients must be told that the connection persists.
         var minorVersion = 1
     }
 
-    /// A body beyond this is given room of its own size, and not twice as much.
+    /// A larger body gets room of exactly its size, instead of doubled capacity.
     private static let smallBytes = 64 << 10
 
     var asked = Asked()
@@ -26,10 +26,10 @@ struct ResponseWriter {
         for field in response.fields where !isOwn(field.name) {
             bytes.append(field: field.name, field.value)
         }
-        // RFC 9110 section 8.6: none with 1xx and 204; with 304 it would be that of another answer.
+        // RFC 9110 section 8.6: no length with 1xx and 204; with 304 it would describe another answer.
         let hasBody = response.mayHaveBody
         if hasBody, response.stream != nil {
-            // HTTP/1.0 knows no chunks: there the end of the connection ends the body.
+            // HTTP/1.0 has no chunks: there the end of the connection ends the body.
             if asked.minorVersion > 0 {
                 bytes.append(contentsOf: "transfer-encoding: chunked\r\n".utf8)
             }
@@ -55,7 +55,7 @@ struct ResponseWriter {
         }
     }
 
-    /// Fields that say how the answer is framed are the server's to write.
+    /// Only the server writes fields about framing.
     private func isOwn(_ name: String) -> Bool {
         switch name.utf8.count {
         case 10: name.lowercased() == "connection"
@@ -76,7 +76,7 @@ extension [UInt8] {
         append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 
-    /// What would end the field early, and so begin another field or answer, becomes a space.
+    /// Replaces characters that would end the field, and so begin another field or answer, by spaces.
     fileprivate mutating func append(field name: String, _ value: String) {
         guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { return }
         append(contentsOf: name.utf8)

@@ -1,18 +1,18 @@
 import System
 
-/// How fast a client takes the answer that waits for it, by what its side of the connection has acknowledged.
+/// Measures how fast a client takes its answer, by the bytes that its side has acknowledged.
 ///
-/// Bytes that the kernel takes say little: its buffer fills at once and then moves in large steps. So the kernel is
-/// asked how much it still has, and only when a deadline has come.
+/// The bytes that the kernel accepts say little: its buffer fills at once and then moves in large steps. So the kernel
+/// is asked for its unacknowledged bytes, and only at deadlines.
 struct SendPace {
     private let began: Moment
-    /// What the kernel had when the answer began to wait.
+    /// The kernel's unacknowledged bytes when the answer began to wait.
     private let kernelBytes: Int
-    /// What it was given since.
+    /// Bytes given to the kernel since then.
     private var givenBytes = 0
     private var takenBytes = 0
     private var lastProgress: Moment
-    /// When to look at it, however little or much is sent until then.
+    /// The next deadline; sending does not move it.
     private(set) var nextLook: Moment
 
     init(at now: Moment, kernelBytes: Int, _ limits: HTTPServer.Limits) {
@@ -26,7 +26,7 @@ struct SendPace {
         givenBytes += bytes
     }
 
-    /// Whether the client goes on as it must: something within each `writeTime`, and after the first one the average.
+    /// True if the client makes progress in each `writeTime`, and keeps the average after the first one.
     mutating func isKept(at now: Moment, kernelBytes left: Int, _ limits: HTTPServer.Limits) -> Bool
     {
         let taken = kernelBytes + givenBytes - left

@@ -2,14 +2,14 @@ import Net
 import Synchronization
 import System
 
-/// The body of an answer that comes over time: what its writer gave and its loop has not sent.
+/// The body of a streamed answer: bytes that the writer gave and the loop has not sent.
 ///
-/// Writers add to it on any thread; the loop takes all of it when the connection has nothing else to
-/// send. What is not sent is bounded, so a client that reads slowly costs that much and nobody waits.
+/// Writers append on any thread; the loop takes all bytes when the connection has nothing else to send. Unsent bytes
+/// are bounded, so a slow reader costs only that much memory and blocks no thread.
 final class StreamedBody: Sendable {
     enum End {
         case complete
-        /// Without the last chunk: the client can tell that something is missing.
+        /// Ends without the last chunk, so that the client sees a truncated answer.
         case cut
     }
 
@@ -17,10 +17,10 @@ final class StreamedBody: Sendable {
         var waiting: [UInt8] = []
         /// Bytes that the loop has taken and the kernel has not.
         var leaving = 0
-        /// Of the budget of answers; in blocks, so that not every write asks for more.
+        /// Bytes charged to the answer budget, in blocks, so that not every write needs the budget.
         var charged = 0
         var end: End?
-        /// The loop knows that there is something to take.
+        /// The loop knows that bytes are waiting.
         var isAnnounced = false
         var isClosed = false
         var whenClosed: (@Sendable () -> Void)?
@@ -50,14 +50,14 @@ final class StreamedBody: Sendable {
         self.unsentBytesMax = unsentBytesMax
     }
 
-    /// Whether somebody may still read what is written.
+    /// True while the client may still read written bytes.
     var isOpen: Bool { open.load(ordering: .relaxed) }
 
     // MARK: - The writer's side, on any thread
 
     func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard isOpen else { return false }
-        // An empty chunk would be the last one.
+        // An empty chunk would end the body.
         guard !bytes.isEmpty else { return true }
         let isNews: Bool? = state.withLock { state in
             guard state.end == nil,
@@ -85,7 +85,7 @@ final class StreamedBody: Sendable {
         if isNews { port.post(.more(connection)) }
     }
 
-    /// False if there is no room for so much.
+    /// Returns false without room for so many bytes.
     private func charge(_ bytes: Int, _ state: inout State) -> Bool {
         guard bytes > state.charged else { return true }
         let missing =
@@ -111,7 +111,7 @@ final class StreamedBody: Sendable {
 
     // MARK: - The loop's side
 
-    /// Moves what is waiting to `bytes`. The end is told once nothing comes after that.
+    /// Moves the waiting bytes to `bytes`. Returns the end when no bytes follow.
     func take(into bytes: inout [UInt8]) -> End? {
         let (taken, end) = state.withLock { state in
             let taken = state.waiting
@@ -125,7 +125,7 @@ final class StreamedBody: Sendable {
         return end
     }
 
-    /// So much of what was taken is not sent yet.
+    /// Sets how many of the taken bytes are still unsent.
     func setLeaving(_ count: Int) {
         state.withLock { state in
             state.leaving = count
@@ -133,7 +133,7 @@ final class StreamedBody: Sendable {
         }
     }
 
-    /// Nothing is taken any more: all was, the client has gone, or the server stops.
+    /// Closes the stream: all is sent, the client has gone, or the server stops.
     func close() {
         open.store(false, ordering: .relaxed)
         let action = state.withLock { state in

@@ -1,7 +1,7 @@
 /// The parts of a request target (RFC 9112 section 3.2).
 ///
-/// Origin form is what clients send; absolute form must be understood too; "*" belongs to OPTIONS.
-/// Authority form belongs to CONNECT, which is for proxies.
+/// Clients send origin form. Servers must also accept absolute form, and "*" for OPTIONS. Authority form belongs to
+/// CONNECT, which only proxies serve.
 struct TargetForm {
     let path: Range<Int>
     let query: Range<Int>?
@@ -29,7 +29,7 @@ struct TargetForm {
             }
             authority = rest.lowerBound..<end
             let (path, query) = Self.split(bytes, end..<rest.upperBound)
-            // RFC 9110 section 4.2.3: no path is "/". One stands before the host.
+            // RFC 9110 section 4.2.3: an empty path means "/". The range refers to the slash before the host.
             self.path = path.isEmpty ? rest.lowerBound - 1..<rest.lowerBound : path
             self.query = query
         }
@@ -60,7 +60,7 @@ struct TargetForm {
 }
 
 extension Slice<UnsafeRawBufferPointer> {
-    /// The text is in lower case.
+    /// The text must be in lower case.
     func isSameIgnoringCase(as text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         return count == wanted.count && zip(self, wanted).allSatisfy { $0.lowercased == $1 }

@@ -1,18 +1,18 @@
-/// What Transfer-Encoding says, over all its fields (RFC 9112 section 6.1).
+/// The transfer coding, over all Transfer-Encoding fields (RFC 9112 section 6.1).
 enum TransferCoding {
     case none
     case chunked
-    /// Codings that nobody undoes here, and none that ends the body.
+    /// Codings that this server does not decode, without a final "chunked".
     case unknown
-    /// The same under a chunked one: where the body ends is known.
+    /// Such codings under a final "chunked", so the end of the body is known.
     case unknownInChunks
 
     var isNone: Bool {
         if case .none = self { true } else { false }
     }
 
-    /// Takes the next field. Empty elements, which the list syntax would let pass, are refused: a reader
-    /// that stumbles over them sees another coding.
+    /// Adds the next field. Empty list elements are refused, although the syntax allows them: a reader that mishandles
+    /// them sees another coding.
     mutating func add(_ value: Slice<UnsafeRawBufferPointer>) throws(RequestProblem) {
         for element in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
             let element = element.withoutSpaces
@@ -33,8 +33,8 @@ enum TransferCoding {
         }
     }
 
-    /// Section 6.3 wants 400 where the end of the body cannot be known, and 6.1 advises 501 where it can
-    /// and only the coding is unknown.
+    /// Section 6.3 demands 400 if the end of the body is unknown. Section 6.1 advises 501 if the end is known and only
+    /// the coding is not.
     func check() throws(RequestProblem) {
         switch self {
         case .none, .chunked: break
