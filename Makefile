@@ -1,5 +1,5 @@
 # Sluice. `make run` and `make test` install everything they need.
-.PHONY: run build test prove check-admin-api check-clients check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle lint format clean setup
+.PHONY: run build test prove check-admin-api check-clients check-edge check-tls check-manifests test-image model fuzz races leaks bench bench-outage bench-idle embed lint format clean setup
 
 RELEASE = swift build -c release --static-swift-stdlib
 
@@ -90,8 +90,15 @@ bench-idle: setup
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/idle
 
+# Files that the program serves from memory.
+EMBEDDED = Sources/Admin/EmbeddedFiles.swift openAPI=docs/openapi.json
+
+embed:
+	@Scripts/embed $(EMBEDDED)
+
 lint:
 	@Scripts/check-links
+	@Scripts/embed --check $(EMBEDDED)
 	@Scripts/shape --check
 	@Scripts/lint-python
 	@swift format lint --recursive --strict Sources Tests Benchmarks Package.swift

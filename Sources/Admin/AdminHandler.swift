@@ -107,7 +107,7 @@ package final class AdminHandler: RequestHandler {
                 head.wantsText
                     ? Response(text: report.statusText) : Response(json: report.statusDocument)
             )
-        case .document: responder.send(Response(json: OpenAPIDocument.text))
+        case .document: responder.send(Response(json: EmbeddedFiles.openAPI))
         case .audit: AuditDesk(decisions: shared.steering.store).list(head, responder)
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
             guard let holder else { return }

@@ -1,5 +1,10 @@
+import Configuration
+import Credentials
+import Delivery
 import Foundation
 import HTTP
+import Queue
+import System
 import Testing
 
 @testable import Admin
@@ -7,7 +12,7 @@ import Testing
 @testable import Operations
 
 @Suite(.timeLimit(.minutes(1))) struct OpenAPITests {
-    /// Each route once, with what stands in its path where there is a parameter.
+    /// Each route once, with an example where its path has a parameter.
     private static let routes: [AdminRoute] = [
         .health, .readiness, .metrics, .status, .queue, .ledger, .audit, .drain, .tail, .document,
         .credentials, .credential("x"), .credentialVerify("x"), .destinations, .destination("x"),
@@ -15,7 +20,7 @@ import Testing
         .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter(1),
     ]
 
-    /// A route that is new stops the compiler here: it wants a line in `routes` too.
+    /// A new route stops the compiler here; it needs an entry in `routes` too.
     private static func template(_ route: AdminRoute) -> String {
         switch route {
         case .health: "/healthz"
@@ -44,12 +49,26 @@ import Testing
         }
     }
 
+    private let document: [String: Any]
     private let paths: [String: [String: [String: Any]]]
 
     init() throws {
-        let document = try JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text.utf8))
-        let members = try #require(document as? [String: Any])
-        paths = try #require(members["paths"] as? [String: [String: [String: Any]]])
+        let object = try JSONSerialization.jsonObject(with: Data(EmbeddedFiles.openAPI.utf8))
+        document = try #require(object as? [String: Any])
+        paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
+    }
+
+    /// What a path such as `components.schemas.Error` leads to.
+    private func value(at path: String) -> Any? {
+        path.split(separator: ".").reduce(document) { ($0 as? [String: Any])?[String($1)] }
+    }
+
+    private func parameters(of operation: [String: Any]?) -> [[String: Any]] {
+        (operation?["parameters"] as? [[String: Any]] ?? []).map { parameter in
+            guard let reference = parameter["$ref"] as? String else { return parameter }
+            let path = reference.dropFirst(2).replacing("/", with: ".")
+            return value(at: String(path)) as? [String: Any] ?? [:]
+        }
     }
 
     @Test("Each route and method has an operation in the document, and the other way round")
@@ -69,8 +88,7 @@ import Testing
         for route in Self.routes {
             for method in route.methods {
                 let operation = paths[Self.template(route)]?[method.name.lowercased()]
-                let all = operation?["parameters"] as? [[String: Any]] ?? []
-                let names = all.filter { $0["in"] as? String == "query" }
+                let names = parameters(of: operation).filter { $0["in"] as? String == "query" }
                     .compactMap { $0["name"] as? String }
                 #expect(names.sorted() == route.queryNames(method).sorted(), "\(route) \(method)")
                 let takesBody = route.bodyBytesMax(method) > 0
@@ -79,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("Every operation has a name of its own, and only pulse and readiness want no token")
+    @Test("Every operation has its own id, and only /healthz and /readyz need no token")
     func operations() throws {
         let all = paths.flatMap { path, methods in methods.map { (path, $0.value) } }
         let ids = all.compactMap { $0.1["operationId"] as? String }
@@ -88,22 +106,23 @@ import Testing
         #expect(Set(open) == ["/healthz", "/readyz"])
     }
 
-    @Test("Every schema and header that the document refers to is in it")
+    @Test("Every component that the document refers to is in it, and every one is referred to")
     func references() throws {
-        let document = try #require(
-            JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text.utf8)) as? [String: Any]
-        )
         let components = try #require(document["components"] as? [String: [String: Any]])
-        let pattern = /"\$ref":"#\\?\/components\\?\/([a-z]+)\\?\/([A-Za-z-]+)"/
+        let pattern = /"\$ref": "#\/components\/([a-z]+)\/([A-Za-z-]+)"/
         var named: Set<String> = []
-        for match in OpenAPIDocument.text.matches(of: pattern) {
+        for match in EmbeddedFiles.openAPI.matches(of: pattern) {
             #expect(components[String(match.1)]?[String(match.2)] != nil, "\(match.2)")
-            named.insert(String(match.2))
+            named.insert("\(match.1).\(match.2)")
         }
-        #expect(named.isSuperset(of: components["schemas"].map { Array($0.keys) } ?? []))
+        for kind in ["headers", "parameters", "responses", "schemas"] {
+            for name in try #require(components[kind]).keys {
+                #expect(named.contains("\(kind).\(name)"), "nothing refers to \(kind) \(name)")
+            }
+        }
     }
 
-    @Test("What an answer links to is there, with the parameters that the link gives")
+    @Test("A link of an answer names an operation and parameters that exist")
     func links() throws {
         let operations = paths.flatMap { $0.value.values }
         var count = 0
@@ -117,8 +136,7 @@ import Testing
                         operations.first { $0["operationId"] as? String == id },
                         "\(id)"
                     )
-                    let known = (target["parameters"] as? [[String: Any]] ?? []).compactMap {
-                        parameter -> String? in
+                    let known = parameters(of: target).compactMap { parameter -> String? in
                         guard let name = parameter["name"], let place = parameter["in"] else {
                             return nil
                         }
@@ -137,7 +155,36 @@ import Testing
         #expect(count >= 10)
     }
 
-    @Test("The page for people has each request of the document, and no other")
+    @Test("The document lists the values and bounds that the program uses")
+    func values() throws {
+        func expect(_ path: String, lists words: [String]) {
+            #expect(value(at: "components.schemas.\(path).enum") as? [String] == words, "\(path)")
+        }
+        expect("Admission", lists: QueueAdmission.all.map(\.name))
+        expect("DestinationStatus.properties.state", lists: DestinationStatus.stateNames)
+        expect("Outlet.properties.state", lists: ["idle"] + OutletStatus.stateNames)
+        expect(
+            "DeliveryError.properties.kind",
+            lists: DeliveryFailure.Kind.allCases.map(\.rawValue)
+        )
+        expect(
+            "Credential.properties.state",
+            lists: CredentialStatus.State.allCases.map(\.rawValue)
+        )
+        let stamps = value(at: "components.schemas.DestinationPatch.properties.stamp.properties")
+        let facts = try #require(stamps as? [String: Any]).keys
+        #expect(Set(facts) == Set(SenderStamps.Fact.allCases.map(\.rawValue)))
+        let tags = value(at: "components.schemas.StreamQueue.properties.tags.maxItems")
+        #expect(tags as? Int == StreamNames.tagsMax)
+        let queue = parameters(of: paths["/admin/queue"]?["get"])
+        let schemas = queue.map { $0["schema"] as? [String: Any] }
+        #expect(schemas.contains { $0?["maximum"] as? Int == StreamWish.countMax })
+        let orders = StreamWish.Order.allCases.map(\.rawValue)
+        #expect(schemas.contains { $0?["enum"] as? [String] == orders })
+        #expect(value(at: "info.version") as? String == Version.current)
+    }
+
+    @Test("docs/admin.md lists the requests of the document, and no others")
     func page() throws {
         let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let page = try String(contentsOfFile: "/\(root)/docs/admin.md", encoding: .utf8)
@@ -154,13 +201,13 @@ import Testing
         #expect(named.count == Set(named).count, "each once")
     }
 
-    @Test("The document is served to whoever has a token")
+    @Test("The document is served with a token only")
     func served() throws {
         let trial = try TryOut()
         #expect(try trial.admin.get("/admin/openapi.json").status == 401)
         let answer = try trial.admin("/admin/openapi.json")
         #expect(answer.status == 200)
         #expect(answer["content-type"] == "application/json")
-        #expect(answer.text == OpenAPIDocument.text)
+        #expect(answer.text == EmbeddedFiles.openAPI)
     }
 }
