@@ -4,37 +4,37 @@ package import SLS
 import System
 
 extension Credential {
-    /// STS gives its keys such ids; they are good for nothing without their token.
+    /// STS gives its keys such ids; they do not work without their token.
     static func isTemporary(_ accessKeyID: String) -> Bool { accessKeyID.hasPrefix("STS.") }
 }
 
-/// A JSON object with a credential, as STS, the metadata of ECS and a rotation write it; wrapped in
-/// `Credentials` or not, in any of the spellings in use.
+/// A JSON object with a credential, as STS, the ECS metadata service and a rotation write it: wrapped in `Credentials`
+/// or not, in any common spelling.
 package struct CredentialDocument: Sendable {
     package private(set) var accessKeyID: String?
     package private(set) var secret: Secret?
     package private(set) var securityToken: Secret?
     package private(set) var expiration: String?
-    /// When a pushed one is to be used; nil is at once.
+    /// The time from which a pushed credential is used; nil means at once.
     package private(set) var activation: String?
-    /// Members that mean nothing here.
+    /// Unknown members.
     package private(set) var unknown: [String] = []
-    /// Members that stand there twice, in one spelling or two: nobody can say which is meant.
+    /// Members that occur twice, in one spelling or two, so their value is ambiguous.
     package private(set) var doubled: [String] = []
     private var seen: Set<String> = []
 
-    // Of a refusal.
+    // Members of a refusal.
     private(set) var code: String?
     private(set) var message: String?
     private(set) var requestID: String?
 
-    /// nil when it is no such object, or when a value that matters is neither text nor null.
+    /// nil when it is no such object, or when a relevant value is neither text nor null.
     package init?(json: [UInt8]) {
         var reader = JSONReader(json)
         guard read(&reader, depth: 0), reader.isAtEnd else { return nil }
     }
 
-    /// The members that a credential cannot do without.
+    /// Required members that are missing.
     package var missing: [String] {
         var names: [String] = []
         if accessKeyID?.isEmpty ?? true { names.append("AccessKeyId") }
@@ -47,14 +47,14 @@ package struct CredentialDocument: Sendable {
         return names
     }
 
-    /// nil when half of it is missing.
+    /// nil when a required member is missing.
     package var credential: Credential? {
         guard missing.isEmpty, let accessKeyID, let secret else { return nil }
         let token = securityToken.flatMap { $0.byteCount == 0 ? nil : $0 }
         return Credential(accessKeyID: accessKeyID, secret: secret, securityToken: token)
     }
 
-    /// The token belongs to another key: one for good has none.
+    /// True if a token comes with a long-term key, which has none: it belongs to another key.
     package var hasForeignToken: Bool {
         accessKeyID?.hasPrefix("LTAI") == true && securityToken.map { $0.byteCount > 0 } == true
     }

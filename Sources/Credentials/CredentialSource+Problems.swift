@@ -1,13 +1,13 @@
 import SLS
 
-/// A setting that cannot be right: its key, as the configuration calls it, and what is wrong with it.
+/// An invalid setting: its key in the configuration and the problem.
 package struct SettingProblem: Sendable, Equatable {
     package let key: String
     package let what: String
 }
 
 extension CredentialSource {
-    /// What can be told wrong without asking anybody; all of it.
+    /// All problems that show without contacting anything.
     package var problems: [SettingProblem] {
         switch self {
         case .assumeRole(let role):
@@ -83,7 +83,7 @@ extension CredentialSource {
 
 extension STSAccess {
     var problems: [SettingProblem] {
-        // The environment may name a region, so its absence is told only when STS is asked.
+        // The environment may name a region, so a missing region is reported only when STS is called.
         if isVPC == true, region == nil, endpoint == nil { return [] }
         do throws(SourceProblem) {
             _ = try url(Surroundings(environment: [:]))

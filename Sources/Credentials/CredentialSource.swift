@@ -2,26 +2,25 @@ package import Crypto
 package import HTTPClient
 package import SLS
 
-/// Where a credential comes from, as configured. A value: equal sources are the same source, and a
-/// reload leaves them alone.
+/// The configured source of a credential. Equal values are the same source, and a reload leaves it alone.
 package indirect enum CredentialSource: Sendable, Equatable {
-    /// `ALIBABA_CLOUD_ACCESS_KEY_ID` and its relatives.
+    /// `ALIBABA_CLOUD_ACCESS_KEY_ID` and the variables beside it.
     case environment
     /// Written in the configuration.
     case fixed(Credential)
     /// Another credential of the table, by name.
     case named(String)
     case file(FileSource)
-    /// Pushed through the admin listener; there is none before that.
+    /// Pushed through the admin listener; there is no credential before that.
     case admin
     case assumeRole(AssumeRole)
     case oidcRole(OIDCRole)
     case ecsRole(ECSRole)
     case uri(URISource)
-    /// Alibaba's default order.
+    /// Alibaba's default order of sources.
     case chain
 
-    /// As the configuration calls it.
+    /// The name in the configuration.
     package var kind: String {
         switch self {
         case .environment: "environment"
@@ -37,7 +36,7 @@ package indirect enum CredentialSource: Sendable, Equatable {
         }
     }
 
-    /// Whether it can change by itself, or needs more than memory to be read.
+    /// True if the source needs a thread: its credential can change by itself, or needs more than memory to read.
     var needsAttendant: Bool {
         switch self {
         case .environment, .fixed, .admin: false
@@ -45,7 +44,7 @@ package indirect enum CredentialSource: Sendable, Equatable {
         }
     }
 
-    /// The other credential of the table that it stands on.
+    /// The other credential of the table that this source uses.
     var caller: String? {
         switch self {
         case .named(let name): name
@@ -55,12 +54,12 @@ package indirect enum CredentialSource: Sendable, Equatable {
     }
 }
 
-/// A file with a credential: JSON as STS answers it, the ini file of the SDKs, or the `config.json` of
-/// the command line tool. Which one it is shows its content.
+/// A file with a credential: JSON as STS answers it, the SDKs' ini file, or the command line tool's `config.json`. The
+/// content shows which.
 package struct FileSource: Sendable, Equatable {
-    /// nil: the ini file where the SDKs have it.
+    /// nil: the SDKs' default ini file.
     package var path: String?
-    /// For files with several; nil: what `ALIBABA_CLOUD_PROFILE` names, or the file's own default.
+    /// For files with several profiles; nil: the profile in `ALIBABA_CLOUD_PROFILE`, or the file's default.
     package var profile: String?
 
     package init(path: String? = nil, profile: String? = nil) {
@@ -69,9 +68,9 @@ package struct FileSource: Sendable, Equatable {
     }
 }
 
-/// Which STS is asked, and how long.
+/// The STS endpoint and its time limits.
 package struct STSAccess: Sendable, Equatable {
-    /// A host, or http:// with one of this machine; beats region and network.
+    /// A host, or http:// with a loopback host; overrides region and network.
     package var endpoint: String?
     package var region: String?
     package var isVPC: Bool?
@@ -92,7 +91,7 @@ package struct STSAccess: Sendable, Equatable {
 
 package struct AssumeRole: Sendable, Equatable {
     package var roleARN: String
-    /// Who asks for the role.
+    /// The credential that asks for the role.
     package var caller: CredentialSource
     package var sessionName: String?
     package var seconds = 3600
@@ -106,7 +105,7 @@ package struct AssumeRole: Sendable, Equatable {
     }
 }
 
-/// A role for a pod (RRSA). What is nil comes from the environment, where ACK puts it.
+/// A pod's role (RRSA). Missing values come from the environment, where ACK puts them.
 package struct OIDCRole: Sendable, Equatable {
     package var roleARN: String?
     package var providerARN: String?
@@ -119,11 +118,11 @@ package struct OIDCRole: Sendable, Equatable {
     package init() {}
 }
 
-/// The RAM role of the ECS instance.
+/// The ECS instance's RAM role.
 package struct ECSRole: Sendable, Equatable {
-    /// nil: what `ALIBABA_CLOUD_ECS_METADATA` names, or what the instance says.
+    /// nil: the name in `ALIBABA_CLOUD_ECS_METADATA`, or the one that the instance reports.
     package var roleName: String?
-    /// nil: as `ALIBABA_CLOUD_IMDSV1_DISABLED` says.
+    /// nil: `ALIBABA_CLOUD_IMDSV1_DISABLED` decides.
     package var isTokenRequired: Bool?
     package var limits = WebLimits.metadata
 
@@ -131,7 +130,7 @@ package struct ECSRole: Sendable, Equatable {
 }
 
 package struct URISource: Sendable, Equatable {
-    /// nil: what `ALIBABA_CLOUD_CREDENTIALS_URI` says. It may carry a key, so it is a secret.
+    /// nil: the value of `ALIBABA_CLOUD_CREDENTIALS_URI`. It may contain a key, so it is a secret.
     package var uri: Secret?
     package var limits = WebLimits.sts
 

@@ -2,8 +2,8 @@ import Crypto
 import SLS
 import System
 
-/// What must not be repeated from a server's answer, however it is written there: STS, refusing a
-/// signature, sends back the text it signed, encoded, with the caller's token in it.
+/// Removes secrets from a server's answer, in every encoding. When STS refuses a signature, it repeats the signed text,
+/// encoded, with the caller's token in it.
 struct Redaction {
     private var secrets: [Secret] = []
 
@@ -16,7 +16,7 @@ struct Redaction {
         add(credential?.securityToken)
     }
 
-    /// One line of bounded length, with dots for secrets.
+    /// Returns one line of bounded length, with dots in place of secrets.
     func shown(_ text: String, bytesMax: Int) -> String {
         var clear = text
         for secret in secrets {

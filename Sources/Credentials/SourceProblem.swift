@@ -1,16 +1,16 @@
-/// Why a source gave no credential: what, where and what to do, in one sentence without secrets.
+/// Why a source gave no credential: cause, place and remedy, in one sentence without secrets.
 package struct SourceProblem: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Kind: String, Sendable {
-        /// It may be over at the next try.
+        /// The next try may succeed.
         case temporary
-        /// Somebody has to change something first.
+        /// A person must change something first.
         case permanent
     }
 
     package let kind: Kind
     package let what: String
     package let remedy: String
-    /// What the server said, when one did.
+    /// The server's own text, if there was an answer.
     package let words: ServerWords?
 
     init(_ kind: Kind, _ what: String, remedy: String, words: ServerWords? = nil) {
@@ -25,7 +25,7 @@ package struct SourceProblem: Error, Sendable, Equatable, CustomStringConvertibl
     }
 }
 
-/// The refusal of a server, in its own words, bounded and without what it was not to repeat.
+/// A server's refusal in its own words, bounded and redacted.
 package struct ServerWords: Sendable, Equatable, CustomStringConvertible {
     package let status: Int
     package let code: String?

@@ -3,7 +3,7 @@ import SLS
 import System
 
 extension SourceVisit {
-    /// Asks the source, waiting for it, and looks at what it gives: what is returned can be used now.
+    /// Asks the source, waits for it and checks the credential: the result can be used now.
     package func fetch(_ source: CredentialSource) throws(SourceProblem) -> SuppliedCredential {
         let supplied = try ask(source)
         if let problem = supplied.credential.problem {

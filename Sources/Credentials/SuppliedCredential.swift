@@ -2,21 +2,20 @@ import Crypto
 package import SLS
 package import System
 
-/// A credential as a source gave it, with what is known about it.
+/// A credential from a source, with its expiry and origin.
 package struct SuppliedCredential: Sendable, Equatable {
     package let credential: Credential
-    /// As the source said it; nil for one that does not expire.
+    /// The end that the source reported; nil if the credential does not expire.
     package let expiration: WallTime?
-    /// The same moment by the clock of this host.
+    /// The same time by this host's clock.
     package private(set) var usableUntil: WallTime?
-    /// Where it came from, in words: "STS AssumeRole acs:ram::1:role/log-writer".
+    /// The origin in words: "STS AssumeRole acs:ram::1:role/log-writer".
     package let origin: String
     package private(set) var obtainedAt: WallTime
-    /// Tells credentials apart and reveals none: the first 8 digits of a SHA-256 over id, secret and
-    /// token.
+    /// Identifies the credential without revealing it: the first 8 digits of a SHA-256 over id, secret and token.
     package let fingerprint: String
 
-    /// `clockOffset` is how much the source's clock is ahead of this host's.
+    /// `clockOffset` is the lead of the source's clock over this host's.
     package init(
         _ credential: Credential,
         expiration: WallTime? = nil,
@@ -32,15 +31,15 @@ package struct SuppliedCredential: Sendable, Equatable {
         fingerprint = Self.fingerprint(of: credential)
     }
 
-    /// Less than that is noise: answers take a while, and dates are whole seconds.
+    /// Smaller clock differences are ignored: answers take time, and dates have whole seconds.
     static let clockNoise: Duration = .seconds(30)
 
     func isSame(as other: SuppliedCredential) -> Bool {
         credential == other.credential && expiration == other.expiration
     }
 
-    /// The same credential, as it is told again by a clock that may have been set meanwhile. It has not become
-    /// younger: what is left of it counts from the end, and how long it lasts stays.
+    /// The same credential, reported again after the clock may have been set. Its remaining time follows the new end,
+    /// and its lifetime stays.
     func retold(as other: SuppliedCredential) -> SuppliedCredential {
         guard let before = usableUntil, let after = other.usableUntil else { return self }
         let step = after - before
@@ -61,9 +60,8 @@ package struct SuppliedCredential: Sendable, Equatable {
         return "\(id.prefix(4))…\(id.suffix(4))"
     }
 
-    /// When it is high time to have the next one, counted back from the end: a fifth of the lifetime and
-    /// at least three minutes, but never more than half. `random`, from 0 to 1, spreads those who began
-    /// together.
+    /// The time to have the next credential, counted back from the end: a fifth of the lifetime and at least three
+    /// minutes, but at most half. `random`, from 0 to 1, spreads gateways that started together.
     package func refreshTime(random: Double = 0) -> WallTime? {
         guard let usableUntil else { return nil }
         let lifetime = max(.zero, usableUntil - obtainedAt)

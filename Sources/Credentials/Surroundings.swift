@@ -2,15 +2,15 @@ import HTTPClient
 package import SLS
 package import System
 
-/// What sources look at besides their settings.
+/// The inputs of sources besides their settings.
 package struct Surroundings: Sendable, CustomStringConvertible, CustomReflectable {
     package var environment: [String: String]
     package var clock: CredentialClock
     /// From 0 to 1.
     package var random: @Sendable () -> Double
-    /// Where the metadata of the ECS instance is.
+    /// The ECS metadata service.
     package var metadata = "http://100.100.100.200"
-    /// Takes the place of Alibaba's STS, where a source names no other.
+    /// Replaces Alibaba's STS for sources without an endpoint.
     package var stsEndpoint: String?
 
     package init(
@@ -27,7 +27,7 @@ package struct Surroundings: Sendable, CustomStringConvertible, CustomReflectabl
     package var description: String { "the surroundings of sources" }
     package var customMirror: Mirror { Mirror(self, children: ["metadata": metadata]) }
 
-    /// An empty variable is as good as none: compose files and manifests pass those along.
+    /// An empty variable counts as missing: compose files and manifests pass those on.
     func variable(_ name: String) -> String? {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -41,12 +41,12 @@ package struct Surroundings: Sendable, CustomStringConvertible, CustomReflectabl
     }
 }
 
-/// The time of day, and waiting for it; tests bring their own.
+/// The time of day and a way to wait for it; tests replace it.
 package struct CredentialClock: Sendable {
     package var now: @Sendable () -> WallTime
-    /// What does not jump, to see when the time of day does.
+    /// The monotonic clock, which shows when the time of day jumps.
     package var moment: @Sendable () -> Moment
-    /// Sleeps until somebody wakes or the time has come; nil is without end. It may wake for nothing.
+    /// Sleeps until a wake-up or the given time; nil waits without limit. It may return early.
     package var sleep: @Sendable (WakeUp, WallTime?) -> Void
 
     package init(
@@ -59,7 +59,7 @@ package struct CredentialClock: Sendable {
         self.sleep = sleep
     }
 
-    /// Never sleeps for more than a minute: the time of day may jump.
+    /// Sleeps at most a minute, because the time of day may jump.
     package static let system = CredentialClock(
         now: { WallTime.now },
         moment: { Moment.now }
@@ -69,7 +69,7 @@ package struct CredentialClock: Sendable {
     }
 }
 
-/// One attempt of a source to get its credential.
+/// One attempt to get a credential from a source.
 package struct SourceVisit: Sendable {
     package let surroundings: Surroundings
     let web: WebClient

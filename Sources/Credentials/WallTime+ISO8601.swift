@@ -2,8 +2,7 @@ import Glibc
 import System
 
 extension WallTime {
-    /// Reads "2025-01-14T08:30:00Z", also with a fraction and with an offset from UTC; nil when it is
-    /// anything else.
+    /// Parses "2025-01-14T08:30:00Z", also with a fraction or an offset from UTC; nil for any other form.
     init?(iso8601 text: String) {
         var rest = Array(text.utf8)[...]
         func number(_ digits: Int) -> Int32? {
@@ -46,6 +45,6 @@ extension WallTime {
         self.init(seconds: Int64(timegm(&parts)) - Int64(offset))
     }
 
-    /// "2025-01-14T08:30:00Z", as STS writes it.
+    /// "2025-01-14T08:30:00Z", in STS's form.
     var iso8601: String { "\(rfc3339.prefix(19))Z" }
 }

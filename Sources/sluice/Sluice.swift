@@ -6,7 +6,7 @@ import System
 @main
 struct Sluice {
     static func main() {
-        // Whatever is asked, a token or a key is soon in memory.
+        // Comes first, because every command may soon hold a token or a key in memory.
         CoreDumps.forbid()
         let server = ServerPrograms(
             serve: { Service($0).run() },

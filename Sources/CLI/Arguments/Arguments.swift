@@ -1,10 +1,10 @@
-/// The options that follow a command, read against those it has.
+/// A command's options and words, checked against the ones it accepts.
 struct Arguments {
     private(set) var values: [String: String] = [:]
-    /// Of options that may be given several times, which have a … behind their value in the help.
+    /// Values of repeatable options, whose placeholder ends with "…" in the help.
     private(set) var lists: [String: [String]] = [:]
     private(set) var flags: Set<String> = []
-    /// What stands without dashes, for commands that want something so.
+    /// Words without dashes, for commands that take them.
     private(set) var words: [String] = []
     private(set) var wantsHelp = false
 
@@ -37,7 +37,7 @@ struct Arguments {
                 continue
             }
             if placeholder.hasPrefix("[") {
-                // Its value may be missing, so that it can only stand behind "=".
+                // The value is optional, so it must follow "=".
                 if parts.count == 2 { values[name] = String(parts[1]) }
                 continue
             }

@@ -1,6 +1,6 @@
 import Configuration
 
-/// What `sluice` can be told to do.
+/// The commands of `sluice`.
 enum Command: String, CaseIterable {
     case serve, check, sandbox, health, status, destinations, pause, resume, flush, drain
     case credentials, rotate, tail, queue, fsck, backup
@@ -14,7 +14,7 @@ enum Command: String, CaseIterable {
         self = command
     }
 
-    /// Its options with what their value is called in the help; nil for those without one.
+    /// Its options with their placeholders in the help; nil for options without a value.
     var options: KeyValuePairs<String, String?> {
         let configuration: KeyValuePairs<String, String?> = [
             "--config": "FILE", "--listen": "ADDRESS", "--admin-listen": "ADDRESS",
@@ -41,7 +41,7 @@ enum Command: String, CaseIterable {
         }
     }
 
-    /// How many words it takes that are no options.
+    /// The number of words it accepts besides options.
     var wordsMax: Int {
         switch self {
         case .deadLetters: DeadLetterArguments.wordsMax
@@ -124,7 +124,7 @@ extension Arguments {
         "--log-level",
     ]
 
-    /// People get text, scripts that say --json get JSON.
+    /// Text by default, JSON with --json.
     var accept: String { flags.contains("--json") ? "application/json" : "text/plain" }
 
     fileprivate var inputs: ConfigurationInputs {

@@ -1,10 +1,10 @@
-/// `sluice dead-letters …`: what its words and options ask the gateway for.
+/// Turns the words and options of `sluice dead-letters …` into a request.
 enum DeadLetterArguments {
     private enum Verb: String, CaseIterable {
         case list, show, export, edit, replay, purge
     }
 
-    /// A verb and numbers; more of them are better named by a filter.
+    /// A verb and the letters' numbers; a filter is better for more.
     static let wordsMax = 501
     private static let hint = "sluice help dead-letters"
     private static let filters = ["--destination", "--logstore", "--code"]

@@ -1,12 +1,12 @@
 import System
 
-/// `sluice destinations …`, `pause`, `resume` and `flush`: what they ask the gateway for.
+/// Turns the words of `sluice destinations …`, `pause`, `resume` and `flush` into requests.
 enum DestinationArguments {
     private enum Verb: String, CaseIterable {
         case list, show, set, reset
     }
 
-    /// A verb, a name, and settings.
+    /// A verb, a name and settings.
     static let wordsMax = 40
     private static let hint = "sluice help destinations"
     private static let path = "/admin/destinations"
@@ -41,7 +41,7 @@ enum DestinationArguments {
         return AdminRequest(method, one, accept: arguments.accept)
     }
 
-    /// `pause`, `resume` or `flush`, of one destination or of all.
+    /// `pause`, `resume` or `flush`, for one destination or for all.
     static func request(_ verb: String, _ arguments: Arguments) throws(UsageError) -> AdminRequest {
         let isAll = arguments.flags.contains("--all")
         guard (arguments.words.count == 1) != isAll else {
@@ -54,7 +54,7 @@ enum DestinationArguments {
         return AdminRequest(.post, "\(path)/\(name)/\(verb)", accept: arguments.accept)
     }
 
-    /// `topic=night packet.logs=7 max_bytes=` as `{"topic":"night","packet":{"logs":"7"},"max_bytes":null}`.
+    /// `topic=night packet.logs=7 max_bytes=` becomes `{"topic":"night","packet":{"logs":"7"},"max_bytes":null}`.
     private static func patch(_ words: [String]) throws(UsageError) -> [UInt8] {
         guard !words.isEmpty else {
             throw UsageError(

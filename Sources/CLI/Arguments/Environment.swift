@@ -1,4 +1,4 @@
-// The C library's `environ` is a variable that anybody might change; nobody here does.
+// The C library's `environ` is a mutable variable, but this program never changes it.
 @preconcurrency import Glibc
 
 /// The process's environment.

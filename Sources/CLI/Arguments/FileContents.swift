@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads what an argument names: a file, or with "-" what comes in.
+/// Reads the file that an argument names; "-" is standard input.
 enum FileContents {
     static func read(_ path: String, bytesMax: Int, hint: String) throws(UsageError) -> [UInt8] {
         let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)

@@ -6,7 +6,7 @@ enum HealthArguments {
         "--ready": nil,
     ]
 
-    /// An engine that asks gives up after some seconds, and then tells nobody what was wrong.
+    /// Container engines stop a health check after some seconds and then hide its message, so this gives up earlier.
     static let patience = Duration.seconds(4)
 
     static func request(_ arguments: Arguments) -> AdminRequest {

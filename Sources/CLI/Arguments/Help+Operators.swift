@@ -1,4 +1,4 @@
-// What `sluice help` says of the commands that change a running gateway.
+// Help for the commands that change a running gateway.
 extension Help {
     static let rotate = """
         Usage: sluice rotate [NAME] --file FILE      as STS answers it, in JSON; - is stdin

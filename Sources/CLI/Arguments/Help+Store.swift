@@ -1,4 +1,4 @@
-// What `sluice help` says of the commands that look after the queue's files.
+// Help for the commands that work on the queue's files.
 extension Help {
     static let fsck = """
         Usage: sluice fsck DIR | FILE [--json]

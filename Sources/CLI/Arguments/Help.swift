@@ -1,6 +1,6 @@
 import System
 
-/// What `sluice help` says.
+/// The texts of `sluice help`.
 enum Help {
     static func isWanted(_ word: String) -> Bool {
         word == "--help" || word == "-h"

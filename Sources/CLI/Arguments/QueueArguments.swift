@@ -1,4 +1,4 @@
-/// `sluice queue …`. What a number or an order may be the gateway knows.
+/// `sluice queue …`. The gateway checks the values.
 enum QueueArguments {
     static let options: KeyValuePairs<String, String?> = [
         "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",

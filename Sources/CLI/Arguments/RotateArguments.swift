@@ -1,7 +1,7 @@
 import System
 
-/// `sluice rotate NAME` and `sluice credentials …`. A secret never comes from the arguments, which anybody on the
-/// machine can read.
+/// `sluice rotate NAME` and `sluice credentials …`. A secret is never an argument, because every user of the machine
+/// can read those.
 enum RotateArguments {
     static let options: KeyValuePairs<String, String?> = [
         "--config": "FILE", "--admin-listen": "ADDRESS", "--admin-ca": "FILE",

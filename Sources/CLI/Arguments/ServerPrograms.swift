@@ -1,7 +1,7 @@
 package import Configuration
 
-/// The programs behind `sluice serve` and `sluice sandbox`. They are given to the command line, so that its room does
-/// not link the server.
+/// The programs behind `sluice serve` and `sluice sandbox`. They are passed in, so that the command line does not link
+/// the server.
 package struct ServerPrograms: Sendable {
     package struct Sandbox: Sendable {
         package let listen: String?

@@ -11,7 +11,7 @@ enum StatusArguments {
         AdminRequest(.get, "/admin/status", accept: arguments.accept)
     }
 
-    /// How long to wait before it is shown again; nil for once.
+    /// The pause between repetitions; nil shows the status once.
     static func pause(_ arguments: Arguments) throws(UsageError) -> Duration? {
         guard let text = arguments.values["--watch"] else {
             return arguments.flags.contains("--watch") ? .seconds(2) : nil

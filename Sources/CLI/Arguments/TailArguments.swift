@@ -18,7 +18,7 @@ enum TailArguments {
         return AdminRequest(.get, "/admin/tail", query: query, accept: "text/event-stream")
     }
 
-    /// After how many logs it ends; nil for never.
+    /// The number of logs after which the tail ends; nil for no limit.
     static func limit(_ arguments: Arguments) throws(UsageError) -> Int? {
         guard let text = arguments.values["--limit"] else { return nil }
         guard let count = Int(text), count > 0 else {

@@ -1,6 +1,6 @@
 import Configuration
 
-/// Words on the command line that mean nothing, in one line with a hint.
+/// An error in the command line, in one line with a hint.
 struct UsageError: Error {
     let text: String
 

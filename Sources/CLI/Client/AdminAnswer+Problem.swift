@@ -2,7 +2,7 @@ import JSON
 import SLS
 
 extension AdminAnswer {
-    /// What went wrong in the gateway's own words: `{"error":{"code":…,"message":…}}` read for a person.
+    /// The gateway's error `{"error":{"code":…,"message":…}}` as a sentence.
     var problem: String? {
         var json = JSONReader(body)
         guard json.take("{"), json.string() == "error", json.take(":"), json.take("{") else {

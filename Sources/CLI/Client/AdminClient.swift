@@ -5,9 +5,9 @@ import HTTPClient
 import Net
 import System
 
-/// Talks to the admin listener of a running gateway: one request at a time, waiting for the answer.
+/// A client of a running gateway's admin listener. It sends one request at a time and waits for the answer.
 package struct AdminClient: Sendable {
-    /// No answer at all, in one sentence with the remedy.
+    /// There was no answer; one sentence with the remedy.
     package struct Unreachable: Error, Equatable, CustomStringConvertible {
         package let description: String
     }
@@ -15,7 +15,7 @@ package struct AdminClient: Sendable {
     private let access: AdminAccess
     private let patience: Duration
 
-    /// A page of a thousand dead letters of 1 MiB each would not be printed anyway.
+    /// A thousand dead letters of 1 MiB make a page too large to print anyway.
     private static let bodyBytesMax = 256 << 20
 
     package init(_ access: AdminAccess, patience: Duration = .seconds(120)) {
@@ -39,7 +39,7 @@ package struct AdminClient: Sendable {
                 body: response.body,
                 next: response.head["x-sluice-next"]
             )
-            // How a listener with TLS answers a client without.
+            // A TLS listener answers a plain-text client like this.
             let said = "this port speaks TLS"
             if access.tls == nil, answer.status == 400, answer.text.contains(said) {
                 throw unreachable(.weirdServerReply, said)
@@ -52,7 +52,7 @@ package struct AdminClient: Sendable {
         }
     }
 
-    /// Says where, what and as whom.
+    /// Sets URL, method, body and token.
     func transferRequest(
         _ request: AdminRequest,
         keeping response: ResponseUse
@@ -65,12 +65,12 @@ package struct AdminClient: Sendable {
             transfer.headers.append("Authorization: Bearer \(token.revealed)")
         }
         if request.body != nil { transfer.headers.append("Content-Type: application/json") }
-        // A change without a body is sent as one of length 0.
+        // A change without a body sends one of length 0.
         if request.method != .get { transfer.body = .plain(request.body ?? []) }
         return transfer
     }
 
-    /// Returns nil when the reader of standard output has closed it, if that is to be noticed.
+    /// Returns nil when `untilOutputIsGone` is set and the reader of standard output has closed it.
     func run(
         _ request: TransferRequest,
         stallTimeout: Duration? = nil,
@@ -145,7 +145,7 @@ package struct AdminClient: Sendable {
         }
     }
 
-    /// curl does not say which of its files it cannot open, or why.
+    /// Finds the unreadable file and the reason, which curl does not report.
     private func readable(_ file: String, _ source: String) throws(Unreachable) {
         guard Glibc.access(file, R_OK) != 0 else { return }
         throw Unreachable(
@@ -155,7 +155,7 @@ package struct AdminClient: Sendable {
         )
     }
 
-    /// A change goes on in the gateway when its client stops waiting.
+    /// The gateway completes a change even when its client stops waiting.
     private func tooLate(_ request: AdminRequest) -> String {
         let silence =
             "the gateway at \(access.address) has not answered within "

@@ -1,4 +1,4 @@
-/// What is asked of a gateway's admin listener.
+/// A request to a gateway's admin listener.
 package struct AdminRequest: Sendable, Equatable {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -10,12 +10,12 @@ package struct AdminRequest: Sendable, Equatable {
 
     package var method: Method
     package var path: String
-    /// In the order given; encoded when it is sent.
+    /// In this order; encoded on sending.
     package var query: [(name: String, value: String)]
-    /// `text/plain` is for people, `application/json` for scripts.
+    /// `text/plain` for people, `application/json` for scripts.
     package var accept: String
     package var body: [UInt8]?
-    /// Of a listing in JSON: the array that its pages continue. They are printed as one document.
+    /// The name of the array that a JSON listing's pages continue. The pages are printed as one document.
     package var arrayOfPages: String?
 
     package init(
@@ -39,7 +39,7 @@ package struct AdminRequest: Sendable, Equatable {
             && left.body == right.body
     }
 
-    /// Path and query as they go over the wire.
+    /// Path and query as in the request line.
     var target: String {
         guard !query.isEmpty else { return path }
         return path + "?"
@@ -48,7 +48,7 @@ package struct AdminRequest: Sendable, Equatable {
             )
     }
 
-    /// RFC 3986 section 2.3: only these need no escape anywhere.
+    /// RFC 3986 section 2.3: only unreserved characters need no escape anywhere.
     package static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let character = Character(UnicodeScalar(byte))
@@ -60,11 +60,11 @@ package struct AdminRequest: Sendable, Equatable {
     }
 }
 
-/// What the gateway answered.
+/// The gateway's answer.
 package struct AdminAnswer: Sendable {
     package var status = 0
     package var body: [UInt8] = []
-    /// Where the next page of a listing starts; nil after the last.
+    /// The start of the listing's next page; nil after the last page.
     package var next: String?
 
     package var text: String { String(decoding: body, as: UTF8.self) }

@@ -2,12 +2,12 @@ import Configuration
 import HTTPClient
 import Net
 
-/// Why a gateway was not reached, in one sentence with the remedy.
+/// Why the connection to a gateway failed, in one sentence with the remedy.
 struct ConnectionFailure: CustomStringConvertible {
     let code: CurlCode
-    /// What curl and OpenSSL said besides.
+    /// Further text of curl and OpenSSL.
     let details: String
-    /// OpenSSL's verdict about the gateway's certificate; 0 is good.
+    /// OpenSSL's verdict on the gateway's certificate; 0 means good.
     let verdict: Int
     let access: AdminAccess
 
@@ -28,7 +28,7 @@ struct ConnectionFailure: CustomStringConvertible {
         }
     }
 
-    /// What the gateway's alert says of the certificate that it was shown, or missed.
+    /// The gateway's TLS alert about the client's certificate, or about its absence.
     private var refusedByGateway: String? {
         if has("certificate required") || has("handshake failure") && access.tls?.certificate == nil
         {
@@ -89,7 +89,7 @@ struct ConnectionFailure: CustomStringConvertible {
     }
 
     private var plain: String {
-        // The alert of a TLS listener, or its end, is what comes instead of an answer.
+        // A TLS listener sends an alert, or closes, where an HTTP client expects an answer.
         let isOther =
             code == .unsupportedProtocol || code == .weirdServerReply
             || code == .gotNothing || code == .receiveError

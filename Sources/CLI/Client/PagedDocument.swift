@@ -1,8 +1,8 @@
-/// The pages of a listing in JSON as one document: what the first one says, with the elements of all. Page by
-/// page, so that memory holds one at a time.
+/// Joins the pages of a JSON listing into one document: the first page's members with the elements of all pages. It
+/// works page by page, so that memory holds only one.
 ///
-/// A page is `{…,"name":[…],"next":…}`. Quotes inside of texts are escaped, and no object in the array has an
-/// array of its own, so both marks stand only where they are looked for.
+/// A page is `{…,"name":[…],"next":…}`. Quotes inside texts are escaped, and no object in the array has an array of its
+/// own, so both marks are unique.
 struct PagedDocument {
     private let opening: [UInt8]
     private static let closing = Array("],\"next\":".utf8)
@@ -13,7 +13,7 @@ struct PagedDocument {
         opening = Array("\"\(name)\":[".utf8)
     }
 
-    /// What is to be printed of the next page; nil when it is no page of such a listing.
+    /// The text to print for the next page; nil when it is no page of such a listing.
     mutating func part(of page: [UInt8], isLast: Bool) -> [UInt8]? {
         guard let start = page.firstRange(of: opening)?.upperBound,
             let end = Self.lastClosing(page),

@@ -1,14 +1,14 @@
 import Glibc
 import System
 
-/// Where a command says what it was asked for.
+/// The command's standard output.
 enum StandardOutput {
     static let descriptor: CInt = 1
 
-    /// Whether whoever read it has gone, as `head` does when it has enough.
+    /// True once its reader has closed it, as `head` does when it has enough.
     static var isGone: Bool { isGone(within: .zero) }
 
-    /// The same, once some time has passed or as soon as it is so.
+    /// Waits up to this time for the reader to close it.
     static func isGone(within time: Duration) -> Bool {
         var entry = pollfd(fd: descriptor, events: 0, revents: 0)
         let count = poll(&entry, 1, CInt(clamping: time.milliseconds))

@@ -1,7 +1,7 @@
 package import Configuration
 import System
 
-/// `sluice drain`: lets a gateway take no more logs, and watches what is left until it is gone.
+/// `sluice drain`: stops the gateway's intake and reports the backlog until it is gone.
 package struct DrainCommand: Sendable {
     private let client: AdminClient
     private let patience: Duration
@@ -13,7 +13,7 @@ package struct DrainCommand: Sendable {
         self.accept = accept
     }
 
-    /// Tells how much is left whenever that changes; 0 when nothing is.
+    /// Reports each change; returns 0 when nothing is left.
     package func run() -> CInt {
         let deadline = Moment.now + patience
         var request = AdminRequest(.post, "/admin/drain", accept: "application/json")

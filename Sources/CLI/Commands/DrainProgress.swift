@@ -1,14 +1,14 @@
 import JSON
 import System
 
-/// How far a gateway is that takes no more logs and sends what it has: `/admin/drain` read.
+/// The progress of a draining gateway, from `/admin/drain`.
 struct DrainProgress: Equatable {
     var isDraining = false
-    /// Logs.
+    /// Queued logs.
     var queued = 0
-    /// Requests that are being stored.
+    /// Requests being stored.
     var arriving = 0
-    /// Of the queued, those of destinations that an operator paused.
+    /// Queued logs of paused destinations.
     var held = 0
     var dead = 0
 
@@ -43,7 +43,7 @@ struct DrainProgress: Equatable {
         guard json.take("}"), json.isAtEnd, isQueuedKnown else { return nil }
     }
 
-    /// Whether nothing is here any more, and nothing comes.
+    /// True when nothing is queued and no request is being stored.
     var isDone: Bool { queued == 0 && arriving == 0 }
 
     /// "draining: 3800 queued, 1200 of 5000 gone (24%), 20 of paused destinations, 1 dead letter"
@@ -59,7 +59,7 @@ struct DrainProgress: Equatable {
         return "draining: " + parts.joined(separator: ", ")
     }
 
-    /// Why waiting longer may not help, with the remedy.
+    /// Why waiting cannot help, with the remedy; nil otherwise.
     var whatHolds: String? {
         guard held > 0, held == queued else { return nil }
         return "what is left is of paused destinations; let them send: sluice resume --all"

@@ -1,7 +1,7 @@
 package import Configuration
 import System
 
-/// A command that talks to a running gateway: one request, or several of a listing, and what they answer.
+/// A command that sends a running gateway one request, or one for each page of a listing, and prints the answers.
 package struct OperatorCommand: Sendable {
     private let inputs: ConfigurationInputs
     private let patience: Duration
@@ -11,7 +11,7 @@ package struct OperatorCommand: Sendable {
         self.patience = patience
     }
 
-    /// Prints the answer; the exit code tells whether it was good.
+    /// Prints the answer; the exit code tells if it was good.
     package func run(_ request: AdminRequest) -> CInt {
         guard let client = client() else { return ExitCode.wrong }
         var request = request
@@ -53,7 +53,7 @@ package struct OperatorCommand: Sendable {
     }
 
     static func complaint(_ answer: AdminAnswer) -> String {
-        // Something else than a gateway may have answered.
+        // The answer may come from something other than a gateway.
         let text =
             answer.problem.map { TerminalText.sentence($0) }
             ?? answer.text.split(separator: "\n").prefix(20)

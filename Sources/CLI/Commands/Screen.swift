@@ -1,12 +1,12 @@
 import Glibc
 import System
 
-/// A terminal's window, drawn anew without being blank in between.
+/// A terminal's window, redrawn without flicker.
 struct Screen: Equatable {
     let rows: Int
     let columns: Int
 
-    /// Nil where standard output is no terminal.
+    /// nil when standard output is no terminal.
     static var current: Screen? {
         guard isatty(1) == 1 else { return nil }
         var size = winsize()
@@ -16,7 +16,7 @@ struct Screen: Equatable {
         return Screen(rows: Int(size.ws_row), columns: Int(size.ws_col))
     }
 
-    /// The text from the top of the window; what has no room is counted, so that the top stays in sight.
+    /// Draws the text from the top of the window. Lines without room are counted, so that the top stays visible.
     func drawn(_ text: String) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         var shown = ""

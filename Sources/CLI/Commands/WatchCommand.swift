@@ -1,8 +1,8 @@
 package import Configuration
 import System
 
-/// `sluice status --watch`: shows the answer to a request again and again, until it is interrupted. A gateway
-/// that goes away is waited for.
+/// `sluice status --watch`: repeats a request and shows its answer until interrupted. Waits for a gateway that goes
+/// away.
 package struct WatchCommand: Sendable {
     private let inputs: ConfigurationInputs
     private let pause: Duration
@@ -12,14 +12,14 @@ package struct WatchCommand: Sendable {
         self.pause = pause
     }
 
-    /// Returns only when there is nothing to ask with.
+    /// Returns only when the configuration cannot be read.
     package func run(_ request: AdminRequest) -> CInt {
         guard let sleeper = try? WakeUp() else { return ExitCode.failed }
         let screen = request.accept == "text/plain" ? Screen.current : nil
         while true {
             let access: AdminAccess
             do throws(ConfigurationProblems) {
-                // Anew each time: another gateway may have made itself another token.
+                // Read again each time, because a new gateway may have created a new token.
                 access = try .find(inputs)
             } catch {
                 Terminal.complain(error.description)

@@ -1,7 +1,7 @@
 package import Configuration
 import System
 
-/// `sluice check`: reads the configuration, and says what it comes to or what is wrong.
+/// `sluice check`: reads the configuration and prints a summary or its errors.
 package struct Check: Sendable {
     private let inputs: ConfigurationInputs
 

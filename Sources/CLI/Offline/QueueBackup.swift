@@ -5,7 +5,7 @@ import Queue
 import SQLiteQueue
 import System
 
-/// `sluice backup`: copies a queue into one file, also while the gateway runs.
+/// `sluice backup`: copies a queue into one file, even while the gateway runs.
 package struct QueueBackup: Sendable {
     private let inputs: ConfigurationInputs
     private let path: String
@@ -36,7 +36,7 @@ package struct QueueBackup: Sendable {
         }
     }
 
-    /// Out of a container, in which nothing else could take a file away again.
+    /// Writes the copy to standard output, for containers in which nothing else could delete a file later.
     private func send(_ directory: String) throws(QueueError) -> CInt {
         let copy = "\(directory)/queue.backup-\(getpid()).db"
         defer { unlink(copy) }
@@ -46,7 +46,7 @@ package struct QueueBackup: Sendable {
             throw QueueError(.io, "\(copy) cannot be read again; look at the disk.")
         }
         defer { close(descriptor) }
-        // Whoever stops reading leaves nothing behind.
+        // Unlinked early, so that no file remains if the reader stops.
         unlink(copy)
         var piece = [UInt8](repeating: 0, count: 1 << 20)
         var sent = 0
@@ -86,8 +86,8 @@ package struct QueueBackup: Sendable {
 }
 
 extension GatewayConfiguration {
-    /// Where the gateway keeps its queue that was started with the same file, options and variables. Whatever else the
-    /// file says may be wrong.
+    /// The data directory of a gateway that was started with the same file, options and variables. Other settings in
+    /// the file may be wrong.
     static func findDataDirectory(
         _ described: ConfigurationInputs
     ) throws(ConfigurationProblems) -> String {
@@ -99,7 +99,7 @@ extension GatewayConfiguration {
         var file = Section(document, path: "", report: report)
         let named = file.value("data_dir", .path, dataDirectorySource)
         guard report.problems.isEmpty else { throw report.sorted }
-        // As the commands that ask a gateway: the sandbox's is in the working directory.
+        // Searched in the same order as by the commands that contact a gateway: the sandbox uses the working directory.
         return named ?? usualDataDirectories.first { access("\($0)/queue.db", F_OK) == 0 }
             ?? usualDataDirectory
     }

@@ -3,7 +3,7 @@ import Queue
 import SQLiteQueue
 import System
 
-/// `sluice fsck`: reads a queue from beginning to end and says what is wrong with it.
+/// `sluice fsck`: reads a whole queue and reports its faults.
 package struct QueueCheck: Sendable {
     private let path: String
     private let isJSON: Bool

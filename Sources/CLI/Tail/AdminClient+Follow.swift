@@ -1,23 +1,23 @@
 import HTTPClient
 
 extension AdminClient {
-    /// How an answer that comes over time ended.
+    /// How a stream ended.
     enum StreamEnd {
-        /// The gateway answered something else.
+        /// The gateway gave another answer.
         case refused(AdminAnswer)
         case unreachable(Unreachable)
-        /// It had begun; the gateway ended it, or the way there broke.
+        /// The gateway ended the stream, or the connection broke.
         case over
-        /// The consumer has enough, or the reader of standard output has closed it.
+        /// The consumer stopped, or the reader of standard output closed it.
         case left
     }
 
-    /// The gateway says something every 15 seconds.
+    /// The gateway sends something every 15 seconds.
     private static let silenceMax: Duration = .seconds(45)
     private static let refusalBytesMax = 64 << 10
 
-    /// Gives the body of a 200 to the consumer piece by piece, until the consumer has enough or the reader of standard
-    /// output closes it, which is noticed between two logs.
+    /// Passes the body of a 200 to the consumer piece by piece. Ends when the consumer stops or the reader of standard
+    /// output closes it; the latter is noticed between two logs too.
     func follow(_ request: AdminRequest, take: @escaping ([UInt8]) -> Bool) -> StreamEnd {
         var refusal: [UInt8] = []
         var hasEnough = false
@@ -54,7 +54,7 @@ extension AdminClient {
         }
     }
 
-    /// Another server may be where the gateway is looked for.
+    /// Something other than the gateway may answer.
     private static func isStream(_ head: TransferResponse.Head) -> Bool {
         head.status == 200
             && head["content-type"]?.lowercased().hasPrefix("text/event-stream") == true

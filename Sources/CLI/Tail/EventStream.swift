@@ -1,13 +1,13 @@
-/// Reads server-sent events (WHATWG HTML, section 9.2), however the network cuts them. What it keeps of an event
-/// that has not ended is bounded.
+/// Parses server-sent events (WHATWG HTML, section 9.2) from pieces of any size. Its memory for an incomplete event is
+/// bounded.
 struct EventStream {
     struct Event: Equatable {
         var name: String
-        /// Nil when it was longer than may be.
+        /// nil when the data exceeds the bound.
         var data: [UInt8]?
     }
 
-    /// Of a line and of an event. The gateway keeps less than this for a reader that is behind.
+    /// The bound of a line and of an event. The gateway keeps less than this for a slow reader.
     static let bytesMax = 1 << 20
 
     private var line: [UInt8] = []
@@ -23,7 +23,7 @@ struct EventStream {
     private static let lineFeed = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// The events that end in this piece. One that never ends is none.
+    /// Returns the events that end in this piece. An event without an end does not count.
     mutating func take(_ piece: [UInt8]) -> [Event] {
         var events: [Event] = []
         var rest = piece[...]
@@ -57,11 +57,11 @@ struct EventStream {
             isFirstLine = false
         }
         var content = line[...]
-        // A byte order mark may come before everything else.
+        // A byte order mark may precede the first line.
         if isFirstLine, content.starts(with: [0xEF, 0xBB, 0xBF]) { content = content.dropFirst(3) }
         guard !content.isEmpty else { return endEvent() }
         let colon = content.firstIndex(of: UInt8(ascii: ":")) ?? content.endIndex
-        // A line that begins with a colon is a comment, of whatever length.
+        // A line that begins with a colon is a comment of any length.
         guard colon > content.startIndex else { return nil }
         var value = content[colon...].dropFirst()
         if value.first == UInt8(ascii: " ") { value.removeFirst() }

@@ -2,8 +2,8 @@ package import Configuration
 import Glibc
 import System
 
-/// `sluice tail`: shows logs as a gateway accepts them, until it is interrupted, nobody reads it any more, or there
-/// were as many as wanted. A gateway that was there and goes away is waited for.
+/// `sluice tail`: prints logs as the gateway accepts them, until it is interrupted, its output is closed, or the limit
+/// is reached. After the first connection, it waits for a gateway that goes away.
 package struct TailCommand {
     private let inputs: ConfigurationInputs
     private let display: TailDisplay
@@ -19,11 +19,11 @@ package struct TailCommand {
     }
 
     package mutating func run(_ request: AdminRequest) -> CInt {
-        // A write that fails is how the end of a pipe is noticed.
+        // The end of a pipe is noticed by a failed write.
         signal(SIGPIPE, SIG_IGN)
         while true {
             do throws(ConfigurationProblems) {
-                // Anew each time: another gateway may have made itself another token.
+                // Read again each time, because a new gateway may have created a new token.
                 let access = try AdminAccess.find(inputs)
                 if let code = follow(AdminClient(access), request) { return code }
             } catch {
@@ -35,7 +35,7 @@ package struct TailCommand {
         }
     }
 
-    /// Nil when it is to be tried again.
+    /// nil means: try again.
     private mutating func follow(_ client: AdminClient, _ request: AdminRequest) -> CInt? {
         display.begin()
         var isHere = false
@@ -62,7 +62,7 @@ package struct TailCommand {
             Terminal.complain("what answers there is no gateway; see --admin-listen")
             return ExitCode.failed
         case .refused(let answer):
-            // One that starts may still say that it is busy.
+            // A starting gateway may still be busy.
             if hasBegun, answer.status >= 500 || answer.status == 429 { return nil }
             Terminal.complain(OperatorCommand.complaint(answer))
             return ExitCode.failed

@@ -1,10 +1,10 @@
 import JSON
 import System
 
-/// Prints the logs of a tail as they come, what came together at once, and counts them.
+/// Prints the logs of a tail as they arrive, one write for each piece, and counts them.
 final class TailDisplay {
     private let isJSON: Bool
-    /// Logs that are still wanted; nil for all.
+    /// The number of logs still wanted; nil for no limit.
     private var wanted: Int?
     private var events = EventStream()
 
@@ -13,12 +13,12 @@ final class TailDisplay {
         wanted = limit
     }
 
-    /// What was begun by an earlier stream has no end.
+    /// Drops an event that the previous stream left incomplete.
     func begin() {
         events = EventStream()
     }
 
-    /// False when no more is wanted, or nobody reads it.
+    /// Returns false when no more logs are wanted or the output is closed.
     func show(_ piece: [UInt8]) -> Bool {
         var lines: [UInt8] = []
         for event in events.take(piece) where wanted != 0 {
@@ -31,7 +31,7 @@ final class TailDisplay {
                 lines += line(data)
                 wanted = wanted.map { $0 - 1 }
             case "missed":
-                // In its place among the others.
+                // The notice comes at its place between the logs.
                 guard Terminal.say(bytes: lines) else { return false }
                 lines = []
                 Terminal.complain(Self.missed(data))
@@ -45,7 +45,7 @@ final class TailDisplay {
         guard !isJSON else { return data + [UInt8(ascii: "\n")] }
         let text =
             TailedLog(data)?.line
-            // A gateway of another version.
+            // A gateway of another version may write something else.
             ?? TerminalText.shown(String(decoding: data, as: UTF8.self), scalarsMax: 1000)
         return Array((text + "\n").utf8)
     }

@@ -2,16 +2,16 @@ import JSON
 import SLS
 import System
 
-/// A log of the tail, read for a person.
+/// A log of the tail, parsed for display.
 struct TailedLog: Equatable {
     var destination = ""
     var logstore = ""
     var topic = ""
-    /// As it is written: seconds since 1970, with a fraction where there is one.
+    /// As written: seconds since 1970, with an optional fraction.
     var time = ""
-    /// Source and tags stand behind the log's own, named as SLS names them.
+    /// The log's fields, followed by source and tags under their SLS names.
     var fields: [Field] = []
-    /// Fields that are too many to be shown.
+    /// The number of fields beyond the limit.
     var fieldsLeft = 0
 
     struct Field: Equatable {
@@ -21,8 +21,8 @@ struct TailedLog: Equatable {
 
     static let fieldsMax = 64
 
-    /// `{"destination":…,"logstore":…,"topic":…,"source":…,"tags":{…},"log":{"__time__":…,…}}`, in any order; nil when
-    /// it is no such thing.
+    /// Parses `{"destination":…,"logstore":…,"topic":…,"source":…,"tags":{…},"log":{"__time__":…,…}}`, members in any
+    /// order; nil for anything else.
     init?(_ json: [UInt8]) {
         var json = JSONReader(json)
         guard json.take("{") else { return nil }
@@ -53,7 +53,7 @@ struct TailedLog: Equatable {
             }
         } while json.take(",")
         guard json.take("}"), json.isAtEnd else { return nil }
-        // The log's own time comes first; a field may have any name.
+        // The log's own time comes first; fields may have any name.
         if fields.first?.name == "__time__" { time = fields.removeFirst().value }
         if !source.isEmpty { fields.append(Field(name: "__source__", value: source)) }
         fields += tags
@@ -61,7 +61,7 @@ struct TailedLog: Equatable {
         fields.removeLast(fieldsLeft)
     }
 
-    /// The members of an object of texts.
+    /// The members of an object whose values are all texts.
     private static func pairs(_ json: inout JSONReader) -> [Field]? {
         guard json.take("{") else { return nil }
         var pairs: [Field] = []

@@ -6,7 +6,7 @@ struct CLIProfiles {
     private(set) var current: String?
     private(set) var profiles: [String: [String: Secret]] = [:]
 
-    /// nil when it is no such file, or half of one.
+    /// nil when the file is of another kind or incomplete.
     init?(_ json: [UInt8]) {
         var reader = JSONReader(json)
         guard Self.readMembers(&reader, { name, reader in readMember(name, &reader) }),
@@ -28,7 +28,7 @@ struct CLIProfiles {
                     return false
                 }
                 isFirst = false
-                // Their number is bounded by the file's.
+                // The file's size bounds their number.
                 if let name = profile["name"]?.revealed { profiles[name] = profile }
             }
             return true
@@ -46,7 +46,7 @@ struct CLIProfiles {
                 return true
             }
             guard let literal = reader.literal() else { return reader.skipValue() }
-            // No number or word that means something here is longer.
+            // No relevant number or word is longer.
             if literal != "null", literal.utf8.count <= 20 { settings[name] = Secret(literal) }
             return true
         }

@@ -4,18 +4,18 @@ import SLS
 import System
 
 extension SourceVisit {
-    /// The whole content of a small file.
+    /// Reads the whole content of a small file.
     func fileContent(_ path: String) throws(SourceProblem) -> WipedBytes {
         let content = WipedBytes(countMax: 64 << 10)
         var isFile = true
         reading: do throws(SystemError) {
             let file = OwnedDescriptor(
-                // Not to wait for the other end of a pipe.
+                // O_NONBLOCK: a pipe without a writer must not block.
                 taking: try system("open") { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
             )
             var facts = stat()
             _ = try system("fstat") { fstat(file.number, &facts) }
-            // A folder says what it is when it is read.
+            // A directory passes here, because read() then reports a clear error.
             isFile = [S_IFREG, S_IFDIR].contains(facts.st_mode & S_IFMT)
             guard isFile else { break reading }
             var chunk = [UInt8](repeating: 0, count: 16 << 10)

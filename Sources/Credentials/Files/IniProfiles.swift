@@ -4,10 +4,10 @@ import Crypto
 struct IniProfiles {
     private(set) var sections: [String: [String: Secret]] = [:]
 
-    /// Each value has memory of its own.
+    /// Bounds the number of values, each of which has its own memory pages.
     private static let linesMax = 2000
 
-    /// nil when a line is none of those: the file may be half written.
+    /// nil when a line is malformed: the file may be half written.
     init?(_ bytes: [UInt8]) {
         var section = ""
         let lines = bytes.split { $0 == 0x0A || $0 == 0x0D }
@@ -29,7 +29,7 @@ struct IniProfiles {
         }
     }
 
-    /// As the SDKs read it: without quotes around the whole, and without a comment, which follows a space.
+    /// Strips quotes around the value and a comment after a space, as the SDKs do.
     private static func value(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let text = trimmed(bytes)
         if let quote = text.first, "\"'`".utf8.contains(quote),
@@ -45,7 +45,7 @@ struct IniProfiles {
         return trimmed(text[..<(comment ?? text.endIndex)])
     }
 
-    /// Of a comment.
+    /// The start of a comment.
     private static func isMark(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "#") || byte == UInt8(ascii: ";")
     }

@@ -1,7 +1,7 @@
 import Crypto
 import SLS
 
-/// One profile of a file: names and values, as the file has them.
+/// One profile of a file: names and values as written.
 struct Profile {
     /// "the profile 'default' of ~/.alibabacloud/credentials"
     let place: String
@@ -31,8 +31,8 @@ struct Profile {
 
     private enum Token { case needed, ifThere, leftBehind }
 
-    /// The key in it. Alibaba's tools leave an old token in a profile that became one for a plain key, and do not
-    /// send it.
+    /// The credential in the profile. Alibaba's tools leave an old token in a profile that was changed to a plain key,
+    /// and do not send it.
     private func credential(_ tokenIs: Token) throws(SourceProblem) -> Credential {
         let id = try needed("access_key_id")
         guard let secret = self.secret("access_key_secret") else {
@@ -52,7 +52,7 @@ struct Profile {
         )
     }
 
-    /// What the profile's type or mode stands for. `base` finds the profile that another stands on.
+    /// The source that the profile's type or mode names. `base` finds the profile that another profile refers to.
     func source(
         _ base: (String) throws(SourceProblem) -> CredentialSource
     ) throws(SourceProblem) -> CredentialSource {

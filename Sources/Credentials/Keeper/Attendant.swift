@@ -2,15 +2,15 @@ import SLS
 import Synchronization
 import System
 
-/// The thread that keeps one source's credential current: asks it before the end, when a file changes,
-/// and again after a failure. Nobody ever waits for it but who stops it.
+/// The thread that keeps one source's credential current. It asks the source before the credential ends, when a file
+/// changes, and again after a failure. Only `stop` waits for it.
 final class Attendant: Sendable {
-    /// What it tells its keeper.
+    /// Callbacks to the keeper.
     struct Reports: Sendable {
         var begin: @Sendable () -> Void
-        /// The credential in the table after it, whose end counts, and whether SLS refuses that one.
+        /// Stores a credential. Returns the credential now in the table, whose end counts, and whether SLS refuses it.
         var take: @Sendable (SuppliedCredential) -> (kept: SuppliedCredential, isRefused: Bool)?
-        /// How many failures in a row.
+        /// Records a failure; returns the number of failures in a row.
         var fail: @Sendable (SourceProblem) -> Int
         var plan: @Sendable (WallTime?) -> Void
     }
@@ -26,14 +26,15 @@ final class Attendant: Sendable {
     private let isWanted = Atomic(false)
     private let worker = Locked<Worker?>(nil)
 
-    /// Files are looked at that often.
+    /// The interval between checks of watched files.
     static let fileInterval: Duration = .seconds(1)
-    /// So far apart are calls at least, however often somebody asks.
+    /// The minimum time between calls, however often a refresh is requested.
     static let callInterval: Duration = .seconds(10)
-    /// So long may what cannot be interrupted hold up a stop: a file on a server that is away.
+    /// The longest delay of `stop` by a call that cannot be interrupted, such as a read from an unreachable file
+    /// server.
     static let stopPatience: Duration = .seconds(2)
 
-    /// Has all it needs and does nothing before it is told to begin.
+    /// Prepares everything, but does nothing before `begin`.
     init(
         _ name: String,
         _ source: CredentialSource,
@@ -66,8 +67,8 @@ final class Attendant: Sendable {
         wake.signal()
     }
 
-    /// Ends all of them, also in the middle of a call. A thread that the kernel keeps is left behind: it reports
-    /// nothing any more, and ends when it is let go.
+    /// Ends all of them, even in the middle of a call. A thread that is stuck in the kernel is left behind: it reports
+    /// nothing more and ends when the kernel returns.
     static func stop(_ attendants: [Attendant]) {
         for attendant in attendants {
             attendant.interruption.set()
@@ -111,7 +112,7 @@ final class Attendant: Sendable {
         }
     }
 
-    /// A chain stays with the link that worked.
+    /// Asks the source. A chain keeps the link that worked.
     private func ask(_ asked: inout CredentialSource, _ schedule: inout RefreshSchedule) {
         let random = visit.surroundings.random()
         do throws(SourceProblem) {

@@ -2,15 +2,15 @@ package import SLS
 package import System
 
 extension CredentialKeeper {
-    /// Names of the credentials that are roles asked for with the one of this name.
+    /// Names of the credentials that are roles obtained with this credential.
     package func roles(askedForBy name: String) -> [String] {
         table.withLock { table in
             table.entries.filter { $0.value.source.caller == name }.map(\.key).sorted()
         }
     }
 
-    /// Asks for a role as if `credential` were the one of the name already. What comes is thrown away: it only
-    /// shows whether STS takes the caller. It waits for STS, so it is not for a thread that others wait for.
+    /// Requests a role as if `credential` were already in use under the name. The result is discarded: it only shows
+    /// that STS accepts the caller. The call waits for STS, so no other work may depend on its thread.
     package func prove(
         _ credential: Credential,
         as name: String,

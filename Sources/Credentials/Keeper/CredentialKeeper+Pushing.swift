@@ -1,8 +1,7 @@
 import System
 
 extension CredentialKeeper {
-    /// Uses a credential from outside, at once or from its activation on. It outranks the source until
-    /// it is forgotten.
+    /// Uses a pushed credential, at once or from its activation on. It outranks the source until it is forgotten.
     package func push(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
         let now = surroundings.clock.now()
         let isOther = try table.withLock { table throws(PushRefusal) in
@@ -14,19 +13,19 @@ extension CredentialKeeper {
         if isOther { tell([name]) }
     }
 
-    /// Uses what was pushed in an earlier life, now or when its name is described again.
+    /// Restores a credential that was pushed before a restart, now or when its name is configured again.
     package func restore(_ name: String, _ pushed: PushedCredential) throws(PushRefusal) {
         let now = surroundings.clock.now()
         try table.withLock { table throws(PushRefusal) in try table.restore(name, pushed, now) }
         resetTimer()
     }
 
-    /// What became of what was pushed, for the status.
+    /// Records for the status whether a pushed credential is on disk.
     package func noteKept(_ name: String, _ kept: CredentialStatus.Kept) {
         table.withLock { $0.noteKept(name, kept) }
     }
 
-    /// Gives the word back to the source.
+    /// Discards the pushed credential; uses the configured source.
     package func forget(_ name: String) {
         let isOther = table.withLock { table in
             let before = table.entries[name]?.current
@@ -37,7 +36,7 @@ extension CredentialKeeper {
         if isOther { tell([name]) }
     }
 
-    /// What was pushed and is to be kept over a restart, the one in use first.
+    /// The pushed credentials to keep over a restart, the one in use first.
     package func pushed(_ name: String) -> [PushedCredential] {
         table.withLock { $0.pushed(name) }
     }

@@ -5,10 +5,10 @@ extension CredentialKeeper {
     func exchange(_ sources: [String: CredentialSource]) throws(KeeperProblem) {
         let old = table.withLock { $0.entries.mapValues(\.source) }
         let changed = sources.filter { old[$0.key] != $0.value }
-        // Before anything else is changed: it may fail for want of descriptors.
+        // Made before anything else changes, because it may fail for lack of descriptors.
         let coming = try makeAttendants(changed.filter(\.value.needsAttendant))
-        // The threads of old sources end before the new ones say something. Not under the lock: they may
-        // be on their way to it.
+        // Old threads end before new ones report. They are stopped outside the lock, because they may be waiting for
+        // it.
         let leaving = attendants.withLock { attendants in
             let names = attendants.keys.filter { sources[$0] == nil || changed[$0] != nil }
             return names.compactMap { attendants.removeValue(forKey: $0) }
@@ -16,7 +16,7 @@ extension CredentialKeeper {
         Attendant.stop(leaving)
 
         table.withLock { $0.replace(sources) }
-        // With a name its next credential may have come back.
+        // A restored name may bring back a credential with an activation time.
         resetTimer()
         var names: [String] = []
         for (name, source) in changed where !source.needsAttendant {
@@ -27,7 +27,7 @@ extension CredentialKeeper {
         tell(names.sorted())
     }
 
-    /// All or none.
+    /// Makes all attendants or none.
     private func makeAttendants(
         _ sources: [String: CredentialSource]
     ) throws(KeeperProblem) -> [String: Attendant] {
@@ -43,7 +43,7 @@ extension CredentialKeeper {
         }
     }
 
-    /// For sources that are read from memory.
+    /// Reads a source that needs only memory.
     private func read(_ source: CredentialSource, _ name: String) -> Bool {
         guard source != .admin else { return false }
         let visit = SourceVisit(surroundings, interruption: end)

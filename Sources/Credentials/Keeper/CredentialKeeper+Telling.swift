@@ -1,6 +1,6 @@
 import System
 
-/// Whom the keeper tells.
+/// The keeper's listeners.
 struct Listeners {
     var changed: (@Sendable ([String]) -> Void)?
     var failing: (@Sendable (String, SourceProblem) -> Void)?
@@ -9,7 +9,7 @@ struct Listeners {
 extension CredentialKeeper {
     func tell(_ names: [String]) {
         guard !names.isEmpty else { return }
-        // Those that stand on one of these and failed need not wait for their next try.
+        // Failed credentials that depend on a changed one retry at once.
         let waiting = table.withLock { table in
             table.entries.filter { _, entry in
                 entry.failures > 0 && entry.source.caller.map(names.contains) == true
@@ -19,7 +19,7 @@ extension CredentialKeeper {
         listeners.withLock { $0 }.changed?(names)
     }
 
-    /// Tells how many failures in a row there are now.
+    /// Records a failure; returns the number of failures in a row.
     func fail(_ name: String, _ problem: SourceProblem) -> Int {
         let (failures, isNews) = table.withLock { $0.fail(name, problem) }
         if isNews { listeners.withLock { $0 }.failing?(name, problem) }

@@ -1,8 +1,7 @@
 package import SLS
 package import System
 
-/// The credentials of the gateway by name, always at hand. Looking one up never waits: threads of its own
-/// talk to the sources.
+/// The gateway's credentials by name. A look-up never waits: other threads talk to the sources.
 package final class CredentialKeeper: Sendable {
     package static let namesMax = 64
 
@@ -12,11 +11,11 @@ package final class CredentialKeeper: Sendable {
     let listeners = Locked(Listeners())
     private let replacing = Locked(())
     private let timer: WakeUp
-    /// Set when everything ends.
+    /// Set when the keeper stops.
     let end: Interruption
     private let timekeeper = Locked<Worker?>(nil)
 
-    /// Without sources; `replace` brings them.
+    /// Starts without sources; `replace` sets them.
     package init(_ surroundings: Surroundings) throws(SystemError) {
         self.surroundings = surroundings
         timer = try WakeUp()
@@ -25,18 +24,19 @@ package final class CredentialKeeper: Sendable {
         timekeeper.withLock { $0 = worker }
     }
 
-    /// Called with the names whose credential is another one than before, on the thread that changed it.
-    /// It must not stop the keeper nor replace its sources.
+    /// Sets the listener for changed credentials. It is called with their names on the thread that changed them, and
+    /// must not stop the keeper or replace its sources.
     package func whenChanged(_ body: @escaping @Sendable ([String]) -> Void) {
         listeners.withLock { $0.changed = body }
     }
 
-    /// Called when a source fails, on its thread; not again while it goes on failing for the same reason.
+    /// Sets the listener for failing sources, called on the source's thread. It is not called again while the reason
+    /// stays the same.
     package func whenFailing(_ body: @escaping @Sendable (String, SourceProblem) -> Void) {
         listeners.withLock { $0.failing = body }
     }
 
-    /// The one to sign with now; nil while there is none, or only one that has expired.
+    /// The credential to sign with now; nil when there is none or it has expired.
     package func credential(named name: String) -> Credential? {
         supplied(named: name)?.credential
     }
@@ -51,8 +51,8 @@ package final class CredentialKeeper: Sendable {
         return table.withLock { $0.status(now) }
     }
 
-    /// Uses these sources from now on. Those that are as before are left alone; where a source is
-    /// another, its name's credential stays in use until the new source gives one.
+    /// Replaces the sources. Unchanged sources are left alone; under a changed source the old credential stays in use
+    /// until the new source gives one.
     package func replace(_ sources: [String: CredentialSource]) throws(KeeperProblem) {
         guard sources.count <= Self.namesMax else {
             throw KeeperProblem("there are more than \(Self.namesMax) credentials; use fewer names")
@@ -60,13 +60,13 @@ package final class CredentialKeeper: Sendable {
         try replacing.withLock { _ throws(KeeperProblem) in try exchange(sources) }
     }
 
-    /// Asks the source again, soon; many times in a row is as good as once.
+    /// Asks the source again soon; repeated calls count once.
     package func refreshNow(_ name: String) {
         attendants.withLock { $0[name] }?.refresh()
     }
 
-    /// SLS refused the credential: it shows so until there is another or this one works, and the source
-    /// is asked for a new one. When `credential` is given and no longer in use, nothing happens.
+    /// Marks the credential as refused by SLS until it works or is replaced, and asks its source for a new one. Does
+    /// nothing if `credential` is given and no longer in use.
     package func noteRefusal(_ name: String, of credential: Credential? = nil) {
         if table.withLock({ $0.refuse(name, credential) }) { refreshNow(name) }
     }
@@ -75,7 +75,7 @@ package final class CredentialKeeper: Sendable {
         table.withLock { $0.accept(name) }
     }
 
-    /// Ends all threads. What is in the table stays readable.
+    /// Ends all threads. The table stays readable.
     package func stop() {
         end.set()
         timer.signal()
@@ -103,7 +103,7 @@ package final class CredentialKeeper: Sendable {
     }
 }
 
-/// Settings that the keeper cannot follow, in one sentence with the remedy.
+/// Sources that the keeper cannot serve, in one sentence with the remedy.
 package struct KeeperProblem: Error, Sendable, Equatable, CustomStringConvertible {
     package let description: String
 

@@ -1,13 +1,13 @@
 package import System
 
-/// How a credential of the table is. It shows nothing that signs.
+/// The state of a credential, without any secret.
 package struct CredentialStatus: Sendable, Equatable {
     package enum State: String, Sendable, CaseIterable {
         case ok
-        /// Its renewal is due and has not come.
+        /// Its renewal is overdue.
         case expiring
         case expired
-        /// There is none.
+        /// There is no credential.
         case missing
         /// SLS refuses it.
         case refused
@@ -20,11 +20,11 @@ package struct CredentialStatus: Sendable, Equatable {
         package var activation: WallTime
     }
 
-    /// Whether what was pushed outlives a restart.
+    /// Tells if a pushed credential survives a restart.
     package enum Kept: Sendable, Equatable {
         case onDisk
         case inMemory(reason: String)
-        /// There is one on the disk that cannot be opened.
+        /// The disk holds a credential that cannot be opened.
         case closed(reason: String)
 
         package var reason: String? {
@@ -36,27 +36,27 @@ package struct CredentialStatus: Sendable, Equatable {
     }
 
     package var name: String
-    /// As the configuration calls it.
+    /// The source's name in the configuration.
     package var source: String
     package var state: State
-    /// In words, of the credential in use.
+    /// Where the credential in use comes from, in words.
     package var origin: String?
     package var isPushed = false
     package var fingerprint: String?
     package var shownID: String?
     package var expiration: WallTime?
-    /// Negative after its end; nil for one that does not expire.
+    /// Negative after expiry; nil for a credential that does not expire.
     package var secondsLeft: Int64?
     package var next: Next?
-    /// Rises with each push and taking back, and with nothing that a source or the time does.
+    /// Increases with each push and each withdrawal only; sources and time do not change it.
     package var generation = 0
-    /// Nil where nothing was pushed.
+    /// nil when nothing was pushed.
     package var kept: Kept?
 
-    // Of the source.
+    // State of the source.
     package var lastRefresh: WallTime?
     package var lastProblem: SourceProblem?
-    /// In a row.
+    /// Failures in a row.
     package var failures = 0
     package var nextTry: WallTime?
 

@@ -13,7 +13,7 @@ extension CredentialTable {
         set(try entry.holding(pushed, now), name)
     }
 
-    /// Takes what was pushed in an earlier life, also for a name that may come with another configuration.
+    /// Restores a credential pushed before a restart, even for a name that only a later configuration may have.
     mutating func restore(
         _ name: String,
         _ pushed: PushedCredential,
@@ -28,7 +28,7 @@ extension CredentialTable {
         noteKept(name, .onDisk)
     }
 
-    /// Gives the word back to the source.
+    /// Discards the pushed credential; uses the configured source.
     mutating func forget(_ name: String) {
         setAbsent(nil, name)
         guard var entry = entries[name] else { return }
@@ -37,13 +37,13 @@ extension CredentialTable {
         set(entry, name)
     }
 
-    /// What is to be kept over a restart, the one in use first.
+    /// The pushed credentials to keep over a restart, the one in use first.
     func pushed(_ name: String) -> [PushedCredential] {
         guard let entry = entries[name] ?? absentee(name) else { return [] }
         return [entry.pushed.map { PushedCredential($0) }, entry.next].compactMap(\.self)
     }
 
-    /// Puts those in use whose time has come, and tells their names.
+    /// Activates the credentials that are due and returns their names.
     mutating func activate(_ now: WallTime) -> [String] {
         var names: [String] = []
         for (name, var entry) in entries {

@@ -32,10 +32,10 @@ extension CredentialTable {
         return status
     }
 
-    /// The worst that is true of it.
+    /// The worst state that applies.
     private func state(of entry: Entry, _ now: WallTime) -> CredentialStatus.State {
         guard let current = entry.current else {
-            // Once a try has failed the next one is no reason to call it well.
+            // After a failed attempt, a further attempt does not count as healthy.
             return entry.isRefreshing && entry.failures == 0 ? .refreshing : .missing
         }
         if current.isExpired(at: now) { return .expired }

@@ -1,8 +1,7 @@
 import SLS
 import System
 
-/// All credentials by name: what the sources gave, what was pushed, and what went wrong. A value without
-/// clock and threads.
+/// All credentials by name: from the sources, pushed ones, and failures. A value without clock or threads.
 struct CredentialTable {
     struct Entry {
         var source: CredentialSource
@@ -11,7 +10,7 @@ struct CredentialTable {
         var next: PushedCredential?
         var kept: CredentialStatus.Kept?
         var generation = 0
-        /// The one that SLS refused; another one is not yet.
+        /// The fingerprint of the refused credential; it does not apply to a new one.
         var refusedFingerprint: String?
 
         var isRefreshing = false
@@ -24,13 +23,12 @@ struct CredentialTable {
             self.source = source
         }
 
-        /// What was pushed is in use until it is taken back.
+        /// A pushed credential is in use until it is withdrawn.
         var current: SuppliedCredential? { pushed ?? supplied }
     }
 
     private(set) var entries: [String: Entry] = [:]
-    /// Of names that no source is described for: what was pushed comes back with the name, as it would after
-    /// a restart.
+    /// Pushed credentials of names without a source. They return with their name, as they would after a restart.
     private var absent: [String: Entry] = [:]
 
     mutating func set(_ entry: Entry, _ name: String) {
@@ -39,17 +37,17 @@ struct CredentialTable {
 
     func absentee(_ name: String) -> Entry? { absent[name] }
 
-    /// Nil, or nothing pushed in it, forgets it. Of too many, it is forgotten as well.
+    /// Removes the entry if it is nil or has nothing pushed, or if there are too many.
     mutating func setAbsent(_ entry: Entry?, _ name: String) {
         let isKept = entry.map { $0.pushed != nil || $0.next != nil } ?? false
         let hasRoom = absent[name] != nil || absent.count < CredentialKeeper.namesMax
         absent[name] = isKept && hasRoom ? entry : nil
     }
 
-    /// The one to sign with; nil while there is none that has not expired.
+    /// The credential to sign with; nil when there is none or it has expired.
     func usable(_ name: String, _ now: WallTime) -> SuppliedCredential? {
         guard let entry = entries[name] else { return nil }
-        // The thread that does this at its time may come a moment late.
+        // The thread that activates credentials may run slightly late.
         let next = entry.next.flatMap {
             $0.activation.map { $0 <= now } ?? true ? $0.supplied : nil
         }
@@ -57,7 +55,7 @@ struct CredentialTable {
         return current
     }
 
-    /// Takes other sources. What a name had stays until its new source gives something.
+    /// Replaces the sources. Each name keeps its credential until its new source gives one.
     mutating func replace(_ sources: [String: CredentialSource]) {
         for (name, entry) in entries where sources[name] == nil {
             entries[name] = nil
@@ -80,22 +78,22 @@ struct CredentialTable {
         entries[name]?.isRefreshing = true
     }
 
-    /// Takes what the source gave, and tells whether another credential is now in use.
+    /// Stores a credential from the source; returns whether the credential in use changed.
     mutating func take(_ new: SuppliedCredential, _ name: String, _ now: WallTime) -> Bool {
         guard var entry = entries[name] else { return false }
         let before = entry.current
         entry.isRefreshing = false
         entry.lastRefresh = now
         (entry.problem, entry.failures, entry.nextTry) = (nil, 0, nil)
-        // The same again has not become younger: its renewal is due when it was.
+        // A repeated credential is not younger, so its renewal stays due at the same time.
         let same = entry.supplied.flatMap { $0.isSame(as: new) ? $0.retold(as: new) : nil }
         entry.supplied = same ?? new
         entries[name] = entry
         return entry.current != before
     }
 
-    /// Tells how many failures in a row there are now, and whether this one is of another kind than the
-    /// one before.
+    /// Records a failure. Returns the number of failures in a row, and whether the reason differs from the previous
+    /// one.
     mutating func fail(
         _ name: String,
         _ problem: SourceProblem
@@ -106,7 +104,7 @@ struct CredentialTable {
         entry.problem = problem
         entry.failures += 1
         entries[name] = entry
-        // Each request has an id of its own.
+        // The request id is not compared, because it always differs.
         let isNews = before?.what != problem.what || before?.words?.code != problem.words?.code
         return (entry.failures, isNews)
     }
@@ -120,8 +118,8 @@ struct CredentialTable {
         entries[name]?.nextTry = nextTry
     }
 
-    /// Tells whether the one that was refused is still in use: a request may have been signed before a
-    /// rotation and refused after it.
+    /// Returns whether the refused credential is still in use: a request may be signed before a rotation and refused
+    /// after it.
     mutating func refuse(_ name: String, _ credential: Credential?) -> Bool {
         guard let current = entries[name]?.current else { return false }
         guard credential == nil || credential == current.credential else { return false }

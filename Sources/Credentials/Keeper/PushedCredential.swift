@@ -1,7 +1,7 @@
 import SLS
 package import System
 
-/// A credential from outside the sources: what the admin listener takes and a database keeps.
+/// A credential that was pushed through the admin listener and may be stored in the database.
 package struct PushedCredential: Sendable, Equatable {
     package var supplied: SuppliedCredential
     /// nil: in use since it was pushed.
@@ -12,7 +12,7 @@ package struct PushedCredential: Sendable, Equatable {
         self.activation = activation
     }
 
-    /// Reads the body of a rotation.
+    /// Parses the body of a rotation.
     package init(json: [UInt8], origin: String, now: WallTime) throws(PushRefusal) {
         guard let document = CredentialDocument(json: json) else { throw .unreadable }
         guard document.unknown.isEmpty else { throw .unknownMembers(document.unknown) }
@@ -36,17 +36,17 @@ package struct PushedCredential: Sendable, Equatable {
     }
 }
 
-/// Why a pushed credential is not taken. The one before it stays in use.
+/// Why a pushed credential is refused. The previous one stays in use.
 package enum PushRefusal: Error, Sendable, Equatable, CustomStringConvertible {
     case unknownName(String, known: [String])
     case unreadable
     case unknownMembers([String])
     case doubledMembers([String])
     case incomplete([String])
-    /// The token of one credential, the key of another.
+    /// The token belongs to another key.
     case foreignToken
     case notATime(String)
-    /// It says what is wrong with id, secret or token, without their content.
+    /// Describes the fault of id, secret or token without its content.
     case unsendable(String)
     case expired(ago: Duration)
     case expiresBeforeActivation

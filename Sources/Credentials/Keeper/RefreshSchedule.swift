@@ -1,25 +1,25 @@
 import System
 
-/// When a source is asked next.
+/// Decides when a source is asked next.
 struct RefreshSchedule {
-    /// A clock that is slewed never moves as far between two looks.
+    /// A larger difference between the clocks means that the time of day was set; slewing stays below it.
     private static let stepMin: Duration = .seconds(5)
-    /// So many changes of a file are followed at once; one that changes all the time, each `callInterval`.
+    /// This many file changes in a row are followed at once; after that, one each `callInterval`.
     private static let hurriedMax = 3
 
-    /// nil: not before a file changes or somebody asks.
+    /// nil: not before a file changes or a refresh is requested.
     private(set) var due: WallTime?
     private var lastCall: WallTime?
-    /// The two clocks at the last look.
+    /// Both clocks at the last look.
     private var lastLook: (now: WallTime, moment: Moment)?
-    /// Calls in a row that a changed file asked for, each soon after the one before.
+    /// Early calls in a row that file changes caused.
     private var hurried = 0
     /// Answers in a row with a credential that SLS refuses.
     private var refused = 0
     private var files: [String]
     private var stamps: [FileStamp?] = []
 
-    /// The first time is at once.
+    /// The first call is due at once.
     init(files: [String]) {
         self.files = files
         due = WallTime(seconds: 0)
@@ -31,7 +31,7 @@ struct RefreshSchedule {
         stamps = files.map({ FileStamp(of: $0) })
     }
 
-    /// Notices that the clock was set, or that the host slept: what was planned by it means nothing.
+    /// Detects a changed clock, or a host that slept: times planned by the old clock are void.
     mutating func look(_ now: WallTime, _ moment: Moment) {
         defer { lastLook = (now, moment) }
         guard let lastLook else { return }
@@ -48,7 +48,7 @@ struct RefreshSchedule {
         return now >= lastCall + Attendant.callInterval
     }
 
-    /// The files as they are before they are read: a change while they are is seen afterwards.
+    /// Records the files' stamps before they are read, so that a change during the read is noticed later.
     mutating func begin(_ now: WallTime) {
         let before = stamps
         stamps = files.map({ FileStamp(of: $0) })
@@ -66,8 +66,8 @@ struct RefreshSchedule {
         due = due.map { min($0, earliest) } ?? earliest
     }
 
-    /// A source that still gives the old credential, as the metadata of ECS does until it has the next
-    /// one, is asked about once a minute; one that gives what SLS refuses, like one that fails.
+    /// Plans the next call after an answer. A source that repeats the old credential, as ECS metadata does until it has
+    /// the next one, is asked about once a minute. A source whose credential SLS refuses is treated as failing.
     mutating func succeed(
         _ now: WallTime,
         _ kept: SuppliedCredential,

@@ -1,14 +1,14 @@
-/// How long a source waits after failures in a row.
+/// The wait of a source after failures in a row.
 struct RetryPace {
-    /// What may pass by itself is tried soon and at a random point of a growing window, so that many
-    /// gateways do not come back together.
+    /// Temporary failures are retried soon, at a random point of a growing window, so that many gateways do not return
+    /// together.
     private static let soon: (first: Duration, longest: Duration) = (.seconds(1), .seconds(300))
-    /// What somebody has to change first is not worth as many calls.
+    /// Permanent failures need a person's action, so they are retried less often.
     private static let later: (first: Duration, longest: Duration) = (.seconds(60), .seconds(600))
 
     static func window(_ kind: SourceProblem.Kind, after failures: Int) -> Duration {
         let pace = kind == .temporary ? soon : later
-        // 2^20 times the first wait is beyond the longest one, and far from an overflow.
+        // 2^20 times the first wait exceeds the longest wait and is far from an overflow.
         return min(pace.longest, pace.first * (1 << min(max(failures, 1) - 1, 20)))
     }
 

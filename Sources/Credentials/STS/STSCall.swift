@@ -2,20 +2,20 @@ import Crypto
 import SLS
 import System
 
-/// One question to STS.
+/// One call to STS.
 struct STSCall: CustomStringConvertible, CustomReflectable {
     let action: String
-    /// What the action is about, for messages: a role.
+    /// The subject of the action, for messages: a role.
     let subject: String
     let form: [(name: String, value: String)]
-    /// nil: the call is not signed, the form proves who asks.
+    /// nil: the call is unsigned, and the form proves the caller.
     var caller: Credential?
-    /// What must not be repeated besides the caller's secrets.
+    /// A secret in the form, to be redacted besides the caller's.
     var proof: Secret?
 
     var origin: String { "STS \(action) \(subject)" }
 
-    /// The common parameters are in the query and the others in the form; the signature is over both.
+    /// The query holds the common parameters and the form the others; the signature covers both.
     func url(endpoint: String, time: WallTime, nonce: String) -> String {
         var query = [
             (name: "Action", value: action), ("Version", "2015-04-01"), ("Format", "JSON"),

@@ -1,4 +1,4 @@
-/// What a refusal by STS means. A table: the first row that fits counts.
+/// The meaning of STS's error codes. The first matching row counts.
 struct STSRefusal {
     let code: String
     let kind: SourceProblem.Kind
@@ -79,7 +79,7 @@ struct STSRefusal {
 
     init(code: String, status: Int) {
         self.code = code
-        // "NoPermission" also covers "NoPermission.Something".
+        // "NoPermission" also matches "NoPermission.Something".
         if let row = Self.rows.first(where: { code == $0.code || code.hasPrefix($0.code + ".") }) {
             (kind, remedy) = (row.kind, row.remedy)
         } else if status >= 500 || status == 429 || status == 408 {

@@ -4,7 +4,7 @@ import SLS
 import System
 
 extension SourceVisit {
-    /// Asks STS, once more when the first refusal says how to do better.
+    /// Calls STS, and once more if the first refusal can be corrected.
     func ask(_ call: STSCall, _ access: STSAccess) throws(SourceProblem) -> SuppliedCredential {
         let endpoint = try access.url(surroundings)
         var time = now
@@ -66,7 +66,7 @@ extension SourceVisit {
         )
     }
 
-    /// What a good answer holds; all four members have to be there.
+    /// Reads a good answer, which must have all four members.
     func supplied(
         _ document: CredentialDocument?,
         _ answer: WebAnswer,
@@ -95,7 +95,7 @@ extension SourceVisit {
                 remedy: "check the address, and what stands between here and there"
             )
         }
-        // A clock that is wrong here does not make a good credential look expired.
+        // Corrects for this host's clock, so that a wrong clock does not make a good credential look expired.
         let date = answer.date.flatMap(WallTime.init(httpDate:))
         let offset = date.map { $0 - now } ?? .zero
         let noise = SuppliedCredential.clockNoise
@@ -109,7 +109,7 @@ extension SourceVisit {
         )
     }
 
-    /// An answer of any status.
+    /// Returns an answer of any status.
     func answer(to request: WebRequest, from place: String) throws(SourceProblem) -> WebAnswer {
         do throws(WebFailure) {
             return try web.ask(request)

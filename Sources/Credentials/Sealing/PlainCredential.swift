@@ -2,9 +2,9 @@ import Crypto
 import SLS
 import System
 
-/// What is inside: four texts with their lengths, then three times in seconds.
+/// The unsealed content: four texts with their lengths, then three times in seconds.
 enum PlainCredential {
-    /// No time.
+    /// Stands for a missing time.
     private static let never = Int64.min
 
     static func bytes(of pushed: PushedCredential) -> [UInt8] {

@@ -2,11 +2,11 @@ package import Crypto
 import SLS
 import System
 
-/// Seals pushed credentials, so that they can be stored next to the logs.
+/// Seals pushed credentials for storage next to the logs.
 ///
-/// Version 1: the byte 1, 4 bytes that tell the key, a nonce of 12 bytes, then AES-256-GCM over the
-/// credential, with the name as associated data: what is stored for one name opens for no other.
-/// Version 2, for passphrases: the byte 2, a salt of 16 bytes, and the rest as in version 1.
+/// Version 1: the byte 1, 4 bytes that identify the key, a nonce of 12 bytes, then AES-256-GCM over the credential. The
+/// name is associated data, so a credential stored under one name does not open under another. Version 2, for
+/// passphrases: the byte 2, a salt of 16 bytes, then as version 1.
 package struct SecretBox: Sendable {
     private let key: SealingKey
     private let derived = DerivedKeys()
@@ -27,7 +27,7 @@ package struct SecretBox: Sendable {
             head = [Self.salted] + salt
             bytes = derived.bytes(of: key, salt)
         }
-        // Random nonces of 96 bits are good for 2^32 seals; rotations are far fewer.
+        // Random 96-bit nonces are safe for 2^32 seals; rotations are far fewer.
         let nonce = randomBytes(AESGCM.nonceBytes)
         head += SealingKey.mark(of: bytes) + nonce
         let sealed = bytes.withBytes { key in
@@ -50,14 +50,14 @@ package struct SecretBox: Sendable {
         guard sealed.count >= headBytes else { throw .changed }
         let head = Array(sealed[..<headBytes])
         let salt = Array(head[1..<1 + saltBytes])
-        // Whoever wrote 32 bytes has no passphrase that could open it.
+        // A key of 32 bytes cannot open what a passphrase sealed.
         guard salt.isEmpty || key.isPassphrase else { throw .otherKey }
         let bytes = salt.isEmpty ? key.plainBytes : derived.bytes(of: key, salt)
         let mark = SealingKey.mark(of: bytes)
         guard head[(1 + saltBytes)...].starts(with: mark) else { throw .otherKey }
         let nonce = Array(head.suffix(AESGCM.nonceBytes))
         let associated = Self.associated(head, name)
-        // One owner, or a copy is what is wiped.
+        // `plain` must have one owner, or only a copy is wiped.
         guard
             var plain = bytes.withBytes({
                 AESGCM.open(sealed[headBytes...], key: $0, nonce: nonce, associated: associated)
@@ -74,10 +74,10 @@ package struct SecretBox: Sendable {
     }
 }
 
-/// Keys that were derived from the passphrase, which takes its time: a few are remembered.
+/// Remembers a few keys derived from the passphrase, because derivation is slow.
 private final class DerivedKeys: Sendable {
     private struct State {
-        /// What new ones are sealed with.
+        /// The salt for new seals.
         var salt = randomBytes(Scrypt.saltBytes)
         var keys: [(salt: [UInt8], key: Secret)] = []
     }
@@ -87,7 +87,7 @@ private final class DerivedKeys: Sendable {
 
     var saltInUse: [UInt8] { state.withLock { $0.salt } }
 
-    /// Goes on with the salt of what is stored, so that there are not ever more of them.
+    /// Reuses the salt of a stored credential, so that the number of salts does not grow.
     func use(_ salt: [UInt8]) {
         state.withLock { $0.salt = salt }
     }

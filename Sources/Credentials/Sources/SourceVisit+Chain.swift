@@ -2,7 +2,7 @@ import SLS
 import System
 
 extension SourceVisit {
-    /// Alibaba's order: the first that gives a credential is the one to stay with.
+    /// Tries Alibaba's default order; returns the first credential and the link that gave it.
     func askChain() throws(SourceProblem) -> (supplied: SuppliedCredential, link: CredentialSource)
     {
         var problems: [SourceProblem] = []
@@ -25,7 +25,7 @@ extension SourceVisit {
         )
     }
 
-    /// Those that the environment does not rule out.
+    /// The links that the environment does not rule out.
     private var chainLinks: [CredentialSource] {
         var links: [CredentialSource] = [.environment]
         let oidc = ["ROLE_ARN", "OIDC_PROVIDER_ARN", "OIDC_TOKEN_FILE"]
@@ -50,7 +50,7 @@ extension SourceVisit {
         return [FileSource(path: cli), ini]
     }
 
-    /// The files whose change is a reason to ask the source again.
+    /// Files whose change causes another call.
     func watchedFiles(of source: CredentialSource) -> [String] {
         switch source {
         case .file(let file): [path(of: file)]

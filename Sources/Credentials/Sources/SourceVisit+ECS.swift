@@ -4,14 +4,14 @@ import SLS
 import System
 
 extension SourceVisit {
-    /// The metadata service of the instance: a token first, then the role's name, then its credential.
+    /// Asks the instance's metadata service for a token, the role's name and the role's credential.
     func read(_ role: ECSRole) throws(SourceProblem) -> SuppliedCredential {
         let tokenIsRequired =
             role.isTokenRequired ?? surroundings.isSet("ALIBABA_CLOUD_IMDSV1_DISABLED")
         let token = try metadataToken(role.limits, isRequired: tokenIsRequired)
         func get(_ path: String) throws(SourceProblem) -> WebAnswer {
             let answer = try metadata(path, token: token, role.limits)
-            // Some instances know the token's path and not the token, and say so in many ways.
+            // Some instances know the token's path but give no token, and report that in many ways.
             guard answer.status != 200, token != nil, !tokenIsRequired else { return answer }
             return try metadata(path, token: nil, role.limits)
         }
@@ -48,7 +48,7 @@ extension SourceVisit {
 
     private var place: String { "the metadata service at \(surroundings.metadata)" }
 
-    /// nil: go on without, as instances do that allow it.
+    /// Returns nil on instances that work without a token.
     private func metadataToken(
         _ limits: WebLimits,
         isRequired: Bool
@@ -111,7 +111,7 @@ extension SourceVisit {
 }
 
 extension ECSRole {
-    /// It becomes part of a path and must not lead out of its folder.
+    /// The name becomes part of a path and must not leave its folder.
     static func isRoleName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name.utf8.allSatisfy(isNameByte)
             && !name.hasPrefix(".")

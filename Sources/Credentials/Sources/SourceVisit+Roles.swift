@@ -51,7 +51,7 @@ extension SourceVisit {
         return try ask(call, role.access)
     }
 
-    /// Read anew each time: the kubelet replaces it long before it expires.
+    /// Read each time, because the kubelet replaces the token long before it expires.
     private func oidcToken(_ path: String) throws(SourceProblem) -> Secret {
         let content = try fileContent(path)
         let isSpace = { (byte: UInt8) in byte <= 0x20 }

@@ -47,8 +47,7 @@ extension SourceVisit {
         return try supplied(document, answer, place, place)
     }
 
-    /// Scheme, host and port: path and query may be a key of their own, and so may what stands before
-    /// an @.
+    /// Shows scheme, host and port only: path, query and user information may contain a key.
     static func shownPlace(_ uri: Secret) -> String? {
         let text = uri.revealed
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
