@@ -9,12 +9,12 @@ let swiftSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// A C door: the library's headers behind a thin shim, no logic.
+/// A C module: the library's headers behind a thin shim, without logic.
 func door(_ name: String, library: String...) -> Target {
     .target(name: name, linkerSettings: library.map { .linkedLibrary($0) })
 }
 
-/// A room of the program and the rooms above it that it may use.
+/// A room of the program, with the rooms that it may use.
 func room(_ name: String, uses: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: uses, swiftSettings: swiftSettings)
 }
@@ -41,8 +41,8 @@ func program(_ name: String, path: String, uses: [Target.Dependency]) -> Target 
     )
 }
 
-/// Readers of what strangers write, and what must hold whatever comes. The suite tries their seeds; with SLUICE_FUZZ they
-/// are a program of libFuzzer's, which needs a build of its own (`Scripts/fuzz`).
+/// Fuzz entries for parsers of untrusted input, with their invariants. The suite runs their seeds. With SLUICE_FUZZ
+/// they become a libFuzzer program, which needs its own build (`Scripts/fuzz`).
 func fuzzEntries(uses: [Target.Dependency]) -> Target {
     let (seeds, path) = (["corpus", "dictionaries"], "Tests/Fuzz")
     guard Context.environment["SLUICE_FUZZ"] != nil else {
@@ -154,7 +154,7 @@ let package = Package(
             ]
         ),
 
-        // Certificates and the client's side of TLS, for tests of several rooms.
+        // Certificates and a TLS client, for tests of several rooms.
         .target(
             name: "TestTLS",
             dependencies: ["Net", "COpenSSL", "TestPrograms"],
@@ -231,7 +231,7 @@ let package = Package(
                 "Tokens",
             ]
         ),
-        // The built program itself, started as a process.
+        // Starts the built program as a process.
         .testTarget(
             name: "CommandTests",
             dependencies: [
@@ -245,7 +245,7 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// SLUICE_TESTS=Queue,HTTP builds the tests of these rooms alone: most of a debug build is tests.
+// SLUICE_TESTS=Queue,HTTP builds only these rooms' tests: tests take most of a debug build.
 if let rooms = Context.environment["SLUICE_TESTS"], !rooms.isEmpty {
     let chosen = rooms.split(separator: ",").map { "\($0)Tests" }
     package.targets.removeAll { $0.type == .test && !chosen.contains($0.name) }

@@ -4,13 +4,13 @@ import Queue
 import SQLiteQueue
 import System
 
-/// A queue with a large backlog, without the rest of the gateway: how long it takes to open, the memory it
-/// needs, and how fast it drains while logs keep coming.
+/// Measures a queue with a large backlog, without the rest of the gateway: the time to open it, its memory, and its
+/// drain rate while logs keep coming.
 ///
-/// - fill: stores so many MiB in so many streams, in batches of so many logs, and closes; kill ends without
-///   closing.
+/// - fill: stores the given MiB in the given number of streams, in batches of the given number of logs, and closes;
+///   kill ends without closing.
 /// - open: opens, lists streams, and closes.
-/// - drain: opens, delivers everything to nobody while one writer goes on, and closes.
+/// - drain: opens, reads and acknowledges every packet while one writer continues, and closes.
 func runBacklog(_ mode: String, directory: String, _ numbers: [Int]) {
     guard numbers.count == 3, ["fill", "kill", "open", "drain"].contains(mode) else { exit(2) }
     let backlog = Backlog(directory, streams: numbers[1], logsPerBatch: numbers[2])
@@ -36,7 +36,7 @@ func runBacklog(_ mode: String, directory: String, _ numbers: [Int]) {
 private struct Backlog {
     let directory: String
     let keys: [StreamKey]
-    /// Some different batches of realistic logs.
+    /// Different batches of realistic logs.
     let batches: [EncodedLogs]
 
     init(_ directory: String, streams: Int, logsPerBatch: Int) {
@@ -52,7 +52,7 @@ private struct Backlog {
         let decoder = JSONLogDecoder()
         batches = (0..<256).map { _ in
             let logs = (0..<logsPerBatch).map { _ in smallLog(&random) }
-            // The decoder wants 64 spare bytes behind.
+            // The decoder needs 64 spare bytes after the body.
             let body = Array(("[" + logs.joined(separator: ",") + "]").utf8)
             return (body + [UInt8](repeating: 0, count: 64)).withUnsafeBytes { bytes in
                 let json = UnsafeRawBufferPointer(rebasing: bytes[..<body.count])
@@ -85,7 +85,7 @@ private struct Backlog {
         writer.wait()
     }
 
-    /// How long the queue's thread is held up by somebody who looks at its streams.
+    /// Measures how long a listing of streams blocks the queue's thread.
     func list(_ store: DurableQueue, _ count: Int) {
         var wish = StreamWish()
         wish.count = count
@@ -100,8 +100,7 @@ private struct Backlog {
         }
     }
 
-    /// Asks for 64 packets at a time, reads each and acknowledges it, as delivery would with an endpoint
-    /// that answers at once.
+    /// Asks for 64 packets at a time, reads and acknowledges each, like delivery to an endpoint that answers at once.
     func drain(_ store: DurableQueue) {
         let before = store.status
         let wake = newWakeUp()
@@ -158,7 +157,7 @@ private struct Backlog {
     }
 }
 
-/// Appends without waiting for each answer, a bounded number at a time.
+/// Appends without waiting for each answer; the number of open appends is bounded.
 private final class Writer {
     private let store: DurableQueue
     private let backlog: Backlog
@@ -215,7 +214,7 @@ private func seconds(since moment: Moment) -> Double {
     Double((Moment.now - moment).milliseconds) / 1000
 }
 
-/// Processor seconds so far, and resident memory, now and at most.
+/// CPU time so far, and current and peak resident memory.
 private func used() -> String {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

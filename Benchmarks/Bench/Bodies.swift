@@ -33,8 +33,8 @@ private let things = ["cart", "profile", "checkout", "search results", "product 
 private let models = ["iPhone15,3", "iPhone16,1", "Pixel 8", "SM-S918B", "iPad13,4"]
 private let networks = ["wifi", "5g", "4g", "offline-cache"]
 
-/// 64 files of 100 logs, as JSON arrays: 4 fields and about 160 bytes a log, or 10 fields and
-/// about 590. The values vary so that lz4 about halves them, as it does real logs.
+/// Writes 64 files of 100 logs, as JSON arrays: 4 fields and about 160 bytes a log, or 10 fields and about 590. The
+/// values vary so that lz4 about halves them, as it does real logs.
 func writeBodies(fieldCount: Int, to directory: String) {
     mkdir(directory, 0o755)
     var random = SplitMix(state: UInt64(fieldCount))

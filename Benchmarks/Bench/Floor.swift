@@ -4,10 +4,10 @@ import Glibc
 import Logs
 import System
 
-/// The yardstick: one thread does all the work that no gateway can leave out, and nothing else.
+/// The yardstick: one thread does only the work that every gateway must do.
 ///
-/// JSON bodies to Log entries, lz4, SQLite commits of 32 batches with full sync, reading back,
-/// stitching into packets of about 1 MiB, MD5, deleting. No HTTP, no queue, no signatures.
+/// JSON bodies to Log entries, lz4, SQLite commits of 32 batches with full sync, reading back, stitching into packets
+/// of about 1 MiB, MD5, deleting. No HTTP, no queue, no signatures.
 func runFloor(bodies: String, scratch: String, seconds: Double) {
     let files = readBodies(bodies)
     let store = FloorStore(path: "\(scratch)/floor.db")
@@ -67,7 +67,7 @@ func runFloor(bodies: String, scratch: String, seconds: Double) {
     )
 }
 
-/// Each body with 64 spare bytes after it, as the decoder wants it.
+/// Each body has 64 spare bytes after it, which the decoder needs.
 func readBodies(_ directory: String) -> [UnsafeMutableRawBufferPointer] {
     (0..<64)
         .map { number in

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// SQLite at its plainest: one table, one connection, the settings of the gateway's queue.
+/// SQLite at its simplest: one table and one connection, with the settings of the gateway's queue.
 final class FloorStore {
     private var database: OpaquePointer?
     private var insertion: OpaquePointer?

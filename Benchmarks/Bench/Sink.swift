@@ -5,16 +5,16 @@ private let answer = Array(
     "HTTP/1.1 200 OK\r\nx-log-requestid: 0123456789ABCDEF01234567\r\ncontent-length: 0\r\n\r\n".utf8
 )
 
-/// For logstores whose name begins with `denied`.
+/// The answer for logstores whose name begins with `denied`.
 private let refusal = Array(
     ("HTTP/1.1 404 Not Found\r\nx-log-requestid: 0123456789ABCDEF01234567\r\ncontent-length: 66\r\n\r\n"
         + #"{"errorCode":"LogStoreNotExist","errorMessage":"no such logstore"}"#).utf8
 )
 
-/// Answers 200 to every PutLogs, but for logstores that are denied. It prints its port, a free one for 0, and runs until it is killed.
+/// Answers 200 to every PutLogs, except for denied logstores. It prints its port (0 picks a free one) and runs until it
+/// is killed.
 ///
-/// Bodies are dropped inside the kernel (MSG_TRUNC), so the sink takes next to nothing from the
-/// machine that it shares with the gateway.
+/// The kernel drops the bodies (MSG_TRUNC), so the sink takes little from the machine that it shares with the gateway.
 func runSink(port: UInt16) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var yes: CInt = 1
@@ -76,7 +76,7 @@ private func headEnd(of bytes: [UInt8]) -> Int? {
     return nil
 }
 
-/// Whether the request line names such a logstore.
+/// True if the request line names a denied logstore.
 private func isDenied(_ head: ArraySlice<UInt8>) -> Bool {
     let path = head.prefix { $0 != 13 }
     return String(decoding: path, as: UTF8.self).contains("/denied")

@@ -1,14 +1,14 @@
 import HTTP
 import System
 
-/// What the sandbox says to a request, and when.
+/// The sandbox's answer to a request, and when it is sent.
 struct Answer: Sendable {
     enum Delivery: Sendable, Equatable {
         case now
         case after(Duration)
-        /// When the fault of this number is removed.
+        /// Sent when the fault with this number is removed.
         case whenReleased(Int)
-        /// When so many logs match, or after this time with those that do.
+        /// Sent when enough logs match, or after this time with those that do.
         case whenStored(LogWait, within: Duration)
     }
 
@@ -34,7 +34,7 @@ struct Answer: Sendable {
 }
 
 extension SLSRefusal {
-    /// As SLS writes it.
+    /// The body in SLS's form.
     var body: [UInt8] {
         var text = JSONText()
         text.append("{\"errorCode\":")

@@ -1,6 +1,6 @@
 import SQLite
 
-/// The archive's tables, and what is done to them over and over.
+/// The archive's tables and its prepared statements.
 struct ArchiveStatements {
     private static let schemaVersion: Int64 = 1
 
@@ -41,13 +41,14 @@ struct ArchiveStatements {
         )
     }
 
-    /// Makes a new file's tables, and refuses a file of another version; the path is for the error.
+    /// Creates the tables in a new file and refuses a file of another version; the path is for the error.
     static func createTables(in database: Connection, path: String?) throws(SQLiteError) {
-        // Nobody else may change the file meanwhile: the counts are kept beside it.
+        // No other process may change the file, because its counts are kept in memory.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        // A crash of the process loses nothing, a power cut may: it is a place to look at logs.
+        // A crash of the process loses nothing. A power cut may, which is acceptable: the archive only serves to look
+        // at logs.
         try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
-        // Debian's SQLite overwrites what is deleted, which makes dropping as dear as storing.
+        // Debian's SQLite overwrites deleted content, which makes deleting as expensive as storing.
         try database.execute("PRAGMA secure_delete = OFF")
         let version = try database.integer("PRAGMA user_version")
         guard version != schemaVersion else { return }

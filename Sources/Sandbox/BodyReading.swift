@@ -1,8 +1,7 @@
 import Logs
 
 extension ReceivedRequest {
-    /// The uncompressed body of a signed write, exactly as long as announced. Valid until the inflater
-    /// is used again.
+    /// The uncompressed body of a signed write, of exactly the announced size. Valid until the inflater is used again.
     func rawBody(
         _ body: UnsafeRawBufferPointer,
         inflater: Inflater,
@@ -22,8 +21,8 @@ extension ReceivedRequest {
         return try inflated(body, size: size, inflater: inflater, limits: limits)
     }
 
-    /// The same for an unsigned write. Browsers announce no size, or count UTF-16 units, so it counts
-    /// only where an lz4 block cannot be read without it.
+    /// The body of an unsigned write. Browsers announce no size, or a size in UTF-16 units, so the announced size only
+    /// matters for an lz4 block, which cannot be read without it.
     func rawTrackBody(
         _ body: UnsafeRawBufferPointer,
         inflater: Inflater,
@@ -52,7 +51,7 @@ extension ReceivedRequest {
             }
             return body
         }
-        // Exactly these words: SLS knows neither "gzip" nor "LZ4".
+        // Only these exact names: SLS knows neither "gzip" nor "LZ4".
         let codings: [String: ContentCoding] = ["lz4": .lz4, "deflate": .deflate, "zstd": .zstd]
         guard let coding = codings[type] else {
             throw SLSRefusal(
@@ -61,7 +60,7 @@ extension ReceivedRequest {
                 "x-log-compresstype \(type) is unsupported."
             )
         }
-        // What inflates a thousandfold is no attack here, so only the size counts.
+        // Only the size is limited: in the sandbox a thousandfold expansion is no attack.
         let limit = InflateLimit(bytes: limits.rawBytesMax, freeBytes: limits.rawBytesMax)
         let raw: UnsafeRawBufferPointer
         do {
@@ -69,7 +68,7 @@ extension ReceivedRequest {
         } catch {
             throw SLSRefusal(400, "PostBodyUncompressError", "Body uncompress fail: \(error).")
         }
-        // The size is SLS's contract with the sender, so it is not left to the inflater.
+        // The size is SLS's contract with the sender, so it is checked here and not left to the inflater.
         guard raw.count == size else {
             throw SLSRefusal(
                 400,

@@ -1,4 +1,4 @@
-/// What the `Authorization` of a request claims.
+/// The signature that a request's `Authorization` claims.
 enum ClaimedSignature: Equatable, Sendable {
     /// `LOG {id}:{signature}`
     case v1(accessKeyID: String, signature: String)

@@ -1,5 +1,5 @@
-/// The members of a control request's JSON object, taken one by one; what nobody takes is unknown
-/// and refused.
+/// The members of a control request's JSON object. The caller takes them one by one; a remaining member is unknown and
+/// refused.
 struct ControlFields {
     private var values: [String: JSONValue] = [:]
     private var known: [String] = []
@@ -21,7 +21,7 @@ struct ControlFields {
         }
     }
 
-    /// Nil when it is absent or null.
+    /// nil when it is absent or null.
     private mutating func take(_ name: String) -> JSONValue? {
         known.append(name)
         let value = values.removeValue(forKey: name)
@@ -71,7 +71,7 @@ struct ControlFields {
         return integer
     }
 
-    /// To be called last.
+    /// Call this last.
     func refuseUnknown() throws(SLSRefusal) {
         guard let name = values.keys.min() else { return }
         throw .badParameter(

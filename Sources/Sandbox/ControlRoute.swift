@@ -1,4 +1,4 @@
-/// What a person or a test asks the sandbox itself.
+/// Requests to the sandbox itself, by people and tests.
 enum ControlRoute: Equatable, Sendable {
     case page
     case logs

@@ -1,7 +1,7 @@
 extension Fault {
     private static let choices = ["status or code", "body", "reset", "truncate", "hold"]
 
-    /// Reads what `POST /faults` asks for.
+    /// Parses the body of `POST /faults`.
     init(_ fields: inout ControlFields) throws(SLSRefusal) {
         project = try fields.text("project")
         logstore = try fields.text("logstore")
@@ -29,7 +29,7 @@ extension Fault {
         guard retryAfter == nil || answer?.hasHead == true else {
             throw .badParameter("retry_after_s needs a status, a code or a body.")
         }
-        // A held answer is the real one, so there has to be one.
+        // A held answer is the real one, so the request must be carried out.
         if answer == .hold { store = true }
     }
 
@@ -80,7 +80,7 @@ extension Fault {
         return SLSRefusal(status, code, message ?? "The sandbox was asked to answer \(code).")
     }
 
-    /// As `GET /faults` shows it: what was asked for, with what is left of it.
+    /// Writes the fault for `GET /faults`, with the remaining counts.
     func append(to text: inout JSONObject) {
         text.add("project", project)
         text.add("logstore", logstore)
@@ -110,7 +110,7 @@ extension Fault {
 }
 
 extension Fault.Answer {
-    /// Whether it is an answer of its own, with header fields that can be seen.
+    /// True if the fault has its own answer with visible header fields.
     fileprivate var hasHead: Bool {
         switch self {
         case .refusal, .page: true

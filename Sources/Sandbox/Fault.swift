@@ -1,11 +1,11 @@
 import System
 
-/// Something that goes wrong on request.
+/// A fault that the sandbox simulates on request.
 struct Fault: Sendable, Equatable {
-    /// What happens to the answer itself; at most one for a request.
+    /// The effect on the answer; at most one for each request.
     enum Answer: Sendable, Equatable {
         case refusal(SLSRefusal)
-        /// Anything, like the page of a captive portal.
+        /// Any content, such as a captive portal's page.
         case page(status: Int, contentType: String, body: String)
         /// The connection is reset without an answer.
         case reset
@@ -27,17 +27,17 @@ struct Fault: Sendable, Equatable {
 
     var project: String?
     var logstore: String?
-    /// So many requests that match are let through first.
+    /// The number of matching requests that pass first.
     var skip = 0
-    /// So many requests are hit; nil is without end.
+    /// The number of requests that are hit; nil for no limit.
     var count: Int?
-    /// The part of the requests that is hit, by chance.
+    /// The fraction of requests that are hit, chosen at random.
     var fraction = 1.0
 
     var answer: Answer?
-    /// The request is carried out all the same, and only its answer is lost or wrong.
+    /// The request is still carried out; only its answer is lost or wrong.
     var store = false
-    /// What the answer asks for with `Retry-After`.
+    /// The answer's `Retry-After`.
     var retryAfter: Duration?
     var latency: Duration?
     var clockOffset: Duration?
@@ -49,10 +49,10 @@ struct Fault: Sendable, Equatable {
     }
 }
 
-/// What the active faults do to one request, together.
+/// The combined effect of all active faults on one request.
 struct Mishap: Sendable, Equatable {
     var answer: Fault.Answer?
-    /// The fault whose removal lets a held answer go.
+    /// The fault whose removal releases a held answer.
     var holder: Int?
     var store = true
     var retryAfter: Duration?
@@ -60,6 +60,6 @@ struct Mishap: Sendable, Equatable {
     var clockOffset: Duration = .zero
     var withoutRequestID = false
 
-    /// Whether the request is carried out.
+    /// True if the request is carried out.
     var isCarriedOut: Bool { answer == nil || store }
 }

@@ -1,4 +1,4 @@
-/// The faults that are active, in the order in which they were asked for.
+/// The active faults in the order of their creation.
 struct FaultPlan: Sendable {
     struct Entry: Sendable {
         let id: Int
@@ -14,7 +14,7 @@ struct FaultPlan: Sendable {
         self.capacity = capacity
     }
 
-    /// The number of the new fault; nil when there are too many.
+    /// Adds a fault and returns its number; nil when there are too many.
     mutating func add(_ fault: Fault) -> Int? {
         guard entries.count < capacity else { return nil }
         lastID += 1
@@ -22,15 +22,15 @@ struct FaultPlan: Sendable {
         return lastID
     }
 
-    /// The numbers of those that were removed.
+    /// Removes one fault, or all for nil; returns the removed numbers.
     mutating func remove(_ id: Int?) -> [Int] {
         let removed = entries.map(\.id).filter { id == nil || $0 == id }
         entries.removeAll { id == nil || $0.id == id }
         return removed
     }
 
-    /// Lets the faults that concern a request happen. At most one of them decides the answer: one
-    /// that would come second waits for its turn, so that counts follow each other.
+    /// Applies the faults that match a request. At most one decides the answer. A second one waits for its turn, so
+    /// that the counts of faults run one after the other.
     mutating func strike(
         project: String?,
         logstore: String?,
@@ -50,7 +50,7 @@ struct FaultPlan: Sendable {
             entries[index].hits += 1
             mishap.add(fault, entries[index].id)
         }
-        // One that has done its work but holds answers stays until it is removed.
+        // A used-up fault that holds answers stays until it is removed.
         entries.removeAll { $0.fault.count == 0 && $0.fault.answer != .hold }
         return mishap
     }

@@ -1,9 +1,9 @@
 /// The fields of one kind of message.
 struct MessageShape: Sendable {
     let name: StaticString
-    /// Of the fields 1, 2, … in order; there are no others.
+    /// The kinds of the fields 1, 2, …; there are no others.
     let kinds: [WireCursor.Kind]
-    /// The fields that may come more than once.
+    /// The fields that may repeat.
     let repeated: Set<Int>
 
     static let logGroup = MessageShape(
@@ -20,7 +20,7 @@ struct MessageShape: Sendable {
     static let logTag = MessageShape(name: "LogTag", kinds: [.chunk, .chunk], repeated: [])
 }
 
-/// Watches that the fields of one message come in the order of their numbers.
+/// Checks that a message's fields come in the order of their numbers.
 struct FieldOrder {
     let shape: MessageShape
     private var previous = 0

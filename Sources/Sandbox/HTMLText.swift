@@ -1,4 +1,4 @@
-/// HTML being written. What is inserted is escaped, what stands in the source is not.
+/// HTML under construction. Interpolated values are escaped; literal parts are not.
 struct HTMLText: ExpressibleByStringInterpolation, Sendable {
     private(set) var text = ""
 

@@ -1,4 +1,4 @@
-/// A JSON object being written; absent values are left out.
+/// A JSON object under construction; absent values are left out.
 struct JSONObject {
     private(set) var text = JSONText()
     private var isEmpty = true

@@ -1,4 +1,4 @@
-/// JSON being written, as bytes.
+/// JSON under construction, as bytes.
 struct JSONText: Sendable {
     private(set) var bytes: [UInt8] = []
 
@@ -14,13 +14,13 @@ struct JSONText: Sendable {
 
     mutating func append(_ raw: some Sequence<UInt8>) { bytes.append(contentsOf: raw) }
 
-    /// The text as a string, quotes included.
+    /// Appends the text as a quoted string.
     mutating func append(quoting text: String) {
         var text = text
         text.withUTF8 { append(quoting: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The same for bytes that are known to be UTF-8, after a prefix that needs no escape.
+    /// The same for bytes known to be UTF-8, after a prefix that needs no escape.
     mutating func append(prefix: StaticString = "", quoting text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))
         append(prefix)

@@ -1,4 +1,4 @@
-/// JSON as it was read; objects keep the order of their members.
+/// A parsed JSON value; objects keep the order of their members.
 indirect enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -12,7 +12,7 @@ indirect enum JSONValue: Equatable, Sendable {
         let value: JSONValue
     }
 
-    /// What to call it in a complaint.
+    /// The kind's name in an error message.
     var kind: String {
         switch self {
         case .null: "null"

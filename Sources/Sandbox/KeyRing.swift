@@ -2,11 +2,11 @@ import Crypto
 import SLS
 import System
 
-/// The AccessKeys and STS triples that the sandbox knows.
+/// The AccessKeys and STS triples that the sandbox accepts.
 struct KeyRing: Sendable {
     struct Key: Sendable {
         let credential: Credential
-        /// After this the security token is refused.
+        /// The time after which the security token is refused.
         let expiry: WallTime?
     }
 
@@ -20,17 +20,17 @@ struct KeyRing: Sendable {
         }
     }
 
-    /// Adds a key, or replaces the one of this id; false when there is no room.
+    /// Adds a key, or replaces the one with this id. Returns false when there is no room.
     mutating func set(_ credential: Credential, expiry: WallTime?) -> Bool {
         guard keys.count < capacity || keys[credential.accessKeyID] != nil else { return false }
         keys[credential.accessKeyID] = Key(credential: credential, expiry: expiry)
         return true
     }
 
-    /// False when there was no such key.
+    /// Returns false when there is no such key.
     mutating func remove(_ id: String) -> Bool { keys.removeValue(forKey: id) != nil }
 
-    /// The key of this id when it may be used with this security token now.
+    /// The key with this id, if it may be used now with this security token.
     func key(_ id: String, token: String?, at time: WallTime) throws(SLSRefusal) -> Credential {
         guard let key = keys[id] else { throw .unauthorized("AccessKeyId not found: \(id)") }
         switch (key.credential.securityToken?.revealed, token) {
@@ -51,7 +51,7 @@ struct KeyRing: Sendable {
     }
 }
 
-/// Takes the same time wherever the difference is.
+/// Compares in constant time.
 func areEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     var difference: UInt8 = 0

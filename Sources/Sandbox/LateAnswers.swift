@@ -1,13 +1,13 @@
 import HTTP
 import System
 
-/// Answers that are not given at once: delayed or held by a fault, or waiting for logs to arrive.
+/// Answers that are sent later: delayed or held by a fault, or waiting for logs to arrive.
 final class LateAnswers: Sendable {
     private struct Entry: Sendable {
         let number: Int
         let response: Response
         let responder: Responder
-        /// When it is given at the latest; nil for one that is held.
+        /// The latest time to send it; nil for a held answer.
         var due: Moment?
         var holder: Int?
         var wait: LogWait?
@@ -16,11 +16,11 @@ final class LateAnswers: Sendable {
     private struct State {
         var entries: [Entry] = []
         var lastNumber = 0
-        /// Something may have arrived that is waited for.
+        /// Logs have arrived since the last look.
         var hasNews = false
         var isStopped = false
 
-        /// Removes those that are meant, and gives them.
+        /// Removes the matching entries and returns them.
         mutating func take(_ isMeant: (Entry) -> Bool) -> [Entry] {
             let taken = entries.filter(isMeant)
             if !taken.isEmpty { entries.removeAll(where: isMeant) }
@@ -28,7 +28,7 @@ final class LateAnswers: Sendable {
         }
     }
 
-    /// Looking whether what is waited for has come costs a query, so it is not done for each write.
+    /// Each look for awaited logs costs a query, so it is not done for every write.
     private static let pause: Duration = .milliseconds(20)
 
     private let state = Locked(State())
@@ -40,7 +40,7 @@ final class LateAnswers: Sendable {
         self.capacity = capacity
     }
 
-    /// Gives the answer now, or keeps it for later. When too many are kept it is given now.
+    /// Sends the answer now or keeps it. When too many are kept, it is sent now.
     func deliver(_ answer: Answer, to responder: Responder) {
         let isKept = state.withLock { state in
             guard
@@ -67,7 +67,7 @@ final class LateAnswers: Sendable {
         if isKept { wakeUp.signal() } else { responder.send(answer.response) }
     }
 
-    /// Lets go what this fault holds.
+    /// Releases the answers that this fault holds.
     func release(fault: Int) {
         state.withLock { state in
             for index in state.entries.indices where state.entries[index].holder == fault {
@@ -89,7 +89,7 @@ final class LateAnswers: Sendable {
         if isAwaited { wakeUp.signal() }
     }
 
-    /// Gives everything that is kept and keeps nothing more.
+    /// Sends all kept answers and keeps no more.
     func stop() {
         state.withLock { $0.isStopped = true }
         wakeUp.signal()
@@ -97,7 +97,7 @@ final class LateAnswers: Sendable {
 
     // MARK: - The thread
 
-    /// Gives each answer in its time, until `stop`.
+    /// Sends each answer at its time, until `stop`.
     func run(for sandbox: Sandbox) {
         var lookedAt = Moment(nanoseconds: 0)
         while true {
@@ -131,7 +131,7 @@ final class LateAnswers: Sendable {
         var looked: [Int: LogWait] = [:]
         for entry in state.withLock({ $0.entries }) {
             guard var wait = entry.wait else { continue }
-            // What cannot be read is no reason to give up: the time is bounded anyway.
+            // A failed look is ignored, because the wait has a limit anyway.
             try? wait.look(in: sandbox)
             looked[entry.number] = wait
         }

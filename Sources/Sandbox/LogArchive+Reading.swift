@@ -1,24 +1,24 @@
 import SQLite
 import System
 
-/// Logs as they were found, one JSON object a line.
+/// Logs that were found, one JSON object a line.
 struct LogLines: Sendable {
-    /// Ends an answer before its time when it grows beyond this.
+    /// The size at which an answer is cut.
     fileprivate static let bytesMax = 32 * 1024 * 1024
 
     var text = JSONText()
     var count = 0
-    /// The cursor behind the last of them.
+    /// The cursor after the last of them.
     var cursor: Int64
-    /// There may be more behind the cursor.
+    /// More logs may follow the cursor.
     var isCut = false
 }
 
 extension LogArchive {
-    /// The logs to look through for this query, in portions: who looks through a million must not
-    /// keep the writers waiting all the time.
+    /// The log numbers to search for this query, in slices, so that a search through a million logs does not block
+    /// writers all the time.
     func slices(_ query: LogQuery) -> [ClosedRange<Int64>] {
-        // A cursor may come from anywhere, also from beyond the last log.
+        // A cursor may have any value, even beyond the last log.
         let first = max(min(query.after, lastLog), lastLog - Int64(size.logs)) + 1
         let starts = stride(from: first, through: lastLog, by: Self.sliceLogs)
         let slices = starts.map { $0...min($0 + Int64(Self.sliceLogs) - 1, lastLog) }
@@ -27,7 +27,7 @@ extension LogArchive {
 
     private static var sliceLogs: Int { 10_000 }
 
-    /// Adds the logs that match, as SLS shows them.
+    /// Adds the matching logs in SLS's form.
     func collect(
         _ query: LogQuery,
         within slice: ClosedRange<Int64>,
@@ -52,7 +52,7 @@ extension LogArchive {
         statement.reset()
     }
 
-    /// How many logs match.
+    /// The number of matching logs.
     func count(_ query: LogQuery, within slice: ClosedRange<Int64>) throws(SQLiteError) -> Int {
         let statement = try matching(query, within: slice, "1")
         var found = 0
@@ -66,7 +66,7 @@ extension LogArchive {
         _ columns: String
     ) throws(SQLiteError) -> Statement {
         let (condition, values) = query.condition(within: slice)
-        // CROSS JOIN keeps the order of the tables, so that rows come in the order of the logs.
+        // CROSS JOIN keeps the tables' order, so rows come in the order of the logs.
         let statement = try database.prepare(
             "SELECT \(columns) FROM log CROSS JOIN request ON request.id = log.request "
                 + "WHERE \(condition) ORDER BY log.id \(query.newest ? "DESC" : "")"
@@ -92,7 +92,7 @@ extension LogArchive {
             text.append(tags)
         }
         if details { appendDetails(row, to: &text) }
-        // The fields are an object: its members go into this one.
+        // The fields are an object, whose members are copied into this one.
         let members = row.borrowedText(4).dropFirst()
         if members.count > 1 { text.append(",") }
         text.append(members)

@@ -1,9 +1,9 @@
 import SQLite
 import System
 
-/// What a write to the archive consists of, inside its transaction.
+/// The steps of a write to the archive, inside its transaction.
 extension LogArchive {
-    /// What SQLite needs for a log besides its text, about.
+    /// SQLite's approximate overhead for a log.
     private static var overheadBytes: Int { 32 }
 
     func isKnown(_ pack: String?, at address: Address) throws(SQLiteError) -> Bool {
@@ -61,10 +61,10 @@ extension LogArchive {
         statements.moveLane.bind(1, address.project)
         statements.moveLane.bind(2, address.logstore)
         statements.moveLane.bind(3, lane.key)
-        // As text: a sequence id may not fit into a signed integer.
+        // Stored as text, because a sequence id may exceed a signed integer.
         statements.moveLane.bind(4, "\(lane.sequence)")
         try statements.moveLane.run()
-        // A replaced lane gets a new row at the end, so the lowest are those longest unused.
+        // A replaced lane gets a new row at the end, so the lowest rows are the longest unused.
         statements.trimLanes.bind(1, Int64(lanesMax))
         try statements.trimLanes.run()
     }

@@ -1,19 +1,19 @@
 import SQLite
 import System
 
-/// The logs that arrived, in SQLite, in the order in which they came. When it is full the oldest
-/// requests go, with all their logs.
+/// The received logs, in SQLite, in order of arrival. When the archive is full, it drops the oldest requests with all
+/// their logs.
 struct LogArchive: ~Copyable {
-    /// What is there now.
+    /// The archive's current content.
     struct Size: Equatable, Sendable {
         var requests = 0
         var logs = 0
         var bytes = 0
     }
 
-    /// What one write came to.
+    /// The result of a write.
     struct Receipt: Equatable, Sendable {
-        /// The pack id was there already, for this logstore.
+        /// The logstore already had this pack id.
         let isDuplicate: Bool
         let dropped: Size
     }
@@ -27,7 +27,7 @@ struct LogArchive: ~Copyable {
 
     private(set) var size: Size
     private(set) var lastRequest: Int64
-    /// The cursor behind the newest log. It never goes back, also when everything is cleared.
+    /// The cursor after the newest log. It never goes back, even when the archive is cleared.
     private(set) var lastLog: Int64
 
     init(path: String?, limits: SandboxConfiguration.Limits) throws(SQLiteError) {
@@ -52,17 +52,17 @@ struct LogArchive: ~Copyable {
         sums.reset()
     }
 
-    /// Where a write goes and what is known of it.
+    /// The target of a write and the facts about it.
     struct Address: Sendable {
         let project: String
         let logstore: String
         let requestID: String
         let received: WallTime
-        /// The hash key and the sequence id of an exactly-once write.
+        /// The hash key and sequence id of an exactly-once write.
         var lane: (key: String, sequence: UInt64)?
     }
 
-    /// Keeps all logs of a request, or none.
+    /// Stores all logs of a request, or none.
     mutating func store(
         _ logs: ReceivedLogs,
         at address: Address
@@ -86,10 +86,10 @@ struct LogArchive: ~Copyable {
         }
     }
 
-    /// Forgets all logs. Lanes stay: SLS does not forget them either.
+    /// Deletes all logs. Lanes stay, because SLS does not forget them either.
     mutating func clear() throws(SQLiteError) {
-        // In memory the journal would copy all that is deleted, and nothing there can fail halfway.
-        // It is switched on again also when a statement fails.
+        // In memory, the journal would copy all deleted content, and a deletion there cannot fail halfway. It is
+        // switched on again even after a failed statement.
         if isInMemory { try database.execute("PRAGMA journal_mode = OFF") }
         defer { if isInMemory { try? database.execute("PRAGMA journal_mode = MEMORY") } }
         do throws(SQLiteError) {
@@ -102,7 +102,7 @@ struct LogArchive: ~Copyable {
         try database.execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    /// The last sequence id of a lane; nil when nothing came on it.
+    /// The last sequence id of a lane; nil for an unused lane.
     func sequence(of key: String, _ project: String, _ logstore: String) throws(SQLiteError)
         -> UInt64?
     {

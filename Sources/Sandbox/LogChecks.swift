@@ -1,6 +1,6 @@
 import System
 
-/// What SLS allows in a log, apart from how it is encoded.
+/// SLS's rules for a log's content, independent of its encoding.
 struct LogChecks {
     let limits: SandboxConfiguration.Limits
     let now: WallTime
@@ -20,7 +20,7 @@ struct LogChecks {
             )
         }
         try poisons?.check(key)
-        // All of them begin like this, most keys do not.
+        // All reserved keys begin with an underscore, and most keys do not.
         guard key[0] == UInt8(ascii: "_") else { return }
         for reserved in Self.reservedKeys where reserved.utf8CodeUnitCount == key.count {
             let name = UnsafeRawBufferPointer(start: reserved.utf8Start, count: key.count)
@@ -50,7 +50,7 @@ struct LogChecks {
         }
     }
 
-    /// Out of the window SLS refuses the whole request.
+    /// SLS refuses the whole request for a log outside the time window.
     func checkTime(_ time: UInt32, log: Int) throws(SLSRefusal) {
         let oldest = now.seconds - limits.oldestLog.components.seconds
         let newest = now.seconds + limits.newestLog.components.seconds

@@ -1,6 +1,5 @@
-/// Reads the body of a PutLogs request, more strictly than protobuf must: fields in the order of
-/// their numbers, each once unless it repeats, nothing unknown, required fields present. SLS warns
-/// that other orders may not be parsed.
+/// Reads the body of a PutLogs request, more strictly than protobuf requires: fields in numerical order, each once
+/// unless it repeats, no unknown fields, all required fields present. SLS warns that it may not parse other orders.
 struct LogGroupReader {
     private let rules: LogChecks
     private let bytes: UnsafeRawBufferPointer
@@ -105,7 +104,7 @@ struct LogGroupReader {
         if slice(key).elementsEqual("__pack_id__".utf8) { logs.packID = try text(value) }
     }
 
-    /// A Key and a Value, both required, checked.
+    /// Reads a checked pair of Key and Value, both required.
     private func readPair(
         _ range: Range<Int>,
         _ shape: MessageShape

@@ -4,7 +4,8 @@ extension LogQuery {
         "min", "refresh",
     ]
 
-    /// Reads the parameters of `GET /logs`; a misspelt one must not show everything.
+    /// Parses the parameters of `GET /logs`. Unknown names are refused, because a misspelt filter must not return
+    /// everything.
     init(_ request: ReceivedRequest) throws(SLSRefusal) {
         if let unknown = request.query.first(where: { !Self.known.contains($0.key) }) {
             throw .badParameter(
@@ -28,7 +29,7 @@ extension LogQuery {
 }
 
 extension ReceivedRequest {
-    /// The parameter, unless it is empty as forms send it.
+    /// The parameter's value; an empty one counts as absent, because forms send empty fields.
     fileprivate func filter(_ name: String) -> String? {
         parameter(name).flatMap { $0.isEmpty ? nil : $0 }
     }

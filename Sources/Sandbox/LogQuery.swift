@@ -1,20 +1,19 @@
-/// Which logs to look at.
+/// Selects logs.
 struct LogQuery: Equatable, Sendable {
     var project: String?
     var logstore: String?
     var topic: String?
-    /// Text that a key, a value, a tag, the topic or the source has to contain.
+    /// Text that a key, a value, a tag, the topic or the source must contain.
     var contains: String?
-    /// The cursor behind which to go on.
+    /// The cursor after which the search starts.
     var after: Int64 = 0
     var limit = 1000
     /// Newest first.
     var newest = false
-    /// Adds what the sandbox knows beyond what SLS shows.
+    /// Includes facts that SLS does not show.
     var details = false
 
-    /// Among the logs from the first to the last of these numbers: the condition in SQL and what to
-    /// bind to it, in order.
+    /// The SQL condition for logs within a range of numbers, and the values to bind to it, in order.
     func condition(within slice: ClosedRange<Int64>) -> (sql: String, values: [String]) {
         var terms = ["log.id BETWEEN \(slice.lowerBound) AND \(slice.upperBound)"]
         var values: [String] = []
@@ -24,7 +23,7 @@ struct LogQuery: Equatable, Sendable {
             values.append(value)
         }
         if let contains {
-            // Fields and tags are kept as JSON: what is looked for is escaped in the same way.
+            // Fields and tags are stored as JSON, so the search text is escaped the same way.
             var escaped = JSONText()
             escaped.append(quoting: contains)
             let inside = String(decoding: escaped.bytes.dropFirst().dropLast(), as: UTF8.self)

@@ -1,11 +1,11 @@
 import SQLite
 
-/// Somebody waits until so many logs match. Each log is looked at once.
+/// A request that waits until enough logs match. Each log is looked at once.
 struct LogWait: Sendable, Equatable {
     let count: Int
     let query: LogQuery
     private var found = 0
-    /// How far it has looked.
+    /// The position that the search has reached.
     private var cursor: Int64
 
     init(count: Int, query: LogQuery) {
@@ -16,7 +16,7 @@ struct LogWait: Sendable, Equatable {
 
     var isOver: Bool { found >= count }
 
-    /// Looks at what has arrived since the last time.
+    /// Searches the logs that arrived since the last look.
     mutating func look(in sandbox: Sandbox) throws(SLSRefusal) {
         var rest = query
         rest.after = cursor

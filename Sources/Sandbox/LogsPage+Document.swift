@@ -1,6 +1,6 @@
 extension LogsPage {
-    /// The whole page. Nothing is loaded from elsewhere, and only the scripts and styles that carry
-    /// this unforeseeable nonce run, whatever a log contains.
+    /// The whole page. It loads nothing from elsewhere, and only scripts and styles with this random nonce run,
+    /// whatever a log contains.
     func document(nonce: String) -> HTMLText {
         """
         <!doctype html>
@@ -44,7 +44,7 @@ extension LogsPage {
         font-size: .875rem; overflow-wrap: anywhere; white-space: pre-wrap; }
         """
 
-    /// Following keeps the place on the page and the focus, which reloading would not.
+    /// An update keeps scroll position and focus, which a reload would lose.
     private static let script: HTMLText = """
         const live = document.getElementById('live'), follow = document.getElementById('follow');
         async function refresh() {

@@ -1,6 +1,6 @@
 import System
 
-/// What `GET /` shows: the newest logs, what came for which logstore, and what is set to go wrong.
+/// The page at `GET /`: newest logs, counts for each logstore, active faults and limits.
 struct LogsPage {
     let address: String
     let query: LogQuery
@@ -10,7 +10,7 @@ struct LogsPage {
     let faults: [FaultPlan.Entry]
     let rateLimits: [RateLimit]
 
-    /// The part that the page replaces while it is live.
+    /// The part of the page that is updated.
     var live: HTMLText {
         """
         <section aria-labelledby="counts"><h2 id="counts">Received</h2>\(counts)</section>

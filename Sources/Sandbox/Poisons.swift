@@ -1,7 +1,7 @@
 import System
 
-/// What the sandbox finds wrong with logs on request: a log that has a field of such a name is refused, and
-/// the whole request with it, as SLS refuses all for one.
+/// Field names that make the sandbox refuse a log, set on request. The whole request is refused with the log, as SLS
+/// does.
 struct Poisons: Sendable {
     private(set) var refusals: [(key: [UInt8], refusal: SLSRefusal)] = []
     let capacity: Int
@@ -10,7 +10,7 @@ struct Poisons: Sendable {
         self.capacity = capacity
     }
 
-    /// False when there are too many.
+    /// Returns false when there are too many.
     mutating func set(_ key: String, _ refusal: SLSRefusal) -> Bool {
         let bytes = Array(key.utf8)
         refusals.removeAll { $0.key == bytes }

@@ -1,10 +1,9 @@
-/// One `key=value` of a query, decoded.
+/// One decoded `key=value` of a query.
 struct QueryPair: Sendable, Equatable {
     let key: String
     let value: String
 
-    /// The pairs in the order they came. Clients encode a space as `%20` or, like a form, as `+`;
-    /// a plus sign itself always comes as `%2B`.
+    /// The pairs in order. Clients encode a space as `%20` or, like a form, as `+`; a plus sign is always `%2B`.
     static func list(parsing query: String) throws(SLSRefusal) -> [QueryPair] {
         var pairs: [QueryPair] = []
         for piece in query.utf8.split(separator: UInt8(ascii: "&")) {
@@ -39,7 +38,7 @@ struct QueryPair: Sendable, Equatable {
 }
 
 extension UInt8 {
-    /// What this character means as a hexadecimal digit.
+    /// The value of this hexadecimal digit.
     var hexDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

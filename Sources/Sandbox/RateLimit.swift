@@ -1,8 +1,8 @@
 import System
 
-/// How much a logstore or a project takes in a second before it refuses.
+/// The rate that a logstore or a project accepts before it refuses.
 struct RateLimit: Sendable, Equatable {
-    /// Nil stands for all of them together.
+    /// nil means all projects together.
     var project: String?
     var logstore: String?
     var requestsPerSecond: Double?
@@ -29,7 +29,7 @@ struct RateLimit: Sendable, Equatable {
     enum What { case requests, bytes }
 }
 
-/// The limits that are set, each with what is left of its second.
+/// The active limits, each with its remaining amount.
 struct RateLimits: Sendable {
     struct Entry: Sendable {
         let limit: RateLimit
@@ -44,8 +44,7 @@ struct RateLimits: Sendable {
         self.capacity = capacity
     }
 
-    /// Sets a limit, in place of the one for the same project and logstore; false when there are too
-    /// many.
+    /// Sets a limit and replaces the one for the same project and logstore. Returns false when there are too many.
     mutating func set(_ limit: RateLimit, at moment: Moment) -> Bool {
         remove(project: limit.project, logstore: limit.logstore)
         guard entries.count < capacity else { return false }
@@ -65,7 +64,7 @@ struct RateLimits: Sendable {
 
     mutating func removeAll() { entries = [] }
 
-    /// Counts one write.
+    /// Counts one write against the limits that match.
     mutating func admit(
         _ project: String,
         _ logstore: String,
@@ -84,7 +83,7 @@ struct RateLimits: Sendable {
     }
 }
 
-/// Fills at a steady rate and holds what one second brings.
+/// A token bucket that fills at a steady rate and holds one second's amount.
 struct TokenBucket: Sendable {
     private let rate: Double
     private var level: Double
@@ -96,8 +95,7 @@ struct TokenBucket: Sendable {
         filled = moment
     }
 
-    /// Takes when anything is left: what is taken may be more, and is then owed, or nothing larger
-    /// than a second's rate would ever pass.
+    /// May overdraw; the debt delays later writes. Otherwise an amount above one second's rate would never pass.
     mutating func take(_ amount: Double, at moment: Moment) -> Bool {
         let elapsed = Double(max(0, moment.nanoseconds - filled.nanoseconds)) / 1e9
         level = min(max(1, rate), level + elapsed * rate)

@@ -1,6 +1,6 @@
 extension ReceivedRequest {
-    /// The project that the request is for: the first label of the host, or `x-log-project` from
-    /// clients that connect to a bare address.
+    /// The request's project: the first label of the host, or `x-log-project` from clients that connect to a numeric
+    /// address.
     func project() throws(SLSRefusal) -> String {
         guard let host = self["host"], !host.isEmpty else {
             throw SLSRefusal(400, "MissingHost", "Host does not exist in http header.")
@@ -26,7 +26,7 @@ extension ReceivedRequest {
         SLSRefusal(404, "ProjectNotExist", "The Project does not exist : \(name)")
     }
 
-    /// The first label when there are more, and not of an address.
+    /// The first label of a name with several labels; nil for an address.
     private static func prefix(of host: String) -> String? {
         guard !host.hasPrefix("[") else { return nil }
         let name = host.prefix { $0 != ":" }

@@ -2,10 +2,10 @@ import Crypto
 import SLS
 
 extension ReceivedRequest {
-    /// The date that a v1 signature covers: `x-log-date` when there is one, else `Date`.
+    /// The date that a v1 signature covers: `x-log-date` if present, else `Date`.
     var dateV1: String? { self["x-log-date"] ?? self["date"] }
 
-    /// What a v1 signature is made of, read from what arrived.
+    /// The text that a v1 signature covers, built from the received request.
     func textToSignV1() -> String {
         var text = method
         text += "\n" + (self["content-md5"] ?? "")
@@ -26,14 +26,14 @@ extension ReceivedRequest {
         return text
     }
 
-    /// The signature that the owner of this secret would have sent.
+    /// The signature that the owner of this secret would send.
     func signatureV1(secret: Secret) -> String {
         Digest.base64(
             Digest.hmacSHA1(key: Array(secret.revealed.utf8), Array(textToSignV1().utf8))
         )
     }
 
-    /// Names sort by their bytes; `String` itself would compare by Unicode's rules.
+    /// Sorts names by their bytes; `String` itself compares by Unicode rules.
     static func inByteOrder(_ left: String, _ right: String) -> Bool {
         left.utf8.lexicographicallyPrecedes(right.utf8)
     }

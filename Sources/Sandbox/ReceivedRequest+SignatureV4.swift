@@ -3,7 +3,7 @@ import SLS
 import System
 
 extension ReceivedRequest {
-    /// The request in the one form that a v4 signature covers.
+    /// The canonical request, which a v4 signature covers.
     func canonicalV4(bodyDigest: String) -> String {
         let signed = fields.filter { field in
             field.name == "host" || field.name == "content-type"
@@ -20,7 +20,7 @@ extension ReceivedRequest {
         return text + bodyDigest
     }
 
-    /// The signature that the owner of this secret would have sent.
+    /// The signature that the owner of this secret would send.
     func signatureV4(secret: Secret, region: String, bodyDigest: String) -> String {
         let moment = self["x-log-date"] ?? ""
         let day = String(moment.prefix(8))
@@ -37,7 +37,7 @@ extension ReceivedRequest {
 
     private static let upperDigits = Array("0123456789ABCDEF")
 
-    /// Everything but RFC 3986's unreserved characters, as `%XX`.
+    /// Encodes every byte except RFC 3986's unreserved characters as `%XX`.
     static func percentEncoded(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {

@@ -1,17 +1,16 @@
 import HTTP
 
-/// A request as it reached the sandbox: nothing added, nothing re-encoded, so that a signature can be
-/// checked against what was really sent.
+/// A request exactly as received, so that its signature can be checked against the sent bytes.
 struct ReceivedRequest: Sendable {
     struct Field: Sendable, Equatable {
         /// In lower case.
         let name: String
-        /// Without the spaces around it.
+        /// Without surrounding spaces.
         let value: String
     }
 
     let method: String
-    /// As it came, still percent-encoded, without the query.
+    /// As received: percent-encoded, without the query.
     let path: String
     let query: [QueryPair]
     let fields: [Field]
@@ -41,12 +40,12 @@ struct ReceivedRequest: Sendable {
         )
     }
 
-    /// The value of the field of this lower-case name.
+    /// The value of the field with this lower-case name.
     subscript(_ name: String) -> String? {
         fields.first { $0.name == name }?.value
     }
 
-    /// The value of this parameter of the query.
+    /// The value of this query parameter.
     func parameter(_ key: String) -> String? {
         query.first { $0.key == key }?.value
     }

@@ -1,6 +1,6 @@
-/// What a request asks SLS for, by its path.
+/// The SLS operation that a path names.
 enum Route: Equatable, Sendable {
-    /// A signed write; `lane` when it is routed by hash key.
+    /// A signed write; `routed` for a write by hash key.
     case put(logstore: String, routed: Bool)
     /// An unsigned write.
     case track(logstore: String)
@@ -8,7 +8,7 @@ enum Route: Equatable, Sendable {
     case logstores
     case logstore(String)
 
-    /// Nil for paths that SLS does not have.
+    /// nil for paths that SLS does not have.
     init?(path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.first == "" else { return nil }
@@ -38,7 +38,7 @@ enum Route: Equatable, Sendable {
     }
 }
 
-/// The names that SLS allows.
+/// SLS's rules for names.
 enum Name {
     static func isProject(_ text: String) -> Bool {
         isValid(text, lengths: 3...63, underscore: false)

@@ -1,4 +1,4 @@
-/// An answer of SLS that is not 200: its status, its error code and its words.
+/// An error answer of SLS: status, error code and message.
 struct SLSRefusal: Error, Equatable, Sendable {
     let status: Int
     let code: String
@@ -27,7 +27,7 @@ struct SLSRefusal: Error, Equatable, Sendable {
     }
 }
 
-/// The status that SLS sends with each of its error codes, so that a fault may name either.
+/// SLS's status for each error code, so that a fault may name either.
 enum KnownCode {
     static let statuses: [String: Int] = [
         "RequestTimeExpired": 400, "RequestTimeTooSkewed": 400, "InvalidRequestTime": 400,
@@ -43,7 +43,7 @@ enum KnownCode {
         "InternalServerError": 500, "RequestTimeout": 500, "ServerBusy": 503,
     ]
 
-    /// The code that a fault means when it names a status only.
+    /// The code of a fault that names only a status.
     static func usual(for status: Int) -> String? {
         switch status {
         case 400: "PostBodyInvalid"

@@ -2,7 +2,7 @@ import HTTP
 import System
 
 extension Sandbox {
-    /// Turns the outcome of a request into its answer, with everything that goes wrong with it.
+    /// Turns a request's outcome into its answer, with the effects of all faults.
     func finish(_ visit: Visit, _ outcome: Result<Content, SLSRefusal>) -> Answer {
         let mishap = visit.mishap
         var response: Response
@@ -46,7 +46,7 @@ extension Sandbox {
             response.fields.append(("retry-after", "\(wait.components.seconds)"))
         }
         guard !visit.mishap.withoutRequestID else { return }
-        // A captive portal knows nothing of request ids.
+        // A captive portal sends no request id.
         if case .page = visit.mishap.answer { return }
         response.fields.append(("x-log-requestid", visit.requestID))
     }

@@ -31,7 +31,7 @@ extension Sandbox {
         try check.pass(keys)
     }
 
-    /// The headers that every write needs.
+    /// Checks the headers that every write needs.
     func checkFields(of request: ReceivedRequest, hasBody: Bool) throws(SLSRefusal) {
         guard request["content-length"] != nil else {
             throw SLSRefusal(
@@ -71,7 +71,7 @@ extension Sandbox {
         }
     }
 
-    /// The quotas; they count what comes before anything is unpacked.
+    /// Applies the rate limits to the announced size, before the body is unpacked.
     func admit(
         _ project: String,
         _ logstore: String,

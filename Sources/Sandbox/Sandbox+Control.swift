@@ -1,5 +1,5 @@
 extension Sandbox {
-    /// Answers people and tests.
+    /// Answers control requests.
     func answer(
         _ route: ControlRoute,
         _ request: ReceivedRequest,

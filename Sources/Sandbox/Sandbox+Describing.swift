@@ -1,8 +1,7 @@
 import System
 
 extension Sandbox {
-    /// Answers the two signed questions that prove a key without writing anything: the list of
-    /// logstores, and one of them.
+    /// Answers the two signed requests that prove a key without a write: the list of logstores, and one logstore.
     func describe(
         _ route: Route,
         _ request: ReceivedRequest,
@@ -34,7 +33,7 @@ extension Sandbox {
         return Content(body: text.bytes)
     }
 
-    /// Those that were configured, or where any name exists, those that something came for.
+    /// The configured logstores; if every name exists, those that have received logs.
     private func logstores(of project: String) -> [String] {
         if let names = configuration.logstores { return names.sorted() }
         return state.withLock { state in

@@ -8,14 +8,14 @@ extension Sandbox {
         let wait = try request.whole("wait_s", in: 0...60) ?? 0
         let least = try request.whole("min", in: 1...1_000_000) ?? 1
         guard wait > 0 else { return try lines(query) }
-        // What is found is read when the time has come.
+        // The logs are read when the wait ends.
         return Answer(
             response: Response(status: 200),
             delivery: .whenStored(LogWait(count: least, query: query), within: .seconds(wait))
         )
     }
 
-    /// The logs that match, with the cursor to go on from.
+    /// The matching logs, and the cursor for the next request.
     func lines(_ query: LogQuery) throws(SLSRefusal) -> Answer {
         var lines = LogLines(cursor: query.after)
         try look(query) { archive, slice throws(SQLiteError) in
@@ -29,8 +29,7 @@ extension Sandbox {
         return answer
     }
 
-    /// Looks through the logs of a query portion by portion, as long as the body says true; others
-    /// may use the archive in between.
+    /// Searches the logs slice by slice while the body returns true; other threads may use the archive between slices.
     func look(
         _ query: LogQuery,
         _ body: (borrowing LogArchive, ClosedRange<Int64>) throws(SQLiteError) -> Bool

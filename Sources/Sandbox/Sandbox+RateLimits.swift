@@ -27,7 +27,7 @@ extension Sandbox {
         guard requests != nil || bytes != nil else {
             throw .badParameter("Give requests_per_second or bytes_per_second.")
         }
-        // SLS counts writes for the project, and rates for each shard.
+        // SLS counts a project's writes, and the rates of each shard.
         let usual = logstore == nil ? "WriteQuotaExceed" : "ShardWriteQuotaExceed"
         guard code == nil || KnownCode.statuses[code ?? ""] == 403 else {
             throw .badParameter("code is to be WriteQuotaExceed or ShardWriteQuotaExceed.")

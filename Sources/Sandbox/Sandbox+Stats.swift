@@ -1,7 +1,7 @@
 import System
 
 extension Sandbox {
-    /// The counts, as JSON.
+    /// The statistics as JSON.
     func stats() -> Answer {
         let (statistics, size) = state.withLock { ($0.statistics, $0.archive.size) }
         var object = JSONObject()

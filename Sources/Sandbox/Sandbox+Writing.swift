@@ -1,16 +1,16 @@
 import Logs
 import System
 
-/// A PutLogs request: where it goes and when it came.
+/// A PutLogs request's target and the facts about its arrival.
 struct SignedWrite {
     let logstore: String
-    /// By hash key.
+    /// Routed by hash key.
     let isRouted: Bool
     let visit: Sandbox.Visit
 }
 
 extension Sandbox {
-    /// Carries out a PutLogs in the order in which SLS checks it.
+    /// Carries out a PutLogs request, with SLS's order of checks.
     func carryOut(
         _ write: SignedWrite,
         _ request: ReceivedRequest,
@@ -38,7 +38,7 @@ extension Sandbox {
         )
     }
 
-    /// An unsigned write.
+    /// Carries out an unsigned write.
     func track(
         _ logstore: String,
         _ request: ReceivedRequest,
@@ -54,7 +54,7 @@ extension Sandbox {
         let raw = try request.rawTrackBody(body, inflater: inflater, limits: configuration.limits)
         let rules = rules(at: visit.now)
         let logs = try TrackReader.read(raw, rules: rules)
-        // A page that is closed may send its last, empty list.
+        // A page may send a last, empty list when it closes.
         guard !logs.entries.isEmpty else { return }
         try store(
             logs,
@@ -69,7 +69,7 @@ extension Sandbox {
 
     private func rules(at now: WallTime) -> LogChecks {
         let poisons = state.withLock { $0.poisons }
-        // Asked for each key of each log: nothing where there is none.
+        // nil without poisons, because each key of each log is checked.
         let isAny = !poisons.refusals.isEmpty
         return LogChecks(limits: configuration.limits, now: now, poisons: isAny ? poisons : nil)
     }
@@ -117,7 +117,7 @@ extension Sandbox {
 }
 
 extension ReceivedRequest {
-    /// The hash key of a routed write, with its sequence id when it is to be stored once only.
+    /// The hash key of a routed write, with the sequence id of an exactly-once write.
     fileprivate func lane() throws(SLSRefusal) -> (key: String, sequence: UInt64)? {
         guard let key = parameter("key") else {
             throw SLSRefusal(400, "MissingParameter", "The parameter key is missing.")

@@ -2,7 +2,7 @@ import HTTP
 import Logs
 import System
 
-/// The look-alike itself: requests in, answers out. It knows nothing of sockets.
+/// The SLS look-alike without its sockets: requests in, answers out.
 final class Sandbox: Sendable {
     let configuration: SandboxConfiguration
     let journal: Journal
@@ -16,16 +16,16 @@ final class Sandbox: Sendable {
         state = Locked(try SandboxState(configuration))
     }
 
-    /// Gives an answer in its time.
+    /// Sends an answer at its time.
     func deliver(_ answer: Answer, to responder: Responder) {
         late.deliver(answer, to: responder)
         guard case .whenReleased(let fault) = answer.delivery else { return }
-        // The fault may have been removed since it struck, and then nobody would let the answer go.
+        // The fault may be gone since it took effect, and then nothing else would release the answer.
         let isActive = state.withLock { $0.faults.entries.contains { $0.id == fault } }
         if !isActive { late.release(fault: fault) }
     }
 
-    /// The inflater is that of the thread that asks.
+    /// The inflater belongs to the calling thread.
     func answer(
         _ request: ReceivedRequest,
         body: UnsafeRawBufferPointer,
@@ -39,7 +39,7 @@ final class Sandbox: Sendable {
         return finish(visit, carryOut(request, body: body, inflater: inflater, visit))
     }
 
-    /// The answer to a request that never became one.
+    /// The answer to a request that could not be read.
     func answer(to problem: RequestProblem) -> Response {
         let refusal =
             switch problem.status {
@@ -61,16 +61,16 @@ final class Sandbox: Sendable {
 
     // MARK: - One request to SLS
 
-    /// What is settled about a request before it is looked at.
+    /// Facts that are fixed before a request is examined.
     struct Visit: Sendable {
         let requestID: String
         let now: WallTime
         let mishap: Mishap
-        /// What to call a fault in the statistics.
+        /// The route's name in the statistics of faults.
         var route: Route?
     }
 
-    /// What SLS says when it has nothing to refuse.
+    /// The content of a successful answer.
     struct Content: Sendable, Equatable {
         var body: [UInt8] = []
         static let empty = Content()

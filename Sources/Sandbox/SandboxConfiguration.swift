@@ -2,27 +2,27 @@ package import Net
 package import SLS
 package import System
 
-/// How a sandbox behaves; every setting but the keys has a default that suits a person on a laptop.
+/// The sandbox's settings. All except the keys have defaults for use on a laptop.
 package struct SandboxConfiguration: Sendable {
-    /// Port 0 lets the kernel choose; `SandboxServer.address` tells which it was.
+    /// Port 0 lets the kernel choose; `SandboxServer.address` has the chosen port.
     package var listen: ListenAddress
-    /// Whose signatures count. More can be added, and these taken away, over `/keys`.
+    /// Credentials that may sign. `/keys` adds and removes others.
     package var keys: [Credential]
-    /// The database file that keeps what arrives; nil keeps it in memory.
+    /// The database file for received logs; nil keeps them in memory.
     package var storage: String?
-    /// The projects that exist; nil stands for every valid name.
+    /// The existing projects; nil means every valid name.
     package var projects: Set<String>?
-    /// The logstores that exist in each project; nil stands for every valid name.
+    /// The existing logstores of each project; nil means every valid name.
     package var logstores: Set<String>?
-    /// The only region that v4 signatures may name; nil takes any.
+    /// The only region that v4 signatures may name; nil accepts any.
     package var region: String?
     package var limits = Limits()
-    /// Makes request ids and the choices of faults repeatable.
+    /// Makes request ids and random faults repeatable.
     package var seed: UInt64?
     package var loops: Int = 2
-    /// What time it is; tests pass their own.
+    /// The time of day; tests replace it.
     package var clock: @Sendable () -> WallTime = { .now }
-    /// The steady clock behind rate limits.
+    /// The monotonic clock for rate limits.
     package var moment: @Sendable () -> Moment = { .now }
 
     package init(listen: ListenAddress, keys: [Credential], storage: String? = nil) {
@@ -32,9 +32,9 @@ package struct SandboxConfiguration: Sendable {
     }
 
     package struct Limits: Sendable {
-        /// What SLS takes in one request, uncompressed.
+        /// SLS's limit of one request, uncompressed.
         package var rawBytesMax = 10 * 1024 * 1024
-        /// Older pages of SLS say 4096, its own producers send up to this many.
+        /// Older SLS pages say 4096; SLS's own producers send up to this many.
         package var logsPerRequestMax = 40_960
         package var keyBytesMax = 128
         package var valueBytesMax = 1024 * 1024
@@ -44,7 +44,7 @@ package struct SandboxConfiguration: Sendable {
         package var newestLog: Duration = .seconds(15 * 60)
         package var clockSkewMax: Duration = .seconds(15 * 60)
 
-        /// Beyond these the oldest requests are dropped, with their logs, and counted.
+        /// When these are exceeded, the oldest requests are dropped with their logs, and counted.
         package var storedLogsMax = 1_000_000
         package var storedBytesMax = 256 * 1024 * 1024
         /// Lanes whose last sequence id is remembered.
@@ -53,7 +53,7 @@ package struct SandboxConfiguration: Sendable {
         package var rateLimitsMax = 100
         package var keysMax = 1000
         package var poisonsMax = 32
-        /// Answers that latency, `hold` or `wait` keep back at the same time.
+        /// Answers that latency, `hold` or `wait` delay at the same time.
         package var lateAnswersMax = 10_000
 
         package init() {}
@@ -61,6 +61,6 @@ package struct SandboxConfiguration: Sendable {
 }
 
 extension SandboxConfiguration.Limits {
-    /// What a body may weigh on the wire: the worst that lz4 makes of the largest raw body.
+    /// The largest body on the wire: lz4's worst case for the largest raw body.
     var wireBytesMax: Int { rawBytesMax + rawBytesMax / 255 + 16 }
 }

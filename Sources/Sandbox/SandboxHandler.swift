@@ -1,7 +1,7 @@
 import HTTP
 import Logs
 
-/// Takes requests from one loop of the server to the sandbox.
+/// Passes requests of one server loop to the sandbox.
 final class SandboxHandler: RequestHandler {
     private static let controlBytesMax = 128 * 1024
 
@@ -34,6 +34,6 @@ final class SandboxHandler: RequestHandler {
         sandbox.answer(to: problem)
     }
 
-    // Every answer carries its own time and request id, because faults change them.
+    // Each answer brings its own time and request id, because faults change them.
     func stamp(_ fields: inout [UInt8], of response: Response) {}
 }

@@ -2,14 +2,14 @@ import HTTP
 package import Net
 package import System
 
-/// An SLS look-alike that listens: for people without an account, and for tests.
+/// An SLS look-alike that listens on a port, for people without an account and for tests.
 package final class SandboxServer: Sendable {
     private let sandbox: Sandbox
     private let server: HTTPServer
     private let clerk: Worker
     private let isStopped = Locked(false)
 
-    /// Listens at once.
+    /// Starts listening.
     package init(_ configuration: SandboxConfiguration, journal: Journal) throws {
         let sandbox = try Sandbox(configuration, journal: journal)
         self.sandbox = sandbox
@@ -19,7 +19,7 @@ package final class SandboxServer: Sendable {
             loops: configuration.loops,
             journal: journal
         )
-        // Forwarders and tests come from one address, and in numbers.
+        // Forwarders and tests open many connections from one address.
         settings.limits.connections = 4096
         settings.limits.connectionsPerAddress = settings.limits.connections
         settings.limits.inFlightBodyBytes = 256 << 20
@@ -35,10 +35,10 @@ package final class SandboxServer: Sendable {
         journal.info("sandbox listening", ["address": server.address.description])
     }
 
-    /// Where it listens, with the real port.
+    /// The address with its actual port.
     package var address: ListenAddress { server.address }
 
-    /// Lets held answers go, finishes what is in flight and closes. Blocks.
+    /// Releases held answers, finishes requests in progress and closes. Blocks until then.
     package func stop() {
         let isFirst = isStopped.withLock { isStopped in
             defer { isStopped = true }

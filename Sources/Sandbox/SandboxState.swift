@@ -1,7 +1,7 @@
 import SQLite
 import System
 
-/// Everything that changes while the sandbox runs, behind one lock.
+/// The sandbox's mutable state, behind one lock.
 struct SandboxState: ~Copyable {
     var archive: LogArchive
     var faults: FaultPlan

@@ -1,10 +1,10 @@
 import System
 
-/// Chance that can be repeated: SplitMix64.
+/// A repeatable random generator: SplitMix64.
 struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Without a seed nobody can foresee it.
+    /// Unpredictable without a seed.
     init(seed: UInt64?) {
         state = seed ?? randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
@@ -17,10 +17,10 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// 0 up to but not including 1.
+    /// A number from 0 up to but not including 1.
     mutating func fraction() -> Double { Double(next() >> 11) / Double(UInt64(1) << 53) }
 
-    /// 24 upper-case hexadecimal digits, which begin with the time, as SLS makes them.
+    /// 24 upper-case hexadecimal digits that begin with the time, like SLS's.
     mutating func requestID(at time: WallTime) -> String {
         let seconds = UInt32(truncatingIfNeeded: time.seconds).bigEndian
         let rest = next().bigEndian

@@ -8,12 +8,12 @@ struct ShownLog: Sendable {
     let logstore: String
     let topic: String
     let source: String
-    /// Fields and then tags, in the order in which they came.
+    /// Fields, then tags, each in their original order.
     let members: [(name: String, value: String)]
 }
 
 extension LogArchive {
-    /// Adds logs that match, newest first, as long as fewer than the limit are there.
+    /// Adds matching logs, newest first, up to the limit.
     func collect(
         _ query: LogQuery,
         within slice: ClosedRange<Int64>,

@@ -2,14 +2,13 @@ import Crypto
 import SLS
 import System
 
-/// Decides whether a signed request is what its sender says, in the order in which SLS looks: the
-/// header's form, the date, the digest of the body, the key, the signature.
+/// Checks a signed request in SLS's order: the header's form, the date, the body's digest, the key, the signature.
 struct SignatureCheck {
     let request: ReceivedRequest
     let body: UnsafeRawBufferPointer
     let now: WallTime
     let skewMax: Duration
-    /// The only region that counts; nil takes any.
+    /// The only accepted region; nil accepts any.
     let region: String?
 
     func pass(_ keys: KeyRing) throws(SLSRefusal) {
@@ -48,7 +47,7 @@ struct SignatureCheck {
         }
     }
 
-    /// A signature says nothing about the order or joining of repeated fields.
+    /// A signature does not fix the order or the joining of repeated fields.
     private func refuseRepeatedFields() throws(SLSRefusal) {
         var seen: Set<String> = []
         for field in request.fields where Self.isSigned(field.name) {

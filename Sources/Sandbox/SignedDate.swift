@@ -1,7 +1,7 @@
 import Glibc
 import System
 
-/// The two ways in which SLS writes a moment in a request.
+/// The two notations of a time in SLS requests.
 enum SignedDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
@@ -18,8 +18,8 @@ enum SignedDate {
 
     private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-    /// Reads the form above. Whether the name of the day fits is not looked at: SLS's own SDK tests
-    /// sign dates where it does not.
+    /// Parses the notation above. The weekday need not match the date: SLS's own SDK tests sign dates where it does
+    /// not.
     static func reading(_ text: String) -> WallTime? {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard
@@ -39,7 +39,7 @@ enum SignedDate {
         return time(year, month + 1, day, hour, minute, second)
     }
 
-    /// Reads "20250114T083000Z".
+    /// Parses "20250114T083000Z".
     static func readingCompact(_ text: String) -> WallTime? {
         let all = Array(text)
         guard all.count == 16, all[8] == "T", all[15] == "Z" else { return nil }
@@ -64,7 +64,7 @@ enum SignedDate {
         _ minute: Int,
         _ second: Int
     ) -> WallTime? {
-        // A second of 60 is a leap second, which HTTP allows.
+        // Second 60 is a leap second, which HTTP allows.
         guard
             (1...12).contains(month), (1...length(of: month, in: year)).contains(day),
             hour < 24, minute < 60, second <= 60, (1970...9999).contains(year)

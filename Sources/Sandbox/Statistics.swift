@@ -1,6 +1,6 @@
 import System
 
-/// What happened since the start, or since the logs were cleared.
+/// Counts since the start, or since the logs were cleared.
 struct Statistics: Sendable {
     struct Total: Sendable, Equatable {
         var requests = 0
@@ -13,7 +13,7 @@ struct Statistics: Sendable {
         let logstore: String
     }
 
-    /// More names than this are counted together: any valid name exists here.
+    /// Names beyond this number are counted together, because every valid name exists.
     private static let namesMax = 1000
     private static let others = "(others)"
 

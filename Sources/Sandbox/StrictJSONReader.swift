@@ -4,7 +4,7 @@ struct JSONProblem: Error, Equatable {
     let reason: String
 }
 
-/// Reads JSON strictly (RFC 8259), for small documents: control requests and web tracking.
+/// Parses JSON strictly (RFC 8259), for small documents: control requests and web tracking.
 struct StrictJSONReader {
     private static let depthMax = 64
 
@@ -173,7 +173,7 @@ struct StrictJSONReader {
         }
     }
 
-    /// What `\u` stands for, together with the second half of a pair.
+    /// The scalar of a `\u` escape, or of a surrogate pair of two.
     private mutating func scalar() throws(JSONProblem) -> Unicode.Scalar {
         let first = try codeUnit()
         if let scalar = Unicode.Scalar(first) { return scalar }

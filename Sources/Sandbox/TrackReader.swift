@@ -72,7 +72,7 @@ struct TrackReader {
         }
         let start = logs.json.bytes.count
         logs.json.append("{")
-        // Web tracking stamps the time of arrival, whatever the log says.
+        // Web tracking uses the arrival time and ignores the log's own.
         for member in members where member.name != "__time__" {
             let value = try text(member)
             try Array(member.name.utf8).withUnsafeBufferPointer { key throws(SLSRefusal) in

@@ -1,4 +1,4 @@
-/// Reads protobuf's wire format from a stretch of bytes, forwards only.
+/// Reads protobuf's wire format in a range of bytes, forwards only.
 struct WireCursor {
     enum Kind: UInt8 {
         case varint = 0
@@ -11,7 +11,7 @@ struct WireCursor {
     private(set) var position: Int
     let end: Int
 
-    /// A message that stands at this place.
+    /// Reads the message in this range.
     init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
         self.bytes = bytes
         position = range.lowerBound
@@ -20,12 +20,12 @@ struct WireCursor {
 
     var isAtEnd: Bool { position == end }
 
-    /// The refusal for what was found, here or where it began.
+    /// The refusal for a fault, here or at the field's start.
     func problem(_ reason: String, at start: Int? = nil) -> SLSRefusal {
         .badBody("Protobuf content cannot be parsed: \(reason) (byte \(start ?? position)).")
     }
 
-    /// The number and the kind of the next field.
+    /// The number and kind of the next field.
     mutating func tag() throws(SLSRefusal) -> (number: Int, kind: Kind) {
         let start = position
         let tag = try varint()
@@ -52,7 +52,7 @@ struct WireCursor {
         throw problem("a number has more than 64 bits")
     }
 
-    /// Where the bytes of a string or of a message stand.
+    /// The range of a string or of a nested message.
     mutating func chunk() throws(SLSRefusal) -> Range<Int> {
         let length = try varint()
         guard length <= UInt64(end - position) else {
