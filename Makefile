@@ -15,27 +15,27 @@ test: setup
 	@$(RELEASE) --product sluice
 	@SLUICE=.build/release/sluice Scripts/prove
 
-# The long forms of the proofs, three quarters of an hour on two cores. `make prove PROVE=--allow-skips` where the machine
-# cannot run all of them. See docs/proofs/README.md.
+# The long forms of the proofs take three quarters of an hour on two cores. Use `make prove PROVE=--allow-skips` on a
+# machine that cannot run all of them. See docs/proofs/README.md.
 prove: build
 	@failed=0; SLUICE=.build/release/sluice Scripts/prove --long $(PROVE) || failed=1; \
 	swift build --build-tests && Scripts/model || failed=1; \
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-20} Scripts/fuzz || failed=1; \
 	exit $$failed
 
-# 20,000 random sequences of queue operations, compared with a model. See docs/proofs/model.md.
+# Compares 20,000 random sequences of queue operations with a model. See docs/proofs/model.md.
 model: setup
 	@swift build --build-tests
 	@Scripts/model
 
-# All tests under ThreadSanitizer, or under AddressSanitizer with leak detection.
+# Run all tests under ThreadSanitizer, or under AddressSanitizer with leak detection.
 races: setup
 	@Scripts/sanitize thread
 
 leaks: setup
 	@Scripts/sanitize address
 
-# schemathesis compares the admin listener with its OpenAPI document.
+# Compares the admin listener with its OpenAPI document, using schemathesis.
 check-admin-api: setup
 	@swift build --product sluice
 	@Scripts/check-admin-api
@@ -46,29 +46,29 @@ check-clients: setup
 	@swift build --product sluice
 	@Scripts/check-clients
 
-# Requests whose framing a proxy and the gateway could read differently, through nginx and haproxy; and slow clients.
+# Sends requests that a proxy and the gateway could frame differently, through nginx and haproxy. Also tests slow clients.
 check-edge: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-edge
 
-# testssl.sh on the TLS listener for devices.
+# Runs testssl.sh on the devices' TLS listener.
 check-tls: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-tls
 
-# The files in Docker/ against the schemas of compose and Kubernetes, systemd and the program.
+# Checks the files in Docker/ against the schemas of compose and Kubernetes, systemd, and the program.
 check-manifests: setup
 	@Scripts/setup-tests
 	@swift build --product sluice
 	@Scripts/check-manifests
 
-# libFuzzer with AddressSanitizer on all parsers of untrusted input, FUZZ_SECONDS each.
+# Runs libFuzzer with AddressSanitizer on all parsers of untrusted input, FUZZ_SECONDS each.
 fuzz: setup
 	@Scripts/fuzz
 
-# Builds the image from this release and tries it; needs docker, or podman with buildah as root.
+# Builds the image from this release and tests it. Needs docker, or podman with buildah as root.
 test-image: build
 	@Scripts/setup-tests
 	@PREBUILT=.build/release/sluice Docker/test-image
@@ -78,13 +78,13 @@ bench: setup
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/run
 
-# Kills and restarts a gateway with a backlog of 2 GiB: time to start, memory and delivery rate.
+# Kills and restarts a gateway with a backlog of 2 GiB, and measures start time, memory and delivery rate.
 bench-outage: setup
 	@$(RELEASE) --product sluice
 	@$(RELEASE) --product sluice-bench
 	@Benchmarks/outage
 
-# The cost of a log beside 200 idle destinations and 10,000 idle logstores.
+# Measures the cost of a log beside 200 idle destinations and 10,000 idle logstores.
 bench-idle: setup
 	@$(RELEASE) --product sluice
 	@$(RELEASE) --product sluice-bench

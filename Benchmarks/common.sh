@@ -1,4 +1,4 @@
-# What the benchmarks share: a scratch directory, a sink, a gateway, and how its figures are read.
+# Shared by the benchmarks: a scratch directory, a sink, a gateway, and functions that read its figures.
 connections=${BENCH_CONNECTIONS:-32}
 exactly_once=${BENCH_EXACTLY_ONCE:-false}
 tls=${BENCH_TLS:-false}
@@ -26,7 +26,7 @@ calc() { awk "BEGIN { printf \"$1\", $2 }"; }
 
 machine() { echo "machine: $(nproc) x $(sed -n 's/model name[^:]*: //p' /proc/cpuinfo | head -1), $(uname -sr)"; }
 
-# Takes the port that is asked for, else a free one.
+# start_sink [PORT]: uses a free port by default.
 start_sink() {
     : >"$scratch/sink"
     "$bench" sink "${1:-0}" >"$scratch/sink" &
@@ -41,7 +41,7 @@ start_sink() {
     exit 1
 }
 
-# A gateway with an empty queue.
+# Starts a gateway with an empty queue.
 start() {
     rm -rf "$scratch/data"
     cat >"$scratch/sluice.yaml" <<EOF
@@ -67,7 +67,7 @@ EOF
     serve
 }
 
-# A gateway with the queue that is there.
+# Starts a gateway with the existing queue.
 serve() {
     port= admin_port=
     : >"$scratch/gateway.log"
@@ -84,7 +84,7 @@ serve() {
         cat "$scratch/gateway.log" >&2
         exit 1
     fi
-    # Where posts go.
+    # The address for posts.
     url=http://127.0.0.1:$port
     if [ "$tls" = true ]; then
         url=https://$(sed -n 's/.*"devices find TLS, too".*"devices-tls":"\([^"]*\)".*/\1/p' "$scratch/gateway.log")

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Docker, or podman with buildah, under one name; and containers as the gateway's are to be.
+# One interface to docker, or to podman with buildah; starts containers with production restrictions.
 
 if command -v docker >/dev/null && docker info >/dev/null 2>&1; then
     engine() { docker "$@"; }
@@ -15,19 +15,19 @@ if command -v docker >/dev/null && docker info >/dev/null 2>&1; then
         return 1
     }
 elif command -v podman >/dev/null && command -v buildah >/dev/null; then
-    # Where cgroups are not a container's own, limits that podman would set make the start fail.
+    # Without a cgroup namespace of its own, a container would fail to start with podman's default limits.
     engine() { podman --runtime runc --cgroup-manager=cgroupfs "$@"; }
     build() { buildah bud --quiet --format docker --isolation chroot --pull-never "$@" >/dev/null; }
     limits=(--pids-limit 0 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --log-driver k8s-file)
     bases() { Docker/make-bases; }
-    # The check of the image, asked for once: podman leaves its repetition to systemd, and says so where there is none.
+    # Runs the image's health check once: podman leaves its repetition to systemd, and complains where there is none.
     checked=()
     healthy() { engine healthcheck run "$1"; }
 else
-    fail "neither docker nor podman with buildah is here: Scripts/setup-tests installs the latter"
+    fail "this machine has neither docker nor podman with buildah; Scripts/setup-tests installs the latter"
 fi
 
-# start NAME [OPTION…] -- [ARGUMENT…]: without the image's health check, or with it: start NAME checked [OPTION…] -- [ARGUMENT…]
+# start NAME [checked] [OPTION…] -- [ARGUMENT…]; with "checked" the image's health check is on.
 contained=(--read-only --cap-drop ALL --security-opt no-new-privileges --network host)
 start() {
     local container=$name-$1 options=(--no-healthcheck)
@@ -40,7 +40,7 @@ start() {
         fail "$container cannot be started"
     containers+=("$container")
 }
-# The port that a container's journal has under a name: port CONTAINER NAME
+# port CONTAINER NAME: the port that the container's journal reports under this name
 port() {
     local found
     for _ in $(seq 300); do
@@ -48,5 +48,5 @@ port() {
         [ -n "$found" ] && echo "$found" && return
         sleep 0.1
     done
-    fail "$1 does not say its port ($2)"
+    fail "$1 does not report its port ($2)"
 }

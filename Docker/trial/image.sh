@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Building the image, and what it is.
+# Builds the image and checks its properties.
 
 make_image() {
     local arguments=(--build-arg "REVISION=$(git rev-parse HEAD 2>/dev/null || echo unknown)" --build-arg "TESTS=${TESTS:-false}"
         --build-arg "VERSION=$(sed -n 's/.*current = "\(.*\)"/\1/p' Sources/System/Version.swift)")
     if [ -n "${PREBUILT:-}" ]; then
-        Docker/collect-files "$PREBUILT" .build/image || fail "what the image has cannot be collected from here"
+        Docker/collect-files "$PREBUILT" .build/image || fail "the image's files cannot be collected from this machine"
         arguments+=(--build-arg BINARY=prebuilt)
     fi
     build "${arguments[@]}" "$@" -f Docker/Dockerfile . || fail "the image cannot be built"
@@ -34,6 +34,6 @@ size=$(of_image '{{.Size}}')
 [ "$(of_image '{{.Config.StopSignal}}')" = SIGTERM ] || fail "it is stopped with '$(of_image '{{.Config.StopSignal}}')'"
 of_image '{{json .Config.Volumes}}' | grep -q '"/var/lib/sluice"' || fail "the queue is no volume"
 of_image '{{json .Config.Labels}}' | grep -q '"org.opencontainers.image.licenses":"Apache-2.0"' || fail "there are no labels"
-# Docker and podman have it at different places.
+# Docker and podman report the health check in different places.
 engine image inspect "$image" | tr -d ' \n' | grep -q '"CMD","/usr/bin/sluice","health"' || fail "there is no health check"
 if engine run --rm "${limits[@]}" --network host --entrypoint /bin/sh "$image" -c true >/dev/null 2>&1; then fail "it has a shell"; fi

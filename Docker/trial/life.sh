@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# What gateways do: take and forward logs, survive kill -9, drain when they are stopped.
+# A gateway must take and forward logs, survive kill -9, and drain when it is stopped.
 
 key=(--env ALIBABA_CLOUD_ACCESS_KEY_ID=trial --env ALIBABA_CLOUD_ACCESS_KEY_SECRET=trial-secret)
 start sandbox "${key[@]}" -- sandbox --listen 127.0.0.1:0
 sandbox=http://127.0.0.1:$(port sandbox address)
 
-# gateway NAME [PORT]: with a port for operators that is known before, the health check finds it.
+# gateway NAME [PORT]: the health check needs a known admin port.
 gateway() {
     local check=()
     [ $# -eq 1 ] || check=(checked)
@@ -22,7 +22,7 @@ post() {
     status=$(curl -s -o /dev/null -w '%{http_code}' -d "$logs" "http://127.0.0.1:$devices/logs/trial")
     [ "$status" = 200 ] || fail "logs were answered with $status"
 }
-# Each log that was answered is in the sandbox.
+# Waits until each acknowledged log is in the sandbox.
 all_arrived() {
     local got
     for _ in $(seq 60); do
@@ -36,21 +36,21 @@ fault() { curl -s -o /dev/null -d "$1" "$sandbox/faults"; }
 
 gateway first "$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')"
 process=$(engine inspect --format '{{.State.Pid}}' "$name-first")
-# Where the engine runs on this machine, and not in a virtual one of its own.
+# Only possible if the engine runs on this machine and not in a virtual machine.
 if [ "$(cat "/proc/$process/comm" 2>/dev/null)" = sluice ]; then
     engine logs "$name-first" 2>&1 | python3 Docker/trial/process.py "$process" || fail "see above"
 fi
 post 50
 all_arrived "at first"
-healthy "$name-first" || fail "the image's health check says that it is not well"
+healthy "$name-first" || fail "the image's health check fails"
 
 engine exec "$name-first" /usr/bin/sluice backup - >"$scratch/copy.db" || fail "its queue cannot be copied"
-[ "$(head -c 15 "$scratch/copy.db")" = 'SQLite format 3' ] || fail "the copy of its queue is none"
+[ "$(head -c 15 "$scratch/copy.db")" = 'SQLite format 3' ] || fail "the copy of its queue is no SQLite database"
 
 fault '{"reset":true}'
 post 50
 engine kill --signal KILL "$name-first" >/dev/null
-# Until it is gone, and with it its lock on the queue.
+# Waits until the process and its lock on the queue are gone.
 engine wait "$name-first" >/dev/null
 gateway second
 curl -s -o /dev/null -X DELETE "$sandbox/faults"

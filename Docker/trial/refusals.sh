@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Why it does not start. A gateway runs meanwhile, whose port is taken.
+# Checks the messages of failed starts. A running gateway holds the port for one of them.
 
 # refuses CODE PATTERN [OPTION…] -- ARGUMENT…
 refuses() {

@@ -53,7 +53,7 @@ def send(url: str, body: bytes | None = None, **fields: str) -> None:
 
 
 def make_traffic(gateway: Gateway, sandbox: Sandbox) -> None:
-    """Accepted, refused, delivered, failed and dead logs, and requests that are none."""
+    """Accepted, refused, delivered, failed and dead logs, and invalid requests."""
     devices, admin = f"http://127.0.0.1:{gateway.devices}", f"http://127.0.0.1:{gateway.admin}"
     sandbox.control("POST", "/poisons", {"key": "poison", "code": "PostBodyInvalid"})
     for logstore, fault in FAULTS.items():

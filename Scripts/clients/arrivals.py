@@ -1,4 +1,4 @@
-"""The logs that clients sent, and whether the sandbox has them."""
+"""Compares the logs that clients sent with those in the sandbox."""
 
 import http.client
 import json
@@ -46,7 +46,7 @@ class Sent:
 
 
 class Arrivals:
-    """Where clients send, and what must arrive. `guarded` accepts only requests signed with `key`."""
+    """The clients' target, and the logs that must arrive. `guarded` accepts only requests signed with `key`."""
 
     def __init__(self, gateway: Gateway, guarded: Gateway, key: str) -> None:
         self.gateway, self.guarded, self.key = gateway, guarded, key

@@ -44,7 +44,7 @@ def length_before_chunks(*transfer_encoding: bytes) -> Case:
 
 
 def chunks_before_length(*transfer_encoding: bytes) -> Case:
-    """The other way round: the hidden request is in a chunk, after the end according to the length."""
+    """The reverse: the hidden request is in a chunk, after the end according to the length."""
 
     def case(body: bytes, hidden: bytes) -> bytes:
         first = b"%x\r\n" % len(post(hidden))

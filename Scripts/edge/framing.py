@@ -17,7 +17,7 @@ Address = tuple[str, int] | str
 
 
 def converse(address: Address, request: bytes, quiet: float = 2.0) -> bytes:
-    """Sends a request, and reads until the other side closes or is quiet for so many seconds."""
+    """Sends a request, and reads until the other side closes or is quiet for this many seconds."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     answer = b""
     with socket.socket(family) as connection:

@@ -65,7 +65,7 @@ class Proxies:
             return subprocess.Popen([program, *arguments], stdout=out, stderr=out)
 
     def kill(self) -> None:
-        """Asks both to end, so that they end their own processes as well."""
+        """Asks both to end, so that they also end their own processes."""
         for process in self.processes:
             process.terminate()
         for process in self.processes:

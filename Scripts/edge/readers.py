@@ -21,7 +21,7 @@ for _ in range(count):
 
 
 def end() -> None:
-    """Ends the process some seconds after standard input."""
+    """Ends the process some seconds after standard input ends."""
     sys.stdin.read()
     time.sleep(seconds)
     os._exit(0)

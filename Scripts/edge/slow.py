@@ -75,7 +75,7 @@ def start_attack(check: Check, gateway: Gateway, name: str, count: int) -> subpr
         readers = pathlib.Path(__file__).with_name("readers.py")
         command = [sys.executable, str(readers), str(port), str(count), str(SECONDS)]
         attacker = subprocess.Popen(command, stdin=subprocess.PIPE)
-        # Until all have asked for more than they read. Before that they are a flood, which is another attack.
+        # Waits until all have requested more than they read. Before that they are a flood, which is another attack.
         sent = -1.0
         while sent != (sent := gateway.metric('sluice_http_sent_bytes_total{listener="devices"}')):
             time.sleep(0.5)

@@ -1,1 +1,1 @@
-"""What all trials and checks share: starting Sluice, waiting for it, and asking it questions."""
+"""Shared by all trials and checks: starts Sluice, waits for it, and sends it requests."""

@@ -1,4 +1,4 @@
-"""What the check-* scripts share: a directory, programs that end with the check, and a verdict."""
+"""Shared by the check-* scripts: a directory, programs that end with the check, and a verdict."""
 
 import os
 import pathlib
@@ -31,7 +31,7 @@ class Check:
         raise CheckFailed(line)
 
     def expect(self, holds: object, complaint: str) -> None:
-        """Notes a complaint, and goes on."""
+        """Notes a complaint and continues."""
         if not holds:
             self.complaints.append(complaint)
 
@@ -48,7 +48,7 @@ class Check:
         return Gateway(self.work, self.work / data, destinations, settings, programs=self.programs, **options)
 
     def stop(self, gateway: Gateway) -> None:
-        """Stops a gateway, which must end in order."""
+        """Stops a gateway, which must exit cleanly."""
         code = gateway.stop()
         self.expect(code == 0, f"the gateway ended with {code}:\n{tail(gateway)}")
 

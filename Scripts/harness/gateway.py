@@ -76,7 +76,7 @@ class Gateway(Program):
         return self.own_token or (self.data / "admin-token").read_text().strip()
 
     def ledger(self) -> dict[str, Any]:
-        """The log counts of the whole gateway and whether they add up: {"closed": …, "ledger": {…}}."""
+        """The log counts of the whole gateway, and a flag that they add up: {"closed": …, "ledger": {…}}."""
         ledger: dict[str, Any] = json.loads(self.ask("/admin/ledger"))
         return ledger
 

@@ -95,7 +95,7 @@ class Program:
             self.process.send_signal(number)
 
     def kill(self) -> None:
-        """Ends it at once, also while it is stopped."""
+        """Kills it at once, even while it is stopped."""
         self.signal(signal.SIGKILL)
         self.process.wait()
 

@@ -48,7 +48,7 @@ class SandboxControl:
 
 
 class Sandbox(Program, SandboxControl):
-    """A sandbox in a process of its own. With `storage` it keeps what arrives in that file."""
+    """A sandbox in its own process. With `storage` it keeps received logs in that file."""
 
     def __init__(
         self, work: pathlib.Path, port: int = 0, storage: str | None = None, **options: Unpack[LaunchOptions]

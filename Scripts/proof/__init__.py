@@ -1,1 +1,1 @@
-"""Proofs: what tries to make Sluice break its promises."""
+"""Proofs: attempts to make Sluice break its promises."""
