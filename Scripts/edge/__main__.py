@@ -12,7 +12,7 @@ def check_edge(check: Check) -> None:
         sandbox=True,
     )
     proxies = Proxies(check.work, gateway.devices)
-    check.programs.append(proxies)
+    check.programs.add(proxies)
     framing.check(check, gateway, proxies)
     proxies.kill()
     slow.check(check, gateway)

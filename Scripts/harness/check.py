@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from harness.gateway import Gateway
-from harness.program import Killable, Program
+from harness.program import Program, Programs
 from harness.sandbox import Sandbox
 
 
@@ -22,7 +22,7 @@ class Check:
     def __init__(self, name: str, work: pathlib.Path) -> None:
         self.name, self.work = name, work
         self.complaints: list[str] = []
-        self.programs: list[Killable] = []
+        self.programs = Programs()
 
     def say(self, line: str) -> None:
         print(f"{self.name}: {line}", flush=True)
@@ -53,7 +53,7 @@ class Check:
         self.expect(code == 0, f"the gateway ended with {code}:\n{tail(gateway)}")
 
     def journals(self) -> str:
-        return "\n".join(tail(program) for program in self.programs if isinstance(program, Program))
+        return "\n".join(tail(program) for program in self.programs.started if isinstance(program, Program))
 
 
 def tail(program: Program) -> str:
@@ -71,8 +71,7 @@ def run_check(name: str, body: Callable[[Check], None]) -> NoReturn:
         except CheckFailed as failure:
             check.complaints.append(str(failure))
         finally:
-            for program in check.programs:
-                program.kill()
+            check.programs.end()
         if check.complaints:
             print(check.journals(), file=sys.stderr)
     for complaint in check.complaints:

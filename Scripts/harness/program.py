@@ -27,14 +27,33 @@ class Killable(Protocol):
     def kill(self) -> None: ...
 
 
+class Programs:
+    """The programs of one trial. Threads of the trial may start one while it ends: that one is killed as well."""
+
+    def __init__(self) -> None:
+        self.started: list[Killable] = []
+        self.has_ended = False
+
+    def add(self, program: Killable) -> None:
+        # Added before the look at `has_ended`, which `end` sets before it reads the list: one of both sees the program.
+        self.started.append(program)
+        if self.has_ended:
+            program.kill()
+
+    def end(self) -> None:
+        self.has_ended = True
+        for program in list(self.started):
+            program.kill()
+
+
 class LaunchOptions(TypedDict, total=False):
     """How a program starts: more of its environment, a command in front of it such as strace, what runs between fork
-    and exec, and the list that the program joins before it has printed a word, for the owner who ends all programs."""
+    and exec, and the programs that it joins before it has printed a word, for the owner who ends them all."""
 
     environment: dict[str, str]
     before: Sequence[str]
     preexec: Callable[[], object] | None
-    programs: list[Killable]
+    programs: Programs
 
 
 class Program:
@@ -44,7 +63,7 @@ class Program:
         self.journal = work / f"{name}-{next(numbers)}.journal"
         command = [*options.get("before", ()), os.environ["SLUICE"], *words]
         inherited = {key: value for key, value in os.environ.items() if key in INHERITED}
-        # No signal may end the trial after the process has started and before it is in the list.
+        # No signal may end the trial after the process has started and before it is added.
         with signals_deferred(), open(self.journal, "wb") as journal:
             self.process = subprocess.Popen(
                 command,
@@ -55,7 +74,7 @@ class Program:
                 preexec_fn=options.get("preexec"),
             )
             if (programs := options.get("programs")) is not None:
-                programs.append(self)
+                programs.add(self)
 
     def wait_for(self, event: str, seconds: float = 20) -> dict[str, Any]:
         """The first journal line with this event or message, as soon as it is written."""

@@ -1,6 +1,7 @@
 """Runs the named parts, or all of them, each in a directory of its own."""
 
 import argparse
+import concurrent.futures
 import contextlib
 import importlib
 import os
@@ -9,6 +10,7 @@ import random
 import secrets
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -39,6 +41,8 @@ PARTS = {
     "limits": "limits.resource_limits",
     "soak": "soak",
 }
+# Parts that measure latency or processor time: no other part runs beside them.
+MEASURED = ("edge", "cost", "limits")
 
 
 def minutes(text: str) -> int:
@@ -55,6 +59,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=minutes, metavar="MINUTES", help="how long `soak` lasts, 5 to 1440")
     parser.add_argument("--allow-skips", action="store_true", help="the long form may skip what this machine cannot do")
     parser.add_argument("--list", action="store_true", help="print what each part proves")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many parts at a time")
     parser.add_argument("--deadline", type=int, metavar="SECONDS", help="end a part after this time")
     parser.add_argument("--clear", action="store_true", help="remove the files of a failed part, too")
     options = parser.parse_args()
@@ -133,6 +138,42 @@ def run(part: str, options: argparse.Namespace) -> list[str]:
     return [f"{part}: {line}" for line in trial.complaints]
 
 
+def run_apart(part: str, options: argparse.Namespace, running: list[subprocess.Popen[str]]) -> list[str]:
+    """Runs one part in a process of its own and prints its output when it ends."""
+    command = [sys.executable, "-m", "proof", part]
+    for name in ("seed", "deadline"):
+        if (value := getattr(options, name)) is not None:
+            command += [f"--{name}", str(value)]
+    command += [f"--{name}" for name in ("long", "clear") if getattr(options, name)]
+    command += ["--allow-skips"] if options.allow_skips else []
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    running.append(process)
+    output, _ = process.communicate()
+    print(output, end="", flush=True)
+    wrong = f"prove: {part}: WRONG: "
+    complaints = [line.removeprefix(wrong) for line in output.splitlines() if line.startswith(wrong)]
+    if process.returncode and not complaints:
+        complaints = [f"ended with {process.returncode}"]
+    return [f"{part}: {line}" for line in complaints]
+
+
+def run_side_by_side(options: argparse.Namespace) -> list[str]:
+    """Runs the parts that may share the machine, `--jobs` at a time, then those that measure it."""
+    running: list[subprocess.Popen[str]] = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        parts = [pool.submit(run_apart, part, options, running) for part in modules if part not in MEASURED]
+        try:
+            results = [part.result() for part in parts]
+        except BaseException:
+            # A terminating signal: each part ends the programs that it started.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in running:
+                process.terminate()
+            raise
+    results += [run(part, options) for part in modules if part in MEASURED]
+    return [line for result in results for line in result]
+
+
 options = arguments()
 # Imported here, because Python also drops an exception that a signal raises during an import.
 modules = {part: importlib.import_module(f"proof.scenarios.{PARTS[part]}") for part in options.parts or PARTS}
@@ -145,7 +186,10 @@ if options.list:
 for number in TERMINATING:
     if signal.getsignal(number) != signal.SIG_IGN:
         signal.signal(number, leave)
-complaints = [line for part in modules for line in run(part, options)]
+if options.jobs > 1 and len(modules) > 1:
+    complaints = run_side_by_side(options)
+else:
+    complaints = [line for part in modules for line in run(part, options)]
 # Repeated at the end, where people look.
 if len(modules) > 1 and complaints:
     print("prove: complaints:", *(line[:400] for line in complaints), sep="\n  ")

@@ -5,7 +5,7 @@ import random
 from typing import Any, TypeVar
 
 from harness.gateway import Gateway
-from harness.program import Killable
+from harness.program import Killable, Programs
 from harness.sandbox import Sandbox
 
 # More complaints than fit on a screen do not help.
@@ -21,7 +21,7 @@ class Trial:
         self.random = random.Random(seed)
         self.complaints: list[str] = []
         self.skipped: list[str] = []
-        self.programs: list[Killable] = []
+        self.programs = Programs()
 
     def wrong(self, line: str) -> None:
         """Notes a broken promise."""
@@ -65,9 +65,8 @@ class Trial:
 
     def remember(self, program: Program) -> Program:
         """Adds something else that must be ended with `kill`."""
-        self.programs.append(program)
+        self.programs.add(program)
         return program
 
     def end(self) -> None:
-        for program in self.programs:
-            program.kill()
+        self.programs.end()

@@ -62,7 +62,7 @@ def confined(trial: Trial, sandbox: Sandbox) -> None:
         group = MemoryGroup(DOCUMENTED)
     except OSError as error:
         return trial.skip("confined memory", f"this machine has no control groups for it: {error}")
-    mark = len(trial.programs)
+    mark = len(trial.programs.started)
     try:
         life = Life(trial, sandbox, "confined memory", preexec=group.enter)
         for _ in range(4 if trial.is_long else 1):
@@ -79,7 +79,7 @@ def confined(trial: Trial, sandbox: Sandbox) -> None:
         life.check_after_kill()
     finally:
         sandbox.clear_faults()
-        for program in trial.programs[mark:]:
+        for program in trial.programs.started[mark:]:
             program.kill()
         stays = group.remove()
         trial.expect(stays is None, f"confined memory: {group.directory} cannot be removed: {stays}")

@@ -33,7 +33,7 @@ class ClockScene:
         self.work.mkdir()
         self.clock = fake_clock.FakedClock(self.work)
         # Programs from here on belong to this scene.
-        self.mark = len(trial.programs)
+        self.mark = len(trial.programs.started)
         self.opened: Device | None = None
         if at is not None:
             self.clock.set(at)
@@ -132,7 +132,7 @@ class ClockScene:
         """Ends the programs, which frees ports and memory for the next scene."""
         if self.opened:
             self.opened.close()
-        for program in self.trial.programs[self.mark :]:
+        for program in self.trial.programs.started[self.mark :]:
             program.kill()
             if isinstance(program, Program):
                 fake_clock.forget(program.process.pid)
