@@ -69,6 +69,7 @@ package final class AdminHandler: RequestHandler {
 
     package func handle(
         _ head: RequestHead,
+        _ admitted: Admitted?,
         body: UnsafeRawBufferPointer,
         responder unlabelled: Responder
     ) {
@@ -129,7 +130,11 @@ package final class AdminHandler: RequestHandler {
         }
     }
 
-    package func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+    package func answer(
+        to problem: RequestProblem,
+        head: RequestHead?,
+        _ admitted: Admitted?
+    ) -> Response {
         let label = head.map { AdminRoute.label(ofPath: $0.pathText) } ?? 0
         return HTTPProblem(problem).response.labelled(label)
     }

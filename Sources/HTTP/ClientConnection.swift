@@ -46,8 +46,9 @@ final class ClientConnection {
     var phase: Phase
     var input = InputWindow()
     var scanner = HeadScanner()
-    /// Until the handler has it.
+    /// The present request's head and what the handler's `admit` kept about it, until the handler has both.
     var head: RequestHead?
+    var admitted: RequestHandler.Admitted?
     /// What the present answer has to know of its request.
     var asked = ResponseWriter.Asked()
     var body: BodyReader?

@@ -117,7 +117,7 @@ extension EventLoop {
         let connection = try seat(socket, from: address, at: nil, isTurnedAway: true)
         connection.keepsAlive = false
         let problem = RequestProblem(status: 503, reason: reason)
-        write(handler.answer(to: problem, head: nil), to: connection)
+        write(handler.answer(to: problem, head: nil, nil), to: connection)
         connection.phase = .finishing
         takeTurn(connection)
     }

@@ -41,6 +41,7 @@ extension EventLoop {
         writer.write(response, stampedBy: handler, to: &outgoing)
         tally.countAnswer(status: response.status)
         connection.head = nil
+        connection.admitted = nil
         connection.abandonment = nil
         connection.asked = .init()
         if let share = response.share { connection.holdings.reserved = share }
@@ -71,7 +72,7 @@ extension EventLoop {
         }
         tally.refusedAnswers.add()
         response.stream?.close()
-        return handler.answer(to: problem, head: connection.head)
+        return handler.answer(to: problem, head: connection.head, connection.admitted)
     }
 
     /// Answers an unreadable, slow or too large request and ends the connection, because the start of the next request
@@ -79,7 +80,8 @@ extension EventLoop {
     func refuse(_ problem: RequestProblem, _ connection: ClientConnection) {
         dropBody(connection)
         connection.keepsAlive = false
-        write(handler.answer(to: problem, head: connection.head), to: connection)
+        let response = handler.answer(to: problem, head: connection.head, connection.admitted)
+        write(response, to: connection)
     }
 }
 

@@ -56,7 +56,7 @@ extension EventLoop {
     /// The answer fits into the kernel's buffer of a new connection, so one send is enough.
     private func answerPlainly(_ connection: ClientConnection) {
         tally.malformed.add()
-        let response = handler.answer(to: .spokePlainly, head: nil)
+        let response = handler.answer(to: .spokePlainly, head: nil, nil)
         var bytes: [UInt8] = []
         ResponseWriter(closes: true).write(response, stampedBy: handler, to: &bytes)
         tally.countAnswer(status: response.status)

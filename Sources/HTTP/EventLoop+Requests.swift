@@ -48,17 +48,18 @@ extension EventLoop {
         connection.keepsAlive = parsed.keepsAlive
         guard !connection.isStale else {
             connection.keepsAlive = false
-            let response = handler.answer(to: .staleClient, head: parsed.head)
+            let response = handler.answer(to: .staleClient, head: parsed.head, nil)
             return refuse(parsed, with: response, connection)
         }
         switch handler.admit(parsed.head) {
         case .refuse(let response): refuse(parsed, with: response, connection)
-        case .accept(let bodyBytesMax, let isSecret):
+        case .accept(let bodyBytesMax, let isSecret, let admitted):
             if let problem = judge(parsed, bodyBytesMax, connection) {
-                let response = handler.answer(to: problem, head: parsed.head)
+                let response = handler.answer(to: problem, head: parsed.head, admitted)
                 refuse(parsed, with: response, connection)
                 return
             }
+            connection.admitted = admitted
             connection.input.beginBody(isSecret: isSecret)
             begin(BodyReader(parsed.framing, bodyBytesMax, isDropped: false), connection)
             // RFC 9110 section 10.1.1: not needed when some of the body is here already.
@@ -210,13 +211,20 @@ extension EventLoop {
             minorVersion: head.minorVersion
         )
         connection.holdings.body = 0
+        let admitted = connection.admitted
         connection.head = nil
+        connection.admitted = nil
         if let largeRequests, !connection.input.isSecret,
-            let cost = handler.costIfLarge(head, bodyBytes: connection.input.body.count),
+            let cost = handler.costIfLarge(
+                head,
+                admitted,
+                bodyBytes: connection.input.body.count
+            ),
             let body = connection.input.detachBody(from: &pool)
         {
             let request = LargeRequest(
                 head,
+                admitted,
                 body,
                 cost: cost,
                 connection.neighbourhood,
@@ -226,6 +234,7 @@ extension EventLoop {
         } else {
             handler.handle(
                 head,
+                admitted,
                 body: connection.input.body,
                 responder: Responder(pending)
             )
@@ -250,7 +259,7 @@ extension EventLoop {
             connection.abandonment = request.abandonment
             return
         }
-        pending.answer(handler.answer(to: problem, head: request.head))
+        pending.answer(handler.answer(to: problem, head: request.head, request.admitted))
     }
 }
 

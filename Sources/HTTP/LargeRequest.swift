@@ -14,6 +14,7 @@ final class LargeRequest: Sendable {
     }
 
     let head: RequestHead
+    let admitted: RequestHandler.Admitted?
     let body: DetachedBody
     let responder: Responder
     /// nil: a proxy that speaks for many clients.
@@ -25,12 +26,14 @@ final class LargeRequest: Sendable {
 
     init(
         _ head: RequestHead,
+        _ admitted: RequestHandler.Admitted?,
         _ body: DetachedBody,
         cost: Int,
         _ neighbourhood: Neighbourhood?,
         _ responder: Responder
     ) {
         self.head = head
+        self.admitted = admitted
         self.body = body
         self.cost = cost
         self.neighbourhood = neighbourhood

@@ -71,7 +71,12 @@ final class LargeRequests: Sendable {
                 continue
             }
             state.withLock { $0.taken += 1 }
-            handler.handle(request.head, body: request.body.bytes, responder: request.responder)
+            handler.handle(
+                request.head,
+                request.admitted,
+                body: request.body.bytes,
+                responder: request.responder
+            )
         }
     }
 
@@ -107,7 +112,10 @@ final class LargeRequests: Sendable {
 
     private func refuse(_ request: LargeRequest, _ handler: any RequestHandler) {
         state.withLock { $0.refused += 1 }
-        request.responder.send(handler.answer(to: .waitedTooLong, head: request.head))
+        let problem = RequestProblem.waitedTooLong
+        request.responder.send(
+            handler.answer(to: problem, head: request.head, request.admitted)
+        )
     }
 
     /// Makes room: drops the waiting requests whose clients are gone, and refuses the overdue ones.

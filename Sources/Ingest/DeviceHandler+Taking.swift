@@ -5,30 +5,31 @@ import Queue
 import System
 
 extension DeviceHandler {
-    /// Logs of one request that may become dead letters: each is a row of its own, in one transaction.
+    /// The most dead letters from one request: each is a row of its own, all in one transaction.
     private static let doomedMax = 10_000
 
-    /// Reads the body into batches, stores them, and answers once that is durable.
+    /// Reads the body into batches, stores them, and answers when they are durable.
     func take(
         _ head: RequestHead,
-        _ dialect: some LogDialect,
+        _ request: AdmittedLogs,
         _ body: UnsafeRawBufferPointer,
         _ responder: Responder
     ) throws(Refusal) {
         let start = Moment.now
-        let request = try admittedRequest(head, dialect)
-        try access { () throws(AccessProblem) in try request.proven?.prove(body) }
-        let target = request.target
-        // A key stands for a body.
+        try tables.prove(request, body)
+        let (dialect, target) = (request.dialect, request.target)
+        // An idempotency key names a body.
         let hasBody = head.method == .post || head.method == .put
         let isNamed = shared.recognizesRepeats && hasBody
         let key = isNamed ? try head.idempotencyKey : nil
-        let damage = try head.damage
         defer { reader.forget() }
-        try takeDeclared(request, head, dialect.label)
+        try request.budget.takeDeclared(dialect.label, at: shared.clock)
         let (before, repairs) = (reader.inflatedBytes, reader.decoder.repairs)
-        // Also of what turns out to be unreadable: to find out has cost the same.
-        defer { settle(max(body.count, reader.inflatedBytes - before), request, head) }
+        // Also for a body that turns out to be unreadable: reading it cost the same.
+        defer {
+            let bytes = max(body.count, reader.inflatedBytes - before)
+            request.budget.settle(bytes, at: shared.clock)
+        }
         try dialect.check(head, body)
         let content = try reader.content(of: body, head, dialect.coding(head))
         var taken = try dialect.read(
@@ -36,23 +37,23 @@ extension DeviceHandler {
                 head: head,
                 content: content,
                 target: target,
-                table: routes.value,
+                table: tables.routing,
                 queue: shared.queue,
                 timing: timing(head, for: target.destination),
                 limits: shared.limits,
                 repeatedBytesMax: reader.limit.repeating(for: body.count),
                 recognizesContent: shared.recognizesRepeats && key == nil,
-                hidesKey: request.sender != nil || !keys.value.isOpen,
-                damage: damage
+                hidesKey: request.sender != nil,
+                damage: request.damage
             ),
             reader
         )
-        // The client's own name for the request counts more than what is in it.
+        // The client's own name for the request takes precedence over its content.
         if let key {
             let outcome = taken.outcome
             taken.identity = RequestIdentity.named(key, content: content, target, outcome: outcome)
         }
-        // Logs may tell themselves where they belong.
+        // Logs may name their own targets.
         for part in taken.parts {
             try request.sender?.check(part.target.destination, dialect.label)
         }
@@ -67,7 +68,7 @@ extension DeviceHandler {
         guard taken.parts.count <= streamsMax else { throw .tooManyStreams(most: streamsMax) }
         let receipt = shared.mint.next()
         if taken.parts.contains(where: { !$0.target.intake.stamps.isEmpty }) {
-            let facts = SenderFacts(head, request.proven, keys.value.proxies, receipt: receipt)
+            let facts = SenderFacts(head, request.proven, tables.access.proxies, receipt: receipt)
             let room = reader.limit.repeating(for: body.count)
             shared.counters.countClaimsRemoved(facts.stamp(&taken.parts, atMost: room))
         }
@@ -80,14 +81,27 @@ extension DeviceHandler {
             isRepaired: reader.decoder.repairs != repairs,
             start: start
         )
-        try store(taken, of: dialect, origin, crossOrigin(head), responder)
+        try store(taken, of: dialect, origin, tables.crossOrigin(head), responder)
     }
 
-    /// What is counted when the logs are stored.
+    /// The time of logs that bring none, and the skew of the device's clock. Both are measured at the arrival of the
+    /// head: a large body may take minutes, and then wait for a worker.
+    func timing(_ head: RequestHead, for destination: String) -> BatchTiming {
+        var timing = BatchTiming(arrival: head.arrival, offset: shared.clockOffset(destination))
+        guard let shown = head.field("x-log-client-time") else { return timing }
+        if let skew = ClockSkew(clientTime: shown, received: head.arrival) {
+            timing.skew = skew
+        } else {
+            shared.counters.countUnusableClock()
+        }
+        return timing
+    }
+
+    /// The request's part of the counters.
     private struct Origin {
         let sender: DeviceSender?
         let receipt: [UInt8]
-        /// As the body came, and inflated.
+        /// The size of the body as it arrived, and inflated.
         let sentBytes: Int
         let bodyBytes: Int
         let isRepaired: Bool
@@ -96,7 +110,7 @@ extension DeviceHandler {
 
     private func store(
         _ taken: TakenLogs,
-        of dialect: some LogDialect,
+        of dialect: any LogDialect,
         _ origin: Origin,
         _ readers: CrossOrigin,
         _ responder: Responder
@@ -109,7 +123,7 @@ extension DeviceHandler {
         )
         let (answers, counters, receipt) = (answers, shared.counters, origin.receipt)
         let accepted = taken.accepted
-        // Nothing is done yet that an answer would have to tell.
+        // Before anything is stored: after that the answer is owed.
         if taken.answerBytes > 0 {
             let bytes = taken.answerBytes + HTTPServer.Limits.answerHeadBytes
             let largest = shared.limits.http.largestAnswerBytes
@@ -135,11 +149,11 @@ extension DeviceHandler {
         }
         var batches: [Batch] = []
         for part in taken.parts where part.logs.count > 0 { batches.append(try part.batch()) }
-        // What was inflated waits for the commit, and counts like what came.
+        // The inflated batches wait for the commit, and count like the body.
         guard responder.hold(batches.reduce(-origin.sentBytes) { $0 + $1.heldBytes }) else {
             throw .tooMuchInFlight
         }
-        // Mostly nobody looks, and then nothing is kept for them.
+        // Without a viewer, which is the usual case, the batches are not kept.
         let shown = shared.tail.flatMap { $0.isWatched ? ($0, batches) : nil }
         let (intake, sender) = (shared.intake, origin.sender?.name)
         guard intake.enter() else { throw .draining }
@@ -162,7 +176,7 @@ extension DeviceHandler {
 }
 
 extension Batch {
-    /// What it takes in memory until it is stored.
+    /// The memory that the batch takes until it is stored.
     fileprivate var heldBytes: Int {
         dead.reduce(logs.bytes.count + stream.trailer.bytes.count) { $0 + $1.logs.bytes.count }
     }

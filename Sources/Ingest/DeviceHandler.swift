@@ -4,9 +4,9 @@ import Logs
 package import Queue
 package import System
 
-/// Answers devices. One for each loop thread, with a decoder and an inflater of its own.
+/// Answers devices. Each loop and each worker thread has one, with decoders and an inflater of its own.
 package final class DeviceHandler: RequestHandler {
-    /// What the handlers of all loops share.
+    /// What the handlers of all threads share.
     package struct Shared: Sendable {
         package let queue: any BatchQueue
         package let routes: Replaceable<RoutingTable>
@@ -15,13 +15,13 @@ package final class DeviceHandler: RequestHandler {
         package let mint: ReceiptMint
         package let counters: IngestCounters
         package let intake = IntakeSwitch()
-        /// What budgets go by.
+        /// The clock of budgets.
         var clock: @Sendable () -> Moment = { .now }
-        /// SLS's clock minus the host's, where a destination knows that the host's is wrong.
+        /// SLS's clock minus the host's, for a destination that knows the host's to be wrong.
         package var clockOffset: @Sendable (String) -> Duration = { _ in .zero }
-        /// Nil where nobody can look.
+        /// nil: there is no admin API to show it.
         package var tail: Tail?
-        /// Whether the queue is told what a request would be recognised by if it came again.
+        /// True: the queue gets the identity of each request, to recognise its repetition.
         package let recognizesRepeats: Bool
 
         package init(
@@ -45,59 +45,69 @@ package final class DeviceHandler: RequestHandler {
     let shared: Shared
     let answers: DeviceAnswers
     let reader: BodyDecoder
-    var routes: Replaceable<RoutingTable>.Snapshot
-    var keys: Replaceable<DeviceKeys>.Snapshot
-    /// The last request that was let in, until it is handled.
-    var admitted: AdmittedRequest?
+    private(set) var tables: RequestTables
     private var stamp: Stamp
 
     package init(_ shared: Shared) {
         self.shared = shared
         answers = DeviceAnswers(counters: shared.counters)
         reader = BodyDecoder(shared.limits)
-        routes = Replaceable.Snapshot(of: shared.routes)
-        keys = Replaceable.Snapshot(of: shared.door.keys)
+        tables = RequestTables(
+            shared.door,
+            shared.routes,
+            bodyBytesMax: shared.limits.bodyBytes
+        )
         stamp = Stamp(mint: shared.mint)
     }
 
     package func admit(_ head: RequestHead) -> Admission {
-        keys.refresh()
-        let route = DeviceRoute(head, keys.value.accepted)
+        tables.refresh()
+        let route = tables.route(of: head)
         do throws(Refusal) {
-            if case .unknown = route { throw keys.value.accepted.unknownPath }
-            guard route.methods.all.contains(head.method) else { throw .method(route) }
-            guard case .logs(let dialect) = route, head.method != .options else {
-                if head.method == .options { try checkPreflight(head, route) }
-                guard !head.announcesBody else { throw .unwantedBody }
-                return .accept(bodyBytesMax: 0)
+            let subject = try admit(head, route)
+            let admitted = AdmittedRequest(subject, tables.generations)
+            guard case .logs = subject else {
+                return .accept(bodyBytesMax: 0, admitted: admitted)
             }
-            return try admit(head, dialect)
+            return .accept(bodyBytesMax: shared.limits.bodyBytes, admitted: admitted)
         } catch {
-            return .refuse(answers.refused(error, route, crossOrigin(head)))
+            return .refuse(answers.refused(error, route, tables.crossOrigin(head)))
         }
     }
 
-    private func admit(_ head: RequestHead, _ dialect: some LogDialect) throws(Refusal) -> Admission
-    {
-        guard !dialect.bringsLogs || !shared.intake.isOff else { throw .draining }
-        let address = address(of: head)
-        try enter(address, dialect.label)
-        let request = try look(at: head, dialect, address)
-        let target = request.target
-        let admission = admission(for: target, dialect)
-        guard admission == .open else { throw Refusal(admission) }
-        // Last of all: what is refused here for another reason costs nothing.
-        try spend(request, head, dialect.label)
-        admitted = request
-        return .accept(bodyBytesMax: shared.limits.bodyBytes)
+    private func admit(
+        _ head: RequestHead,
+        _ route: DeviceRoute
+    ) throws(Refusal) -> AdmittedRequest.Subject {
+        if case .unknown = route { throw tables.access.accepted.unknownPath }
+        guard route.methods.all.contains(head.method) else { throw .method(route) }
+        if case .logs(let dialect) = route, head.method != .options {
+            return .logs(try admit(head, dialect))
+        }
+        let subject = try subject(of: head, route)
+        guard !head.announcesBody else { throw .unwantedBody }
+        return subject
     }
 
-    /// Logs may name logstores that have a place where the address's has none, so those are asked for when they
-    /// are known.
-    private func admission(
-        for target: RoutingTable.Target,
-        _ dialect: some LogDialect
-    ) -> QueueAdmission {
+    private func admit(
+        _ head: RequestHead,
+        _ dialect: any LogDialect
+    ) throws(Refusal) -> AdmittedLogs {
+        guard !dialect.bringsLogs || !shared.intake.isOff else { throw .draining }
+        let address = tables.addressBudget(of: head)
+        try address?.enter(dialect.label, at: shared.clock())
+        let logs = try tables.look(at: head, dialect, address)
+        let admission = admission(of: logs)
+        guard admission == .open else { throw Refusal(admission) }
+        // The last check: a request that is refused for another reason takes nothing.
+        try logs.budget.enter(dialect.label, at: shared.clock)
+        return logs
+    }
+
+    /// The queue's admission, as far as the head tells the target. Logs in the body may name logstores that have room
+    /// when the head's has none; the queue is asked for those when they are known.
+    private func admission(of logs: AdmittedLogs) -> QueueAdmission {
+        let (dialect, target) = (logs.dialect, logs.target)
         guard dialect.bringsLogs else { return .open }
         guard dialect.bodyNamesLogstores, target.tag != nil else {
             return shared.queue.admission(for: target.outlet)
@@ -108,50 +118,89 @@ package final class DeviceHandler: RequestHandler {
     /// Decoding a mebibyte of the most expensive content takes about 55 ms; see `Scripts/prove cost`.
     private static let shortContentBytes = 1 << 20
 
-    package func costIfLarge(_ head: RequestHead, bodyBytes: Int) -> Int? {
+    package func costIfLarge(_ head: RequestHead, _ admitted: Admitted?, bodyBytes: Int) -> Int? {
         guard reader.limit.allowance(for: bodyBytes) > Self.shortContentBytes else { return nil }
-        guard case .logs(let dialect) = DeviceRoute(head, keys.value.accepted) else { return nil }
+        guard case .logs(let dialect) = route(of: head, admitted) else { return nil }
         let bytes = reader.contentBytesMax(of: bodyBytes, head, dialect.coding(head))
         return max(bytes, bodyBytes) > Self.shortContentBytes ? bytes : nil
     }
 
+    /// The route that `admit` found. It need not be current: it decides about the thread and an answer's form only.
+    private func route(of head: RequestHead, _ admitted: Admitted?) -> DeviceRoute {
+        (admitted as? AdmittedRequest)?.route ?? tables.route(of: head)
+    }
+
     package func handle(
         _ head: RequestHead,
+        _ admitted: Admitted?,
         body: UnsafeRawBufferPointer,
         responder: Responder
     ) {
-        // A worker's handler admits nothing, so this is where it learns of a reload.
-        keys.refresh()
-        let route = DeviceRoute(head, keys.value.accepted)
-        guard head.method != .options else {
-            let headers = keys.value.preflightHeaders
-            return responder.send(answers.preflight(route, headers, crossOrigin(head)))
+        // The keys or the routes may have changed since `admit`, which ran before the body came and perhaps on another
+        // thread.
+        tables.refresh()
+        if let request = admitted as? AdmittedRequest, request.tables == tables.generations {
+            return handle(head, request.route, request.subject, body, responder)
         }
-        switch route {
-        case .logs(let dialect):
-            do throws(Refusal) {
-                try take(head, dialect, body, responder)
-            } catch {
-                responder.send(answers.refused(error, route, crossOrigin(head)))
-            }
-        case .page(let page): responder.send(answers.page(page))
-        // The dialect was switched off while the body came.
-        case .unknown:
-            let refusal = keys.value.accepted.unknownPath
-            responder.send(answers.refused(refusal, route, crossOrigin(head)))
+        let route = tables.route(of: head)
+        do throws(Refusal) {
+            handle(head, route, try subject(of: head, route), body, responder)
+        } catch {
+            responder.send(answers.refused(error, route, tables.crossOrigin(head)))
         }
     }
 
-    package func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
-        let route =
-            head.map { DeviceRoute($0, keys.value.accepted) } ?? .unknown(isSLSPath: false)
+    private func subject(
+        of head: RequestHead,
+        _ route: DeviceRoute
+    ) throws(Refusal) -> AdmittedRequest.Subject {
+        switch route {
+        // A reload may have switched the dialect off while the body came.
+        case .unknown: throw tables.access.accepted.unknownPath
+        case _ where head.method == .options:
+            try tables.checkPreflight(head, route)
+            return .preflight(route)
+        case .logs(let dialect):
+            return .logs(try tables.look(at: head, dialect, tables.addressBudget(of: head)))
+        case .page(let page): return .page(page)
+        }
+    }
+
+    private func handle(
+        _ head: RequestHead,
+        _ route: DeviceRoute,
+        _ subject: AdmittedRequest.Subject,
+        _ body: UnsafeRawBufferPointer,
+        _ responder: Responder
+    ) {
+        switch subject {
+        case .page(let page): responder.send(answers.page(page))
+        case .preflight(let route):
+            let headers = tables.access.preflightHeaders
+            responder.send(answers.preflight(route, headers, tables.crossOrigin(head)))
+        case .logs(let logs):
+            do throws(Refusal) {
+                try take(head, logs, body, responder)
+            } catch {
+                responder.send(answers.refused(error, route, tables.crossOrigin(head)))
+            }
+        }
+    }
+
+    package func answer(
+        to problem: RequestProblem,
+        head: RequestHead?,
+        _ admitted: Admitted?
+    ) -> Response {
+        tables.refresh()
+        let route = head.map { self.route(of: $0, admitted) } ?? .unknown(isSLSPath: false)
         var refusal = Refusal(problem)
-        // On a bad line logs come slowly: SDKs drop what is answered with 408, and keep what is 503. A head that
-        // nobody could read may have been that of logs.
+        // On a bad line logs come slowly: SDKs drop logs that are answered with 408, and keep those answered with 503.
+        // An unreadable head may have been that of logs.
         if problem.status == 408, head == nil || route.isForLogs {
             refusal = Refusal(503, "ServerBusy", "\(problem.reason); send the logs again")
         }
-        return answers.refused(refusal, route, crossOrigin(head))
+        return answers.refused(refusal, route, tables.crossOrigin(head))
     }
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {

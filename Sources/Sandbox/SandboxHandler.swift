@@ -20,7 +20,12 @@ final class SandboxHandler: RequestHandler {
         )
     }
 
-    func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+    func handle(
+        _ head: RequestHead,
+        _ admitted: Admitted?,
+        body: UnsafeRawBufferPointer,
+        responder: Responder
+    ) {
         do {
             let request = try ReceivedRequest(head)
             let answer = sandbox.answer(request, body: body, inflater: inflater)
@@ -30,7 +35,7 @@ final class SandboxHandler: RequestHandler {
         }
     }
 
-    func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+    func answer(to problem: RequestProblem, head: RequestHead?, _ admitted: Admitted?) -> Response {
         sandbox.answer(to: problem)
     }
 

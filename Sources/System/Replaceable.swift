@@ -24,7 +24,8 @@ package final class Replaceable<Value: Sendable>: Sendable {
     /// A loop's own copy of the value. While the value stays the same, a refresh costs one atomic load.
     package struct Snapshot {
         private let source: Replaceable
-        private let generation: Int
+        /// Changes with the value.
+        package let generation: Int
         package let value: Value
 
         package init(of source: Replaceable) {

@@ -14,11 +14,20 @@ final class SecureListener {
     private final class Handler: RequestHandler {
         func admit(_ head: RequestHead) -> Admission { .accept(bodyBytesMax: 100) }
 
-        func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+        func handle(
+            _ head: RequestHead,
+            _ admitted: Admitted?,
+            body: UnsafeRawBufferPointer,
+            responder: Responder
+        ) {
             responder.send(Self.answer(200, head.peer.clientName ?? "here"))
         }
 
-        func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+        func answer(
+            to problem: RequestProblem,
+            head: RequestHead?,
+            _ admitted: Admitted?
+        ) -> Response {
             Self.answer(400, problem.reason)
         }
 

@@ -29,7 +29,12 @@ final class RoleServer {
 
         func admit(_ head: RequestHead) -> Admission { .accept(bodyBytesMax: 64 << 10) }
 
-        func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+        func handle(
+            _ head: RequestHead,
+            _ admitted: Admitted?,
+            body: UnsafeRawBufferPointer,
+            responder: Responder
+        ) {
             let told =
                 String(decoding: head.bytes[head.path], as: UTF8.self) + "?"
                 + (head.queryText ?? "") + " " + String(decoding: body, as: UTF8.self)
@@ -48,7 +53,11 @@ final class RoleServer {
             )
         }
 
-        func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+        func answer(
+            to problem: RequestProblem,
+            head: RequestHead?,
+            _ admitted: Admitted?
+        ) -> Response {
             Response(status: problem.status)
         }
 

@@ -20,7 +20,12 @@ struct FairnessTests {
 
         func admit(_ head: RequestHead) -> Admission { .accept(bodyBytesMax: 1 << 20) }
 
-        func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+        func handle(
+            _ head: RequestHead,
+            _ admitted: Admitted?,
+            body: UnsafeRawBufferPointer,
+            responder: Responder
+        ) {
             let path = head.pathText
             if path == "/block" {
                 isBlocked.signal()
@@ -31,7 +36,11 @@ struct FairnessTests {
             responder.send(Response(status: 200))
         }
 
-        func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+        func answer(
+            to problem: RequestProblem,
+            head: RequestHead?,
+            _ admitted: Admitted?
+        ) -> Response {
             Response(status: problem.status)
         }
 

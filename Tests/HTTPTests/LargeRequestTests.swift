@@ -24,11 +24,16 @@ struct LargeRequestTests {
             .accept(bodyBytesMax: 8 << 20, isSecret: head.pathText == "/secret")
         }
 
-        func costIfLarge(_ head: RequestHead, bodyBytes: Int) -> Int? {
+        func costIfLarge(_ head: RequestHead, _ admitted: Admitted?, bodyBytes: Int) -> Int? {
             bodyBytes >= 100 ? bodyBytes : nil
         }
 
-        func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+        func handle(
+            _ head: RequestHead,
+            _ admitted: Admitted?,
+            body: UnsafeRawBufferPointer,
+            responder: Responder
+        ) {
             if body.starts(with: "wait".utf8) {
                 gate.arrived.signal()
                 gate.mayGoOn.wait(timeout: .seconds(20))
@@ -48,7 +53,11 @@ struct LargeRequestTests {
             return String(decoding: name.prefix(max(0, count - 1)), as: UTF8.self)
         }
 
-        func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+        func answer(
+            to problem: RequestProblem,
+            head: RequestHead?,
+            _ admitted: Admitted?
+        ) -> Response {
             Response(status: problem.status)
         }
 

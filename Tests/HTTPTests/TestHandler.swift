@@ -50,7 +50,12 @@ final class TestHandler: RequestHandler {
         }
     }
 
-    func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+    func handle(
+        _ head: RequestHead,
+        _ admitted: Admitted?,
+        body: UnsafeRawBufferPointer,
+        responder: Responder
+    ) {
         let path = head.pathText
         if path.hasPrefix("/later") {
             held.add(path, Array(body), responder)
@@ -100,7 +105,7 @@ final class TestHandler: RequestHandler {
         }
     }
 
-    func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+    func answer(to problem: RequestProblem, head: RequestHead?, _ admitted: Admitted?) -> Response {
         Response(status: problem.status, contentType: "text/plain", text: problem.reason)
     }
 

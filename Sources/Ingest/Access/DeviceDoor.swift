@@ -3,24 +3,25 @@ package import HTTP
 import System
 import Tokens
 
-/// Who may send, and what: looked at with each request, replaced with a reload.
+/// The current `DeviceAccess`, and what outlives its replacement: budgets of addresses, nonces, fetched token keys and
+/// counters.
 package final class DeviceDoor: Sendable {
-    let keys: Replaceable<DeviceKeys>
+    let access: Replaceable<DeviceAccess>
     /// For the listeners.
     package let proxies: ProxyTrust
     package let addresses = AddressBook()
     package let keySources: TokenKeySources
-    private let bodyBytesMax: Int
     package let nonces = NonceMemory()
+    private let bodyBytesMax: Int
     private let refused = CounterList(count: AccessProblem.allCases.count)
 
-    /// No body has more than `bodyBytesMax`.
+    /// `bodyBytesMax` is the largest body that the listeners accept.
     package init(_ settings: DeviceSettings, bodyBytesMax: Int) {
         self.bodyBytesMax = bodyBytesMax
         proxies = ProxyTrust(settings.proxies)
         keySources = TokenKeySources()
-        self.keys = Replaceable(
-            DeviceKeys(
+        access = Replaceable(
+            DeviceAccess(
                 settings,
                 bodyBytesMax: bodyBytesMax,
                 nonces: nonces,
@@ -32,8 +33,8 @@ package final class DeviceDoor: Sendable {
     package func replace(_ new: DeviceSettings) {
         proxies.replace(new.proxies)
         let fetched = keySources.use(new.tokens)
-        keys.replace {
-            DeviceKeys(
+        access.replace {
+            DeviceAccess(
                 new,
                 after: $0,
                 bodyBytesMax: bodyBytesMax,
@@ -43,7 +44,7 @@ package final class DeviceDoor: Sendable {
         }
     }
 
-    /// The answer to whoever is not known, counted.
+    /// Counts a sender that is not known, and returns the refusal.
     func refusal(_ problem: AccessProblem) -> Refusal {
         refused.add(1, at: problem.place)
         return problem.refusal
@@ -51,11 +52,11 @@ package final class DeviceDoor: Sendable {
 
     /// By the name of the key.
     package var counts: [(name: String, counts: KeyCounter.Counts)] {
-        keys.value.senders.map { ($0.name, $0.counter.counts) }
+        access.value.keys.senders.map { ($0.name, $0.counter.counts) }
     }
 
-    /// So many tokens are remembered.
-    package var tokenCount: Int { keys.value.tokens?.count ?? 0 }
+    /// Verified tokens in memory.
+    package var tokenCount: Int { access.value.keys.tokens?.count ?? 0 }
 
     package var strangers: [(reason: String, count: Int)] {
         AccessProblem.allCases.map { ($0.rawValue, refused[$0.place]) }

@@ -6,33 +6,30 @@ import SLS
 import System
 import Tokens
 
-/// All senders that are known. With none of them every device may send.
+/// The known senders, and how a request proves that it comes from one. Without keys every device may send.
 struct DeviceKeys: Sendable {
-    /// In the order of the configuration, those of tokens last.
+    /// In the order of the configuration; the senders of tokens come last.
     let senders: [DeviceSender]
-    let keys: [DeviceKey]
-    let origins: OriginRules
-    let accepted: AcceptedDialects
-    let preflightHeaders: PreflightHeaders
-    /// Nil where addresses may send what they like.
-    let addressLimits: AddressLimits?
-    let proxies: [AddressRange]
-    /// By the mark of the key. How long a look here takes tells something of a mark at most, and nobody outside can
-    /// know the mark of a guess: it hangs on what is drawn anew for each table.
+    /// nil: tokens are not accepted.
+    let tokens: TokenMemory?
+    private let keys: [DeviceKey]
+    /// Keyed by a salted HMAC of the key, so lookup timing reveals nothing about the key.
     private let places: [[UInt8]: Int]
     private let salt: [UInt8]
-    /// By the AccessKey id, which is no secret.
-    let accessKeys: [[UInt8]: Int]
-    let certificates: CertificateRules
-    let names: [[UInt8]: Int]
-    /// Nil where none are taken.
-    let tokens: TokenMemory?
-    let hmac: DeviceSettings.HMAC
-    let nonces: NonceMemory
-    /// So many keys share them.
-    let hmacKeyCount: Int
+    /// By the AccessKey id, which is not secret.
+    private let accessKeys: [[UInt8]: Int]
+    private let certificates: CertificateRules
+    private let names: [[UInt8]: Int]
+    private let signed: SignedRequests
 
-    /// Keys go on counting, and their budgets go on, where those of the same name `before` were.
+    /// The settings of `x-sluice-signature`, and the used nonces.
+    private struct SignedRequests: Sendable {
+        let window: Duration
+        let share: FairShare
+        let nonces: NonceMemory
+    }
+
+    /// Keys keep their counters and budgets from the keys of the same name in `before`.
     init(
         _ settings: DeviceSettings,
         after before: DeviceKeys? = nil,
@@ -49,14 +46,6 @@ struct DeviceKeys: Sendable {
         }
         let keys = settings.keys
         self.keys = keys
-        origins = OriginRules(
-            common: settings.origins,
-            own: settings.senders.map { $0.rules.origins }
-        )
-        accepted = settings.accepted
-        preflightHeaders = PreflightHeaders(settings.accepted, settings.corsHeaders)
-        addressLimits = AddressLimits(settings.perAddress, bodyBytesMax: bodyBytesMax)
-        proxies = settings.proxies.ranges
         let salt = randomBytes(32)
         self.salt = salt
         var (places, accessKeys): ([[UInt8]: Int], [[UInt8]: Int]) = ([:], [:])
@@ -73,15 +62,106 @@ struct DeviceKeys: Sendable {
         self.names = names
         certificates = CertificateRules(keys)
         tokens = settings.tokens.map { TokenMemory($0.rules, fetched: fetched) }
-        hmac = settings.hmac
-        self.nonces = nonces
-        hmacKeyCount = keys.count { $0.secret != nil && $0.accepts(.hmac) }
+        let holders = keys.count { $0.secret != nil && $0.accepts(.hmac) }
+        signed = SignedRequests(
+            window: settings.hmac.window,
+            share: FairShare(max: settings.hmac.noncesMax, holders: holders),
+            nonces: nonces
+        )
     }
 
     var isOpen: Bool { senders.isEmpty }
 
-    /// Which key this is; nil when it is none.
-    func place(of key: [UInt8]) -> Int? {
+    /// The sender of a request; nil when every device may send. A key or signature in the request counts first. A
+    /// request without either is known by the names in its client certificate.
+    func proven(_ head: RequestHead) throws(AccessProblem) -> ProvenSender? {
+        guard !isOpen else { return nil }
+        if let signature = head.fieldRange("x-sluice-signature") {
+            return try proven(head, signature: head.bytes[signature])
+        }
+        if let key = head.keyInFields(isKnown: isKnown) {
+            return try proven(showing: key, at: head.arrival)
+        }
+        let claim = accessKeys.isEmpty ? nil : head.accessKeyClaim
+        if let claim, let proven = try proven(head, claim) { return proven }
+        // SDKs that choose a shard have a `key` in the query, too.
+        let key = head.keyInQuery
+        if let key, isKnown(key) {
+            return try proven(showing: key, at: head.arrival)
+        }
+        if let place = certificates.place(of: head.peer.clientNames) {
+            return ProvenSender(sender: senders[place])
+        }
+        throw claim != nil ? .unknownAccessKey : key != nil ? .unknownKey : .missingKey
+    }
+
+    private func proven(
+        showing key: [UInt8],
+        at now: WallTime
+    ) throws(AccessProblem) -> ProvenSender {
+        guard let place = place(of: key) else {
+            guard let tokens, isToken(key) else { throw .unknownKey }
+            return try proven(token: key, tokens, at: now)
+        }
+        guard keys[place].accepts(.shown) else { throw .unacceptedWay }
+        return ProvenSender(sender: senders[place])
+    }
+
+    private func isKnown(_ key: [UInt8]) -> Bool { place(of: key) != nil || isToken(key) }
+
+    /// True for text with the form of a token. A key may have dots too, so callers look for a key first.
+    private func isToken(_ key: [UInt8]) -> Bool {
+        tokens != nil && key.count { $0 == UInt8(ascii: ".") } == 2
+    }
+
+    private func proven(
+        token: [UInt8],
+        _ tokens: TokenMemory,
+        at now: WallTime
+    ) throws(AccessProblem) -> ProvenSender {
+        do throws(TokenProblem) {
+            let verified = try tokens.verify(token[...], at: now)
+            let sender = senders[keys.count + verified.key]
+            return ProvenSender(
+                sender: sender.limited(to: verified.destinations),
+                subject: verified.subject
+            )
+        } catch {
+            throw AccessProblem(error)
+        }
+    }
+
+    /// nil when the request is signed with a key that does not belong to this gateway.
+    private func proven(
+        _ head: RequestHead,
+        _ claim: AccessKeyClaim
+    ) throws(AccessProblem) -> ProvenSender? {
+        guard let place = accessKeys[claim.id], let secret = keys[place].secret else { return nil }
+        let body = try SLSSignatureCheck(head: head, claim: claim).pass(secret)
+        return ProvenSender(sender: senders[place], body: body)
+    }
+
+    private func proven(
+        _ head: RequestHead,
+        signature: ArraySlice<UInt8>
+    ) throws(AccessProblem) -> ProvenSender {
+        guard let signature = RequestSignature(signature) else { throw .unreadableSignature }
+        guard let place = names[signature.name], let secret = keys[place].secret else {
+            throw .unknownKey
+        }
+        guard keys[place].accepts(.hmac) else { throw .unacceptedWay }
+        try signature.check(head, secret, window: signed.window)
+        let nonce = OwnNonce(signature, window: signed.window, signed.share, signed.nonces)
+        try nonce.check(now: head.arrival)
+        return ProvenSender(
+            sender: senders[place],
+            body: .sha256(signature.bodyDigest),
+            nonce: nonce
+        )
+    }
+
+    /// The index of the key in `keys`; nil when it is unknown.
+    private func place(of key: [UInt8]) -> Int? {
         guard DeviceKey.secretBytes.contains(key.count) else { return nil }
         return places[Self.mark(of: key, salt)]
     }

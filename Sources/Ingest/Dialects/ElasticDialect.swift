@@ -10,8 +10,9 @@ struct ElasticDialect: LogDialect {
     /// The tag of requests of which the path names no index.
     private static let tag = "elastic"
 
-    /// As it stands in the path.
+    /// Percent-encoded, in the head.
     private let index: Range<Int>?
+    private var name: String?
     private let media: ElasticMedia
 
     var label: DeviceLabel { .elastic }
@@ -39,17 +40,12 @@ struct ElasticDialect: LogDialect {
         media = ElasticMedia(head)
     }
 
-    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        let name = try indexName(head)
+    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        if let index { name = try ElasticIndex.name(head.bytes[index]) }
         if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
             return .logstore(logstore)
         }
         return .tag(name.map { ElasticIndex.tag(of: $0) } ?? Self.tag)
-    }
-
-    private func indexName(_ head: RequestHead) throws(Refusal) -> String? {
-        guard let index else { return nil }
-        return try ElasticIndex.name(head.bytes[index])
     }
 
     func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
@@ -59,7 +55,7 @@ struct ElasticDialect: LogDialect {
                 request.content,
                 request.timing,
                 request.rules,
-                index: try? indexName(request.head)
+                index: name
             )
         } catch {
             throw Refusal(error)

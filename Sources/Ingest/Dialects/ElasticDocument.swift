@@ -13,13 +13,15 @@ struct ElasticDocument: LogDialect {
     /// Elasticsearch's own limit.
     private static let idBytes = 1...512
 
-    /// As they stand in the path.
-    private let index: Range<Int>
-    private let id: Range<Int>?
+    /// Percent-encoded, in the head.
+    private let indexRange: Range<Int>
+    private let idRange: Range<Int>?
+    private var index = ""
+    private var id: String?
     private let media: ElasticMedia
 
     var label: DeviceLabel { .elastic }
-    var methods: DeviceMethods { id == nil ? .post : .bulk }
+    var methods: DeviceMethods { idRange == nil ? .post : .bulk }
 
     init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
         guard path.count > 1, path[1] != UInt8(ascii: "_"),
@@ -28,29 +30,29 @@ struct ElasticDocument: LogDialect {
         let offset = head.path.lowerBound
         let rest = UnsafeBufferPointer(rebasing: path[end...])
         if rest.equals("/_doc") || rest.equals("/_doc/") {
-            id = nil
+            idRange = nil
         } else {
             let verb = rest.begins(with: "/_doc/") ? 6 : rest.begins(with: "/_create/") ? 9 : 0
             let name = rest[verb...]
             guard verb > 0, !name.isEmpty, !name.contains(UInt8(ascii: "/")) else { return nil }
-            id = offset + end + verb..<offset + path.count
+            idRange = offset + end + verb..<offset + path.count
         }
-        index = offset + 1..<offset + end
+        indexRange = offset + 1..<offset + end
         media = ElasticMedia(head)
     }
 
-    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        let name = try ElasticIndex.name(head.bytes[index])
-        _ = try idText(head)
+    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        index = try ElasticIndex.name(head.bytes[indexRange])
+        id = try idText(head)
         if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
             return .logstore(logstore)
         }
-        return .tag(ElasticIndex.tag(of: name))
+        return .tag(ElasticIndex.tag(of: index))
     }
 
     private func idText(_ head: RequestHead) throws(Refusal) -> String? {
-        guard let id else { return nil }
-        guard let text = percentDecodedText(head.bytes[id]),
+        guard let idRange else { return nil }
+        guard let text = percentDecodedText(head.bytes[idRange]),
             Self.idBytes.contains(text.utf8.count)
         else {
             throw Refusal(
@@ -63,8 +65,6 @@ struct ElasticDocument: LogDialect {
     }
 
     func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let name = try ElasticIndex.name(request.head.bytes[index])
-        let id = try idText(request.head)
         let logs: DecodedLogs
         do throws(LogDecodingError) {
             logs = try reader.decoder.decodeDocument(
@@ -79,21 +79,21 @@ struct ElasticDocument: LogDialect {
         let topic = request.target.labels.topic
         let tracked = TrackedLogs(
             logs: logs,
-            topic: topic.isEmpty ? ElasticIndex.tag(of: name) : topic
+            topic: topic.isEmpty ? ElasticIndex.tag(of: index) : topic
         )
         var taken = TakenLogs([tracked], of: request)
         if let id, request.recognizesContent {
             taken.identity = RequestIdentity.document(
                 id,
-                of: name,
+                of: index,
                 content: request.content,
                 request.target
             )
         }
-        let media = media
+        let (media, index, id) = (media, index, id)
         taken.accepted = { acceptance in
             // A repetition has the receipt of the first time, and so the same id.
-            media.response(201, Self.created(name, id ?? acceptance.receipt))
+            media.response(201, Self.created(index, id ?? acceptance.receipt))
         }
         return taken
     }

@@ -13,6 +13,7 @@ struct LokiDialect: LogDialect {
 
     /// Nil when the request does not say it, or says another one.
     private let encoding: Encoding?
+    private var tenant: LokiTenant?
 
     private enum Encoding {
         case json, protobuf
@@ -32,7 +33,7 @@ struct LokiDialect: LogDialect {
         }
     }
 
-    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
         guard let encoding else {
             throw Refusal(
                 415,
@@ -41,7 +42,7 @@ struct LokiDialect: LogDialect {
             )
         }
         if encoding == .protobuf { try checkCoding(head) }
-        _ = try LokiTenant(head)
+        tenant = try LokiTenant(head)
         guard let logstore = head.field("x-log-logstore"), !logstore.isEmpty else {
             return .tag(Self.tag)
         }
@@ -67,19 +68,18 @@ struct LokiDialect: LogDialect {
     }
 
     func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
-        let tenant = try LokiTenant(request.head)
         var streams = try streams(of: request, reader)
         for index in streams.indices {
             if request.target.labels.topic.isEmpty {
                 streams[index].topic = Self.topic(of: streams[index].tags, request.limits)
             }
-            tenant.mark(&streams[index])
+            tenant?.mark(&streams[index])
         }
         var taken = TakenLogs(streams, of: request)
         // Loki stores a line once that comes again with its time and its labels.
         if request.recognizesContent, taken.identity == nil, streams.allSatisfy(\.areTimed) {
             taken.identity = RequestIdentity.push(
-                of: tenant.name ?? "",
+                of: tenant?.name ?? "",
                 content: request.content,
                 request.target
             )

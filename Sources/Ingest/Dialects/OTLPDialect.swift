@@ -20,7 +20,7 @@ struct OTLPDialect: LogDialect {
     }
 
     /// Exporters can be told headers, and hardly anything else.
-    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
         guard encoding != nil else {
             throw Refusal(
                 415,

@@ -3,14 +3,15 @@ import JSON
 import Logs
 import System
 
-/// `POST /logs/{tag}`: plain JSON, or text of which each line is a log.
+/// `POST /logs/{tag}`: plain JSON, or text with a log on each line.
 ///
-/// Nobody has to say that it is JSON: agents and pages call it what they like.
+/// The content type does not matter: agents and pages send JSON under many names.
 struct PlainDialect: LogDialect {
     private static let errorsMax = 10
 
-    /// As it stands in the path.
-    let tag: Range<Int>
+    /// Percent-encoded, in the head.
+    private let tag: Range<Int>
+    private var query: PlainQuery?
 
     var label: DeviceLabel { .logs }
     var methods: DeviceMethods { .post }
@@ -22,7 +23,7 @@ struct PlainDialect: LogDialect {
         self.tag = tag.lowerBound + offset..<tag.upperBound + offset
     }
 
-    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
         guard let tag = percentDecodedText(head.bytes[tag]), (1...128).contains(tag.utf8.count),
             tag.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f })
         else {
@@ -32,8 +33,7 @@ struct PlainDialect: LogDialect {
                 "the tag in /logs/{tag} has 1 to 128 bytes of UTF-8 without control characters"
             )
         }
-        _ = try PlainQuery(head)
-        _ = try head.damage
+        query = try PlainQuery(head)
         let type = head.field("content-type")?.lowercased()
         if type?.hasPrefix("multipart/") == true {
             throw Refusal(
@@ -48,17 +48,16 @@ struct PlainDialect: LogDialect {
 
     func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let target = request.target
-        let query = try PlainQuery(request.head)
         let logs: DecodedLogs
         do throws(LogDecodingError) {
-            logs = try self.logs(request, query, reader)
+            logs = try self.logs(request, reader)
         } catch {
             throw Refusal(error)
         }
         let trailer = target.labels.trailer(
             tag: target.tag ?? "",
-            topic: query.topic,
-            source: query.source
+            topic: query?.topic,
+            source: query?.source
         )
         var taken = TakenLogs([TakenPart(logs, trailer, target)])
         let unreadable = logs.unreadable
@@ -72,20 +71,19 @@ struct PlainDialect: LogDialect {
 
     private func logs(
         _ request: LogRequest,
-        _ query: PlainQuery,
         _ reader: BodyDecoder
     ) throws(LogDecodingError) -> DecodedLogs {
         let (content, timing, rules) = (
             request.content, request.timing, request.rules
         )
-        switch query.format {
+        switch query?.format {
         case .lines: return try reader.lines.decode(content, timing, rules)
-        case .json:
+        case .json, nil:
             return try reader.decoder.decodePlain(
                 content,
                 timing,
                 rules,
-                timeField: query.timeField
+                timeField: query?.timeField
             )
         }
     }
@@ -100,7 +98,7 @@ struct PlainDialect: LogDialect {
         )
     }
 
-    /// Where and why the first of the texts could not be read that became dead letters.
+    /// Position and reason of the first unreadable texts, which became dead letters.
     private static func errors(_ faulty: [FaultyLogs]) -> String {
         var json = JSONWriter()
         json.array { json in

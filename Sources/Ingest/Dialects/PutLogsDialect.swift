@@ -6,9 +6,11 @@ import Logs
 ///
 /// What its SDKs sign with a key that is none of ours says nothing here, nor does the version; see `AccessKeyClaim`.
 struct PutLogsDialect: LogDialect {
-    /// As it stands in the path.
-    let logstore: Range<Int>
-    let isRouted: Bool
+    /// Percent-encoded, in the head.
+    private let logstore: Range<Int>
+    private let isRouted: Bool
+    /// The number of a write to a shard.
+    private var sequence: String?
 
     var label: DeviceLabel { .putlogs }
     var methods: DeviceMethods { .post }
@@ -20,8 +22,8 @@ struct PutLogsDialect: LogDialect {
         logstore = path.logstore
     }
 
-    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
-        if isRouted { _ = try HashRoute(head) }
+    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
+        if isRouted { sequence = try HashRoute(head).sequence }
         return .logstore(String(decoding: head.bytes[logstore], as: UTF8.self))
     }
 
@@ -39,7 +41,7 @@ struct PutLogsDialect: LogDialect {
         } catch {
             throw Refusal(error)
         }
-        return TakenLogs(groups, of: request, isRouted ? try HashRoute(request.head).sequence : nil)
+        return TakenLogs(groups, of: request, sequence)
     }
 
     private func groups(

@@ -20,6 +20,10 @@ struct SplunkDialect: LogDialect {
     private let form: Form
     private let hasAuthorization: Bool
     private let hasChannel: Bool
+    /// nil: the query cannot be read.
+    private let query: [(name: String, value: String)]?
+    /// What the query says of all lines.
+    private var lineOrigin = SplunkEvents()
 
     var label: DeviceLabel { .splunk }
     var methods: DeviceMethods { .post }
@@ -39,14 +43,17 @@ struct SplunkDialect: LogDialect {
             return nil
         }
         hasAuthorization = head.fieldRange("authorization") != nil
+        query = head.queryPairs
         hasChannel =
-            head.fieldRange("x-splunk-request-channel")?.isEmpty == false || head.namesChannel
+            head.fieldRange("x-splunk-request-channel")?.isEmpty == false
+            || query?.contains { $0.name == "channel" && !$0.value.isEmpty } == true
     }
 
-    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
         guard form != .acknowledgements || hasChannel else { throw .missingChannel }
-        // The index of lines is their topic, wherever they go.
-        let tag = form == .lines ? try tag(of: try origin(head)) : Self.tag
+        if form == .lines { lineOrigin = try origin() }
+        // The index of lines is their topic, whatever the logstore.
+        let tag = form == .lines ? try tag(of: lineOrigin) : Self.tag
         if let logstore = head.field("x-log-logstore"), !logstore.isEmpty {
             return .logstore(logstore)
         }
@@ -101,7 +108,7 @@ struct SplunkDialect: LogDialect {
     private func lines(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         let noData = Refusal(400, "NoData", "the body has no line")
         guard !request.content.isEmpty else { throw noData }
-        var events = try origin(request.head)
+        var events = lineOrigin
         do throws(LogDecodingError) {
             events.logs = try reader.lines.decode(
                 request.content,
@@ -116,13 +123,12 @@ struct SplunkDialect: LogDialect {
         return TakenLogs([(logs, request.target)], of: request)
     }
 
-    /// What the query says of all lines.
-    private func origin(_ head: RequestHead) throws(Refusal) -> SplunkEvents {
-        guard let pairs = head.queryPairs else {
+    private func origin() throws(Refusal) -> SplunkEvents {
+        guard let query else {
             throw Refusal(400, "ParameterInvalid", "the query has a % that is no escape")
         }
         var events = SplunkEvents()
-        for (name, value) in pairs {
+        for (name, value) in query {
             switch name {
             case "host": events.host = value
             case "source": events.source = value
@@ -170,13 +176,6 @@ struct SplunkDialect: LogDialect {
 
     func refused(_ refusal: Refusal) -> Response {
         SplunkAnswer(refusal, hasAuthorization: hasAuthorization).response
-    }
-}
-
-extension RequestHead {
-    fileprivate var namesChannel: Bool {
-        guard let query, !query.isEmpty else { return false }
-        return queryPairs?.contains { $0.name == "channel" && !$0.value.isEmpty } == true
     }
 }
 

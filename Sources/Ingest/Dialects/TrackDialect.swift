@@ -12,7 +12,7 @@ struct TrackDialect: LogDialect {
         case tellingPixel
     }
 
-    /// As it stands in the path.
+    /// Percent-encoded, in the head.
     let logstore: Range<Int>
     private let form: Form
 
@@ -33,7 +33,7 @@ struct TrackDialect: LogDialect {
         logstore = path.logstore
     }
 
-    func address(_ head: RequestHead) throws(Refusal) -> LogAddress {
+    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
         if head.method == .post {
             try Refusal.checkNotMessagePack(head.field("content-type")?.lowercased())
         } else {

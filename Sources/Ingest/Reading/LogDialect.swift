@@ -3,39 +3,39 @@ import HTTP
 import Logs
 import Queue
 
-/// How one kind of client talks about logs: where they belong, how they are read, and which answers it understands.
-/// A value for each request, with what the path told.
+/// How one kind of client sends logs: where they belong, how they are read, and which answers it understands.
 ///
-/// Each has a file in `Dialects`, a label, and a line in `DeviceRoute`.
+/// Each request has a value of its own. The path makes it; `readHead` adds what the rest of the head says, so that the
+/// head is read once. Each dialect has a file in `Dialects`, a label, and a line in `DeviceRoute`.
 protocol LogDialect: Sendable {
     var label: DeviceLabel { get }
     var methods: DeviceMethods { get }
 
-    /// Where the logs belong, as far as the head tells. Asked before the body is read.
-    func address(_ head: RequestHead) throws(Refusal) -> LogAddress
+    /// Reads the query and the header fields, keeps what `read` needs of them, and returns where the logs belong as far
+    /// as the head tells. Called before the body is read.
+    mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress
 
-    /// Whether logs of the body may name other logstores than the one that follows from the address's tag.
+    /// True: logs of the body may name other logstores than the one that follows from the address's tag.
     var bodyNamesLogstores: Bool { get }
 
-    /// Whether the request brings logs at all. One that only asks about some needs no room for any, and none of the
-    /// destinations that its key is for.
+    /// False: the request only asks about logs. It needs no room in the queue, and no right to send to a destination.
     var bringsLogs: Bool { get }
 
-    /// What bodies are compressed with where the head does not say it, or calls it by its name.
+    /// The compression of bodies whose head names none, or names this one.
     func coding(_ head: RequestHead) -> ContentCoding?
 
-    /// What `Content-Encoding` of its bodies may say. A refusal for another one lists them.
+    /// The accepted values of `Content-Encoding`. A refusal for another one lists them.
     var contentEncodings: String { get }
 
-    /// Looks at the body as it came, before it is inflated.
+    /// Checks the body as it arrived, before it is inflated.
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal)
 
     func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs
 
-    /// The answer when all is on disk. Receipt, CORS and label are added to it.
+    /// The answer when all logs are on disk. The caller adds receipt, CORS fields and label.
     func accepted(_ acceptance: Acceptance) -> Response
 
-    /// How it reads errors.
+    /// A refusal in the form that the client understands.
     func refused(_ refusal: Refusal) -> Response
 }
 
@@ -51,37 +51,38 @@ extension LogDialect {
     func check(_ head: RequestHead, _ body: UnsafeRawBufferPointer) throws(Refusal) {}
 }
 
-/// Where a request wants its logs.
+/// The place that a request names for its logs.
 enum LogAddress: Equatable {
     case logstore(String)
-    /// Of clients that know no logstores; it becomes the topic too.
+    /// From clients that know no logstores. It becomes the topic too.
     case tag(String)
 }
 
-/// What a dialect reads.
+/// A request as a dialect reads it.
 struct LogRequest {
     let head: RequestHead
-    /// The body, inflated. Valid while it is read, and 64 bytes after its end may be read too.
+    /// The inflated body. Valid during the read; 64 bytes after its end may be read too.
     let content: UnsafeRawBufferPointer
-    /// Where the head said that the logs belong.
+    /// The target that the head names.
     let target: RoutingTable.Target
-    /// For logs that belong elsewhere.
+    /// Finds the targets of logs that name their own.
     let table: RoutingTable
-    /// Tells whether there is room for them.
+    /// Tells which of those targets have room.
     let queue: any BatchQueue
     let timing: BatchTiming
     let limits: LimitSettings
-    /// What its logs may become together where each repeats what they have in common, as what was sent allows.
+    /// The size that the request's logs may reach together when each repeats their common fields. It follows from the
+    /// size of the body.
     let repeatedBytesMax: Int
-    /// Whether marks in the content may tell a request that came before: not where the client named it, and not
-    /// where nobody remembers.
+    /// True: marks in the content may identify a repeated request. False when the client named the request, or when
+    /// the queue remembers none.
     let recognizesContent: Bool
-    /// Whether what the query calls `key` is a device's, and no log's.
+    /// True: `key` in the query is a device's key, not a field of a log.
     let hidesKey: Bool
-    /// What the request wants done with JSON that is damaged.
+    /// What the request wants done with damaged JSON.
     let damage: LogRules.Damage
 
-    /// What the destination wants of logs, and the request of damaged ones.
+    /// The destination's rules for logs, with the request's rule for damaged JSON.
     var rules: LogRules {
         var rules = target.intake.rules
         rules.damage = damage
@@ -89,24 +90,24 @@ struct LogRequest {
     }
 }
 
-/// That everything a request brought is on disk, now or since it came the first time.
+/// All logs of a request are on disk, since now or since its first arrival.
 struct Acceptance: Sendable {
     let receipt: String
     let logs: Int
 }
 
-/// What one request brought.
+/// The logs of one request.
 struct TakenLogs {
-    /// Logs that go to different places, or differ in topic, source or tags.
+    /// Logs with different targets, topics, sources or tags.
     var parts: [TakenPart]
-    /// What the request is recognised by when it comes again; nil when nothing in it tells.
+    /// Identifies the request when it is repeated; nil when nothing in it does.
     var identity: [UInt8]?
-    /// What came of each part, where some was refused and the rest was not: empty otherwise. It belongs to the
-    /// identity, since what was refused may be taken when the request comes again.
+    /// The outcome of each part, when some were refused and others were not; empty otherwise. It belongs to the
+    /// identity, since a repetition may succeed with the refused parts.
     var outcome = ""
-    /// Instead of the dialect's usual answer, where that depends on what was read.
+    /// Replaces the dialect's usual answer, when the answer depends on the content.
     var accepted: (@Sendable (Acceptance) -> Response)?
-    /// How long that answer's body is, where it grows with the request.
+    /// The size of that answer's body, when it grows with the request.
     var answerBytes = 0
 
     init(_ parts: [TakenPart], identity: [UInt8]? = nil) {

@@ -80,7 +80,12 @@ final class WebReceiver: Sendable {
 
         func admit(_ head: RequestHead) -> Admission { .accept(bodyBytesMax: 1 << 20) }
 
-        func handle(_ head: RequestHead, body: UnsafeRawBufferPointer, responder: Responder) {
+        func handle(
+            _ head: RequestHead,
+            _ admitted: Admitted?,
+            body: UnsafeRawBufferPointer,
+            responder: Responder
+        ) {
             var fields: [String: String] = [:]
             for name in Self.names { fields["\(name)"] = head.field(name) }
             take(
@@ -95,7 +100,11 @@ final class WebReceiver: Sendable {
             )
         }
 
-        func answer(to problem: RequestProblem, head: RequestHead?) -> Response {
+        func answer(
+            to problem: RequestProblem,
+            head: RequestHead?,
+            _ admitted: Admitted?
+        ) -> Response {
             Response(status: problem.status)
         }
 

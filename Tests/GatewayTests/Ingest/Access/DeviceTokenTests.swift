@@ -63,7 +63,7 @@ import Tokens
         #expect(try end.client.post("/logs/x", Self.body, plain).status == 200)
         let counts = end.shared.door.counts.map { "\($0.name) \($0.counts.requests)" }
         #expect(counts == ["plain 1", "jwt:all 4", "jwt:some 0"])
-        #expect(end.shared.door.keys.value.tokens?.count == 1)
+        #expect(end.shared.door.access.value.keys.tokens?.count == 1)
     }
 
     @Test("What is no good token is 401 before the body, and is not repeated")

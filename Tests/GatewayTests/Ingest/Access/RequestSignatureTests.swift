@@ -238,7 +238,7 @@ import Testing
         #expect(counts.requests == 2 && counts.refused.values.allSatisfy { $0 == 0 })
         // Both are charged: half a minute later there is room for one.
         clock.goOn(.seconds(30))
-        let budget = try #require(end.shared.door.keys.value.senders.first?.budget)
+        let budget = try #require(end.shared.door.access.value.keys.senders.first?.budget)
         #expect(throws: Never.self) { try budget.enter(0, .logs, at: clock.now) }
         #expect(throws: Refusal.self) { try budget.enter(0, .logs, at: clock.now) }
     }

@@ -1,0 +1,40 @@
+import Configuration
+import HTTP
+import Net
+import Tokens
+
+/// Who may send from where, in which dialects. Every request is checked against it; a reload replaces it.
+struct DeviceAccess: Sendable {
+    let keys: DeviceKeys
+    let origins: OriginRules
+    let accepted: AcceptedDialects
+    let preflightHeaders: PreflightHeaders
+    /// nil: addresses have no limits.
+    let addressLimits: AddressLimits?
+    let proxies: [AddressRange]
+
+    /// Keys keep their counters and budgets from the keys of the same name in `before`.
+    init(
+        _ settings: DeviceSettings,
+        after before: DeviceAccess? = nil,
+        bodyBytesMax: Int,
+        nonces: NonceMemory,
+        fetched: [FetchedTokenKeys] = []
+    ) {
+        keys = DeviceKeys(
+            settings,
+            after: before?.keys,
+            bodyBytesMax: bodyBytesMax,
+            nonces: nonces,
+            fetched: fetched
+        )
+        origins = OriginRules(
+            common: settings.origins,
+            own: settings.senders.map { $0.rules.origins }
+        )
+        accepted = settings.accepted
+        preflightHeaders = PreflightHeaders(settings.accepted, settings.corsHeaders)
+        addressLimits = AddressLimits(settings.perAddress, bodyBytesMax: bodyBytesMax)
+        proxies = settings.proxies.ranges
+    }
+}

@@ -1,0 +1,145 @@
+import HTTP
+import Logs
+import Net
+import System
+
+/// What `admit` found in a request's head. `handle` uses it while the tables that it was made from are current.
+final class AdmittedRequest: Sendable {
+    enum Subject: Sendable {
+        case logs(AdmittedLogs)
+        case page(DevicePage)
+        case preflight(DeviceRoute)
+    }
+
+    let subject: Subject
+    let tables: RequestTables.Generations
+
+    init(_ subject: Subject, _ tables: RequestTables.Generations) {
+        self.subject = subject
+        self.tables = tables
+    }
+
+    var route: DeviceRoute {
+        switch subject {
+        case .logs(let logs): .logs(logs.dialect)
+        case .page(let page): .page(page)
+        case .preflight(let route): route
+        }
+    }
+}
+
+/// Who sends logs, and where they go.
+struct AdmittedLogs: Sendable {
+    /// The dialect, which keeps what it read in the head.
+    let dialect: any LogDialect
+    let target: RoutingTable.Target
+    /// nil: every device may send.
+    let proven: ProvenSender?
+    let budget: RequestBudget
+    let damage: LogRules.Damage
+
+    var sender: DeviceSender? { proven?.sender }
+}
+
+/// A thread's copies of the tables that a request is checked against. A reload replaces the tables.
+struct RequestTables {
+    struct Generations: Equatable, Sendable {
+        fileprivate let access: Int
+        fileprivate let routing: Int
+    }
+
+    private let door: DeviceDoor
+    private let bodyBytesMax: Int
+    private var accessSnapshot: Replaceable<DeviceAccess>.Snapshot
+    private var routingSnapshot: Replaceable<RoutingTable>.Snapshot
+
+    init(_ door: DeviceDoor, _ routing: Replaceable<RoutingTable>, bodyBytesMax: Int) {
+        self.door = door
+        self.bodyBytesMax = bodyBytesMax
+        accessSnapshot = Replaceable.Snapshot(of: door.access)
+        routingSnapshot = Replaceable.Snapshot(of: routing)
+    }
+
+    /// Takes over what a reload changed.
+    mutating func refresh() {
+        accessSnapshot.refresh()
+        routingSnapshot.refresh()
+    }
+
+    var generations: Generations {
+        Generations(access: accessSnapshot.generation, routing: routingSnapshot.generation)
+    }
+
+    var access: DeviceAccess { accessSnapshot.value }
+    var routing: RoutingTable { routingSnapshot.value }
+
+    func route(of head: borrowing RequestHead) -> DeviceRoute {
+        DeviceRoute(head, access.accepted)
+    }
+
+    /// nil: addresses have no limits.
+    func addressBudget(of head: RequestHead) -> AddressBudget? {
+        guard let limits = access.addressLimits,
+            let address = head.clientAddress(behind: access.proxies)?.neighbourhood
+        else { return nil }
+        return AddressBudget(address, limits, door.addresses)
+    }
+
+    /// Finds the sender and the target of logs. The key comes first, so that strangers do not learn which projects
+    /// exist.
+    func look(
+        at head: RequestHead,
+        _ dialect: any LogDialect,
+        _ address: AddressBudget?
+    ) throws(Refusal) -> AdmittedLogs {
+        var dialect = dialect
+        let proven = try proven(head)
+        try access.origins.check(head, proven?.sender, dialect.label)
+        let place = try dialect.readHead(head)
+        let damage = try head.damage
+        let target = try routing.target(
+            host: head.field("host"),
+            project: head.field("x-log-project"),
+            place
+        )
+        if dialect.bringsLogs { try proven?.sender.check(target.destination, dialect.label) }
+        return AdmittedLogs(
+            dialect: dialect,
+            target: target,
+            proven: proven,
+            budget: RequestBudget(
+                head,
+                address,
+                proven?.sender.budget,
+                bodyBytesMax: bodyBytesMax
+            ),
+            damage: damage
+        )
+    }
+
+    private func proven(_ head: RequestHead) throws(Refusal) -> ProvenSender? {
+        do throws(AccessProblem) {
+            return try access.keys.proven(head)
+        } catch {
+            throw door.refusal(error)
+        }
+    }
+
+    /// Checks the body, and uses up the nonce, of a sender that signs.
+    func prove(_ logs: AdmittedLogs, _ body: UnsafeRawBufferPointer) throws(Refusal) {
+        do throws(AccessProblem) {
+            try logs.proven?.prove(body)
+        } catch {
+            throw door.refusal(error)
+        }
+    }
+
+    func checkPreflight(_ head: RequestHead, _ route: DeviceRoute) throws(Refusal) {
+        try access.origins.check(head, route.label)
+    }
+
+    /// Who may read the answer to a request, for browsers.
+    func crossOrigin(_ head: RequestHead?) -> CrossOrigin {
+        access.origins.answer(to: head)
+    }
+}
