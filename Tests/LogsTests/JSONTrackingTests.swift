@@ -92,26 +92,33 @@ import Testing
     }
 
     static let long = String(repeating: "t", count: 129)
+    private static func tracking(_ mistake: TrackingMistake) -> JSONFault.Reason {
+        .format(mistake)
+    }
+
     static let mistakes: [(body: String, position: Int, reason: JSONFault.Reason)] = [
-        ("", 0, .empty), ("[]", 0, .trackingObjectExpected), ("\"a\"", 0, .trackingObjectExpected),
-        ("{}", 0, .logsMissing), ("{\"__topic__\":\"a\"}", 0, .logsMissing),
-        ("{\"__logs__\":null}", 12, .logsNotArray), ("{\"__logs__\":{}}", 12, .logsNotArray),
+        ("", 0, .empty), ("[]", 0, tracking(.objectExpected)),
+        ("\"a\"", 0, tracking(.objectExpected)),
+        ("{}", 0, tracking(.logsMissing)), ("{\"__topic__\":\"a\"}", 0, tracking(.logsMissing)),
+        ("{\"__logs__\":null}", 12, tracking(.logsNotArray)),
+        ("{\"__logs__\":{}}", 12, tracking(.logsNotArray)),
         ("{\"__logs__\":[1]}", 13, .logExpected), ("{\"__logs__\":[[]]}", 13, .logExpected),
-        ("{\"__logs__\":[],\"__logs__\":[]}", 26, .logsRepeated),
+        ("{\"__logs__\":[],\"__logs__\":[]}", 26, tracking(.logsRepeated)),
         ("{\"__logs__\":[]}{}", 15, .textFollows), ("{\"__logs__\":[]", 14, .unfinished),
         ("{\"__logs__\":[],", 15, .unfinished), ("{\"__logs__\":[],}", 15, .keyExpected),
         ("{\"__logs__\":", 12, .unfinished), ("{\"__logs__\"}", 11, .colonExpected),
-        ("{\"__logs__\":}", 12, .logsNotArray), ("{", 1, .unfinished), ("{\"a\"", 4, .unfinished),
+        ("{\"__logs__\":}", 12, tracking(.logsNotArray)), ("{", 1, .unfinished),
+        ("{\"a\"", 4, .unfinished),
         ("{\"a\":1", 6, .unfinished), ("{\"a\":}", 5, .valueExpected),
         ("{\"a\":[1", 7, .unfinished),
         ("{\"a\":01,\"__logs__\":[]}", 5, .badNumber), ("{\"a\":1 2}", 7, .objectEndExpected),
-        ("{\"a\":[\"\\x\"]}", 7, .badEscape), ("{\"__tags__\":[]}", 12, .tagsNotObject),
-        ("{\"__tags__\":\"a\"}", 12, .tagsNotObject),
-        ("{\"__tags__\":{\"a\":1},\"__tags__\":{}}", 31, .tagsRepeated),
+        ("{\"a\":[\"\\x\"]}", 7, .badEscape), ("{\"__tags__\":[]}", 12, tracking(.tagsNotObject)),
+        ("{\"__tags__\":\"a\"}", 12, tracking(.tagsNotObject)),
+        ("{\"__tags__\":{\"a\":1},\"__tags__\":{}}", 31, tracking(.tagsRepeated)),
         ("{\"__tags__\":nul}", 12, .badLiteral),
         ("{\"__tags__\":{\"a\":1]}", 18, .objectEndExpected),
-        ("{\"__topic__\":\"\(long)\"}", 13, .topicTooLong(128)),
-        ("{\"__source__\":\"\(long)\"}", 14, .sourceTooLong(128)),
+        ("{\"__topic__\":\"\(long)\"}", 13, tracking(.topicTooLong(128))),
+        ("{\"__source__\":\"\(long)\"}", 14, tracking(.sourceTooLong(128))),
     ]
 
     @Test(

@@ -15,6 +15,12 @@ extension LogWriter {
         field(name: ReservedKey.originalTimeField, value: Array(text.utf8))
     }
 
+    /// A time before 1970 or after 2106, which SLS cannot store.
+    mutating func impossibleTime(written text: String) {
+        _ = takeImpossibleTime()
+        field(name: ReservedKey.originalTimeField, value: Array(text.utf8))
+    }
+
     mutating func time(nanosecondsSince1970: UInt64) {
         let (seconds, rest) = nanosecondsSince1970.quotientAndRemainder(
             dividingBy: 1_000_000_000

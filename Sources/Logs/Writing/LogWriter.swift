@@ -77,6 +77,14 @@ struct LogWriter: ~Copyable {
         believedTimes = rules.times?.seconds(around: timing.arrival + timing.offset)
     }
 
+    /// Takes back a log that was begun, when all logs before it were moved.
+    mutating func discard() {
+        length = 0
+        logCount = 0
+        excluded = DecodedLogs()
+        remarks.clear()
+    }
+
     /// Begins another part of the same body: what was written before is forgotten, and counts.
     mutating func startPart() {
         logsMax -= logCount
@@ -109,6 +117,11 @@ struct LogWriter: ~Copyable {
     /// Whether the log that was written last has more fields than a log may. The decoder refuses the body then, behind `endLog`.
     var isCrowded: Bool {
         @inline(__always) get { names.isCrowded }
+    }
+
+    /// A text in the memory, valid until something is written.
+    func text(at offset: Int, _ count: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: memory.start + offset, count: count)
     }
 
     /// Makes room for so many bytes and the slack.

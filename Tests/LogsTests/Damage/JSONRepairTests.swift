@@ -7,7 +7,7 @@ import Testing
         var repair = JSONRepair()
         return try text.withUnsafeBufferPointer { text in
             guard try repair.run(text, adding: adding) else { return nil }
-            return Array(UnsafeBufferPointer(start: repair.start, count: repair.count))
+            return Array(repair.copy)
         }
     }
 
@@ -101,7 +101,7 @@ import Testing
             var repair = JSONRepair()
             try text.withUnsafeBufferPointer { text in
                 #expect(try repair.run(text, adding: 1000))
-                let copy = Array(UnsafeBufferPointer(start: repair.start, count: repair.count))
+                let copy = Array(repair.copy)
                 let place = try #require(copy.firstIndex(of: UInt8(ascii: "X")))
                 #expect(
                     repair.source(of: place, in: text) == text.firstIndex(of: UInt8(ascii: "X"))

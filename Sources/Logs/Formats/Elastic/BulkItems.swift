@@ -1,25 +1,25 @@
-/// What was asked for in a body of Elasticsearch's `_bulk`, one after the other: what an answer has to tell. Many are
-/// alike, so each is a few numbers.
+/// The actions of a body of Elasticsearch's `_bulk`, in order, as its answer lists them. Each is a few
+/// numbers, since many are alike.
 package struct BulkItems: Sendable, Equatable {
     package enum Operation: Sendable {
         case index, create, update, delete
     }
 
     package enum Outcome: Sendable, Equatable {
-        /// A log.
+        /// The document is a log.
         case taken
-        /// Its index is one more than there may be.
+        /// Its index is one too many.
         case crowded
-        /// Logs are written once, and stay as they are.
+        /// Logs are written once and stay as they are.
         case unsupported
-        /// The document is none; where its fault is among them.
+        /// The document cannot be read. This is the number of its fault.
         case unreadable(Int32)
     }
 
     package struct Item: Sendable, Equatable {
         package let operation: Operation
         package let outcome: Outcome
-        /// The place of its index among the parts; nil where there was none left.
+        /// The place of its index among the parts; nil when there was none left.
         package var place: Int? { index < 0 ? nil : Int(index) }
         fileprivate let index: Int32
         fileprivate let idStart: UInt32
@@ -29,7 +29,7 @@ package struct BulkItems: Sendable, Equatable {
     }
 
     package private(set) var items: [Item] = []
-    /// Whether each log has a time of its own or an id, so that an equal one is the same.
+    /// True when each log has a time of its own or an id, so that an equal log is the same log.
     package var areDistinct = true
     private var ids: [UInt8] = []
     private var faults: [LogDecodingError] = []
@@ -68,14 +68,6 @@ package struct BulkItems: Sendable, Equatable {
         append(action, .unreadable(Int32(faults.count)), at: place)
         faults.append(fault)
     }
-}
-
-/// A line that says what is to be done with the next one.
-struct BulkAction {
-    var operation = BulkItems.Operation.index
-    /// Kept from action to action, as their memory is.
-    var index: [UInt8] = []
-    var id: [UInt8] = []
 }
 
 /// The name of an index.

@@ -9,11 +9,11 @@ struct BulkLine {
     let number: Int
 }
 
-/// How far a body was read, and what was found.
+/// Cuts a body of `_bulk` into lines, and gathers what its actions came to.
 struct BulkReading {
     var action = BulkAction()
-    var items = BulkItems()
-    var parted: PartedLogs<BulkIndex>
+    private var items = BulkItems()
+    private var parted: PartedLogs<BulkIndex>
 
     private let body: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -28,8 +28,8 @@ struct BulkReading {
         logsMax = limits.logs
     }
 
-    /// Passes lines with nothing but blanks, of which a body may have millions.
-    mutating func skipBlankLines() {
+    /// The next line that is not blank. A body may have millions of blank ones.
+    mutating func nextLine() -> BulkLine? {
         var place = position
         while place < body.count {
             switch body[place] {
@@ -38,13 +38,15 @@ struct BulkReading {
                 position = place
                 line += 1
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): place += 1
-            default: return
+            default: return nextLineAsIs()
             }
         }
         position = place
+        return nil
     }
 
-    mutating func next() -> BulkLine? {
+    /// The next line, which may be blank.
+    mutating func nextLineAsIs() -> BulkLine? {
         guard let start = body.baseAddress, position < body.count else { return nil }
         let first = position
         let feed = memchr(start + first, CInt(UInt8(ascii: "\n")), body.count - first)
@@ -56,8 +58,7 @@ struct BulkReading {
 
     /// The place of the action's index; nil when there is none left for it.
     mutating func place(at line: BulkLine) throws(LogDecodingError) -> Int? {
-        if action.index.isEmpty { action.index += index }
-        guard !action.index.isEmpty else {
+        guard action.complete(with: index) else {
             throw fault(line, "the action on line \(line.number) names no index")
         }
         guard items.count < JSONLogDecoder.bulkItemsMax else {
@@ -69,6 +70,21 @@ struct BulkReading {
             )
         }
         return parted.place(of: BulkIndex(bytes: action.index))
+    }
+
+    mutating func append(_ outcome: BulkItems.Outcome, at place: Int?) {
+        items.append(action, outcome, at: place)
+    }
+
+    mutating func append(_ fault: LogDecodingError, at place: Int) {
+        items.append(action, fault, at: place)
+    }
+
+    /// Takes the written log as the action's document.
+    mutating func take(from writer: inout LogWriter, at place: Int) {
+        if !writer.hasOwnTime, action.id.isEmpty { items.areDistinct = false }
+        parted.take(from: &writer, at: place)
+        append(.taken, at: place)
     }
 
     func malformed(_ line: BulkLine, _ error: JSONFault) -> LogDecodingError {
@@ -108,7 +124,7 @@ struct BulkReading {
 }
 
 extension JSONFault {
-    /// As it is told, from the start of the body.
+    /// The fault as the client is told it, from the start of the body.
     func moved(by start: Int) -> LogDecodingError {
         LogDecodingError(position: position + start, reason: reason.sentence, kind: reason.kind)
     }

@@ -1,26 +1,21 @@
-/// A mistake in a JSON body as the hot path reports it: plain numbers, so that throwing costs the
-/// path that does not throw nothing.
-struct JSONFault: Error, Equatable {
+/// Why a JSON body cannot be read, and where. Two words, so that throwing costs nothing where
+/// nothing is thrown.
+struct JSONFault: Error {
     let reason: Reason
     let position: Int
 
-    enum Reason: Equatable {
+    enum Reason {
         case empty, tooLarge, noMemory
         case unfinished, unclosedString, badUTF8, controlCharacter, unexpectedCharacter
         case keyExpected, colonExpected, valueExpected, objectEndExpected, arrayEndExpected
+        case objectExpected, arrayExpected, stringExpected, memberRepeated, textFollows
         case badNumber, badLiteral, badEscape
         case tooDeep(Int)
         case logExpected, tooManyLogs(Int), tooManyFields(Int)
         case timeUnreadable, timeOutOfRange
-        case trackingObjectExpected, textFollows
-        case logsMissing, logsNotArray, logsRepeated
-        case topicTooLong(Int), sourceTooLong(Int)
         case repairTooLarge(Int), unreadableTooLarge(Int), tooManyUnreadable(Int)
-        case tagsNotObject, tagsRepeated
-        case otlp(OTLPMistake)
-        case splunk(SplunkMistake)
-        case bulk(BulkMistake)
-        case loki(LokiMistake)
+        /// The JSON is sound, but is not what the body's format expects.
+        indirect case format(any FormatMistake)
     }
 
     init(_ reason: Reason, at position: Int) {
@@ -29,22 +24,41 @@ struct JSONFault: Error, Equatable {
     }
 }
 
+/// What a format expects of a body beyond JSON. Each format has its own mistakes, in its folder.
+protocol FormatMistake: Sendable {
+    /// For the developer who sent the body.
+    var sentence: String { get }
+    /// True when the request as a whole is at fault, not only the log where the mistake was found.
+    var concernsRequest: Bool { get }
+    var kind: LogDecodingError.Kind { get }
+}
+
+extension FormatMistake {
+    var concernsRequest: Bool { false }
+    var kind: LogDecodingError.Kind { .unreadable }
+
+    /// The mistake, at this byte of the text.
+    func at(_ position: Int) -> JSONFault {
+        JSONFault(.format(self), at: position)
+    }
+}
+
 extension JSONFault.Reason {
     var kind: LogDecodingError.Kind {
         switch self {
-        case .otlp(.tooLarge), .repairTooLarge: .tooLarge
+        case .repairTooLarge: .tooLarge
         case .noMemory: .noMemory
+        case .format(let mistake): mistake.kind
         default: .unreadable
         }
     }
 
-    /// Whether it concerns the request as a whole, and not only the log that it was found at.
-    var isOfRequest: Bool {
+    /// True when the request as a whole is at fault, not only the log where the fault was found.
+    var concernsRequest: Bool {
         switch self {
         case .empty, .tooLarge, .noMemory, .tooManyLogs: true
         case .repairTooLarge, .unreadableTooLarge, .tooManyUnreadable: true
-        case .otlp(.tooLarge), .splunk(.tooManyOrigins), .loki(.tooManyStreams): true
-        case .loki(.tooManyLabels): true
+        case .format(let mistake): mistake.concernsRequest
         default: false
         }
     }
@@ -64,6 +78,11 @@ extension JSONFault.Reason {
         case .valueExpected: "a value is expected here"
         case .objectEndExpected: "a comma or a closing brace is expected here"
         case .arrayEndExpected: "a comma or a closing bracket is expected here"
+        case .objectExpected: "an object is expected here"
+        case .arrayExpected: "an array is expected here"
+        case .stringExpected: "a string is expected here"
+        case .memberRepeated: "this member may occur only once"
+        case .textFollows: "nothing may follow the object"
         case .badNumber: "this is not a JSON number"
         case .badLiteral: "only true, false and null can stand here without quotes"
         case .badEscape: "this is not a JSON escape"
@@ -75,25 +94,54 @@ extension JSONFault.Reason {
         case .timeUnreadable:
             "a log's time must be a number since 1970 (s, ms, us or ns) or text like 2025-01-14T08:30:00Z"
         case .timeOutOfRange: "a log's time must lie between 1970 and 2106"
-        case .trackingObjectExpected: "the body must be one object with __logs__"
-        case .textFollows: "nothing may follow the object"
-        case .logsMissing: "the object has no __logs__"
-        case .logsNotArray: "__logs__ must be an array of objects"
-        case .logsRepeated: "__logs__ may occur only once"
-        case .topicTooLong(let limit): "__topic__ must not exceed \(limit) bytes"
-        case .sourceTooLong(let limit): "__source__ must not exceed \(limit) bytes"
-        case .tagsNotObject: "__tags__ must be an object"
-        case .tagsRepeated: "__tags__ may occur only once"
         case .repairTooLarge(let limit):
             "replacing what is damaged would add more than \(limit) bytes to the body"
         case .unreadableTooLarge(let limit):
             "more than \(limit) bytes in a row cannot be read; nothing of the body is stored"
         case .tooManyUnreadable(let limit):
             "more than \(limit) parts of the body cannot be read; nothing of it is stored"
-        case .otlp(let mistake): mistake.sentence
-        case .splunk(let mistake): mistake.sentence
-        case .bulk(let mistake): mistake.sentence
-        case .loki(let mistake): mistake.sentence
+        case .format(let mistake): mistake.sentence
         }
+    }
+}
+
+extension JSONFault {
+    /// Finds a mistake of which simdjson says only that it exists. This walk is slow, and only
+    /// refused bodies take it.
+    static func first(in text: UnsafeBufferPointer<UInt8>) -> JSONFault {
+        var position = 0
+        var stringStart: Int?
+        while position < text.count {
+            let byte = text[position]
+            switch byte {
+            case 0x80...:
+                let size = UTF8Sequence.size(text, position)
+                guard size > 0 else { return JSONFault(.badUTF8, at: position) }
+                guard stringStart != nil else {
+                    return JSONFault(.unexpectedCharacter, at: position)
+                }
+                position += size
+                continue
+            case UInt8(ascii: "\""):
+                stringStart = stringStart == nil ? position : nil
+            case UInt8(ascii: "\\"):
+                guard stringStart != nil else {
+                    return JSONFault(.unexpectedCharacter, at: position)
+                }
+                // The escaped byte cannot end the string; control characters are still found.
+                if position + 1 < text.count, text[position + 1] >= 0x20, text[position + 1] < 0x80
+                {
+                    position += 1
+                }
+            case ..<0x20 where stringStart != nil:
+                return JSONFault(.controlCharacter, at: position)
+            default: break
+            }
+            position += 1
+        }
+        return JSONFault(
+            stringStart == nil ? .unexpectedCharacter : .unclosedString,
+            at: stringStart ?? 0
+        )
     }
 }

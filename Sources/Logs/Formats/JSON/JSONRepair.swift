@@ -1,42 +1,45 @@
-/// A copy of JSON text in which what JSON does not allow, and damaged or careless programs write, is replaced by what
-/// it allows. Made of text that was refused, and only kept until that is read again.
+/// Copies a refused JSON text with replacements for what damaged or careless programs write. The
+/// copy is kept until it is read.
 ///
-/// - Bytes that are not UTF-8 become U+FFFD, one for each maximal subpart as browsers decode.
-/// - Raw control characters in strings are escaped, so that they arrive; between tokens they become spaces. A
-///   backslash in front of either was no escape and is kept.
-/// - NaN and infinities, as Python, Java and C write them, become their text: SLS stores texts anyway.
+/// - Bytes that are not UTF-8 become U+FFFD, one for each maximal subpart, as browsers decode.
+/// - Raw control characters in strings are escaped, so that they arrive; between tokens they become
+///   spaces. A backslash in front of either was no escape and is kept.
+/// - NaN and infinities, as Python, Java and C write them, become their text: SLS stores texts
+///   anyway.
 ///
 /// Everything else stays as it is, so the copy may still not be JSON.
 struct JSONRepair: ~Copyable {
-    /// What readers may touch behind the text.
+    /// Bytes behind the text that readers may touch.
     private static let slack = 64
 
     private var memory = RawMemory(capacity: 64)
-    private(set) var count = 0
-    private(set) var replacedAnything = false
-    /// Whether any of it was not UTF-8.
+    private var count = 0
+    private var replacedAnything = false
+    /// True when some of the text was not UTF-8.
     private(set) var replacedBytes = false
 
-    /// What of the text was not copied yet starts here.
+    /// Where the part of the text starts that is not copied yet.
     private var pending = 0
-    /// Places in the copy to look up, ascending, and the places in the text that were found for them so far.
+    /// Places in the copy to look up, ascending, and the places in the text found for them so far.
     private var wanted: [Int] = []
     private var found: [Int] = []
 
     /// The copy, valid until the next call.
-    var start: UnsafePointer<UInt8> { UnsafePointer(memory.start) }
+    var copy: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: UnsafePointer(memory.start), count: count)
+    }
 
-    /// Makes the copy, and tells whether it differs from the text. It may be so many bytes longer.
+    /// Makes the copy, up to so many bytes longer. True when it differs from the text.
     mutating func run(
         _ text: UnsafeBufferPointer<UInt8>,
         adding bytesMax: Int
     ) throws(JSONFault) -> Bool {
         (wanted, found) = ([], [])
-        try copy(text, adding: bytesMax)
+        try rewrite(text, adding: bytesMax)
         return replacedAnything
     }
 
-    /// The place in the text that a place in its copy was made from. The copy is made again for it.
+    /// Finds the place in the text that a place in its copy was made from, by copying again.
     mutating func source(of place: Int, in text: UnsafeBufferPointer<UInt8>) -> Int {
         sources(of: [place], in: text)[0]
     }
@@ -44,8 +47,8 @@ struct JSONRepair: ~Copyable {
     /// The same for several places, in ascending order.
     mutating func sources(of places: [Int], in text: UnsafeBufferPointer<UInt8>) -> [Int] {
         (wanted, found) = (places, [])
-        try? copy(text, adding: .max)
-        // What lies behind the copy is the text's end.
+        try? rewrite(text, adding: .max)
+        // A place behind the copy is the text's end.
         return found + Array(repeating: text.count, count: places.count - found.count)
     }
 
@@ -63,7 +66,7 @@ struct JSONRepair: ~Copyable {
         count = 0
     }
 
-    private mutating func copy(
+    private mutating func rewrite(
         _ text: UnsafeBufferPointer<UInt8>,
         adding bytesMax: Int
     ) throws(JSONFault) {
@@ -111,7 +114,7 @@ struct JSONRepair: ~Copyable {
         flush(text, upTo: text.count)
     }
 
-    /// How much of a backslash in a string, and of what it escapes, is passed.
+    /// Passes a backslash in a string, with the byte that it escapes, and returns their size.
     private mutating func passBackslash(
         _ text: UnsafeBufferPointer<UInt8>,
         _ position: Int
@@ -158,13 +161,13 @@ struct JSONRepair: ~Copyable {
     }
 }
 
-/// Up to eight bytes, so that a text of nothing but damage costs no allocation for each.
+/// Up to eight bytes. No allocation for each, since a text may be nothing but damage.
 private struct FewBytes {
     static let most = 8
     static let replacement = FewBytes(word: 0xBD_BF_EF, count: 3)
     static let space = FewBytes(word: 0x20, count: 1)
     static let quote = FewBytes(word: UInt64(UInt8(ascii: "\"")), count: 1)
-    /// An escaped one.
+    /// An escaped backslash.
     static let backslash = FewBytes(word: 0x5C_5C, count: 2)
 
     /// The first byte is the lowest.

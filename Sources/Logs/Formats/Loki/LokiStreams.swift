@@ -1,19 +1,19 @@
-/// The streams of one push. Those that have the same labels are one, however often the push names them.
+/// The streams of one push. Streams with the same labels are one, however often the push names them.
 ///
-/// Agents repeat a set of labels byte for byte. So labels that are written as before are recognised by their text, and are
-/// taken apart once.
+/// Agents repeat a set of labels byte for byte. So repeated labels are recognised by their text, and
+/// are parsed once.
 struct LokiStreams {
     /// Labels are tags, in the order of their names' bytes as in Loki.
     private(set) var groups: [TrackedLogs] = []
     /// By the bytes of their labels.
     private var places: [GroupTrailer: Int] = [:]
-    /// Labels as they were written, and where their logs are. They stand in the body.
+    /// Labels as they stand in the body, and where their logs are.
     private var texts: [(text: UnsafeBufferPointer<UInt8>, place: Int)] = []
     private var index = ByteIndex()
     /// How many labels all groups have together.
     private var labelCount = 0
 
-    /// Where the logs of labels are that were written the same way before.
+    /// Where the logs are of labels that were written the same way before.
     func place(of text: UnsafeBufferPointer<UInt8>) -> Int? {
         index.number(ByteIndex.hash(text)) { texts[$0].text.hasSameBytes(as: text) }
             .map { texts[$0].place }
@@ -38,7 +38,7 @@ struct LokiStreams {
             places[trailer] = place
             groups.append(TrackedLogs(tags: labels.tags))
         }
-        // Beyond that a client writes the same labels in ever new ways, and each has to be taken apart.
+        // A client beyond that writes the same labels in ever new ways, and each has to be parsed.
         if texts.count < limits.streams {
             index.insert(ByteIndex.hash(text), texts.count)
             texts.append((text, place))
@@ -52,9 +52,40 @@ struct LokiStreams {
     }
 }
 
-/// What Loki's protocol calls a log's text is a field here, and SLS's own collectors call it so.
+/// The fields of an entry. SLS's own collectors call a log's text `content`, too.
 enum LokiField {
     static let line: StaticString = "content"
-    /// Metadata of that name, with the ending that Loki gives names which are taken.
+    /// Metadata called `content`, with the ending that Loki gives to taken names.
     static let taken: StaticString = "content_extracted"
+}
+
+/// Why a push is not Loki's.
+enum LokiMistake: FormatMistake, Error {
+    case streamsMissing, valuesMissing, formerName
+    case entryExpected, timeExpected, labelExpected
+    case tooManyStreams(Int), tooManyLabels(Int)
+
+    var concernsRequest: Bool {
+        switch self {
+        case .tooManyStreams, .tooManyLabels: true
+        default: false
+        }
+    }
+
+    var sentence: String {
+        switch self {
+        case .streamsMissing: "the object has no streams"
+        case .valuesMissing: "the stream has no values"
+        case .formerName:
+            "labels and entries are what Loki had before stream and values, and are not read"
+        case .entryExpected:
+            "an entry is an array: its time in nanoseconds as text, its line, and perhaps an object"
+        case .timeExpected: "an entry's time is text: nanoseconds since 1970 that fit 64 bits"
+        case .labelExpected: "a label's value must be text"
+        case .tooManyStreams(let limit):
+            "the request has more than \(limit) streams with different labels (limits.label_sets); send smaller batches"
+        case .tooManyLabels(let limit):
+            "the streams with different labels have more than \(limit) labels together (limits.labels); send smaller batches"
+        }
+    }
 }

@@ -153,8 +153,7 @@ struct LokiWalk: ~Copyable {
         guard seconds < 0 else {
             return writer.time(seconds: UInt64(seconds), nanoseconds: nanoseconds)
         }
-        _ = writer.takeImpossibleTime()
-        writer.field(name: ReservedKey.originalTimeField, value: Array("\(seconds)".utf8))
+        writer.impossibleTime(written: "\(seconds)")
     }
 }
 

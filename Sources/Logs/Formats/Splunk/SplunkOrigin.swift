@@ -1,4 +1,4 @@
-/// Where an event comes from, as its sender says. What is not said is empty.
+/// Where an event comes from, as its sender says. Missing parts are empty.
 struct SplunkOrigin: Hashable {
     var host: [UInt8] = []
     var source: [UInt8] = []
@@ -44,19 +44,19 @@ package struct SplunkEvents: Sendable, Equatable {
 
 /// The events of one body as they are read.
 struct SplunkGathering {
-    /// Of the event that is being read.
+    /// The origin of the event that is being read.
     var origin = SplunkOrigin()
-    /// Those that are complete.
+    /// Complete events.
     private(set) var count = 0
     private var parted: PartedLogs<SplunkOrigin>
-    /// By the places of `parted`.
+    /// The first event of each place of `parted`.
     private var firsts: [Int] = []
 
     init(_ limits: LogLimits) {
         parted = PartedLogs(atMost: limits.streams)
     }
 
-    /// The event that was written is complete. False when it is of one origin too many.
+    /// Takes the written event, which is complete. False when its origin is one too many.
     mutating func take(from writer: inout LogWriter) -> Bool {
         guard let place = parted.place(of: origin) else { return false }
         if place == firsts.count { firsts.append(count) }

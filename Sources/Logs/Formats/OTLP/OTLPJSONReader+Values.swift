@@ -1,13 +1,13 @@
-/// What a list of attributes came to.
+/// A list of attributes.
 struct OTLPAttributes {
     /// The JSON object in the memory of the texts; nil when there are no others than these two.
     var object: Range<Int>?
-    // Where the values of the two are that have fields of their own.
+    // The tokens of the two values that have fields of their own.
     var host: Int?
     var service: Int?
 }
 
-/// What an attribute is.
+/// Where an attribute goes.
 private enum OTLPAttribute {
     case member, host, service
 
@@ -20,18 +20,18 @@ private enum OTLPAttribute {
     }
 }
 
-extension JSONLogWalk {
+extension OTLPJSONReader {
     mutating func attributes(
-        _ texts: inout OTLPTexts,
+        _ json: inout JSONLogReader,
         ofResource: Bool = false
     ) throws(JSONFault) -> OTLPAttributes {
         var found = OTLPAttributes()
         let first = texts.memory.count
-        var hasElement = try enterArray()
+        var hasElement = try json.cursor.enterArray()
         while hasElement {
             let separator: StaticString = texts.memory.count == first ? "{" : ","
-            try pair(&texts, separator, &found, ofResource: ofResource, depth: 1)
-            hasElement = try nextElement()
+            try pair(&json, separator, &found, ofResource: ofResource, depth: 1)
+            hasElement = try json.cursor.nextElement()
         }
         guard texts.memory.count > first else { return found }
         texts.memory.append("}")
@@ -39,10 +39,10 @@ extension JSONLogWalk {
         return found
     }
 
-    /// The KeyValue that comes next: name and value of a JSON object, behind a separator. Everybody writes
+    /// The next KeyValue: name and value of a JSON object, behind a separator. All known exporters write
     /// the key first; a value in front of it is passed, and read afterwards.
     private mutating func pair(
-        _ texts: inout OTLPTexts,
+        _ json: inout JSONLogReader,
         _ separator: StaticString,
         _ found: inout OTLPAttributes,
         ofResource: Bool = false,
@@ -51,149 +51,150 @@ extension JSONLogWalk {
         var attribute: OTLPAttribute?
         var hasValue = false
         var passed: Int?
-        var hasMember = try enterObject()
+        var hasMember = try json.cursor.enterObject()
         while hasMember {
-            switch try memberName() {
+            switch try json.memberName() {
             case "key":
-                guard attribute == nil else { throw fault(.otlp(.memberRepeated)) }
-                let name = try string()
+                guard attribute == nil else { throw json.cursor.fault(.memberRepeated) }
+                let name = try json.string()
                 let kind = OTLPAttribute(name, ofResource: ofResource)
                 attribute = kind
                 if kind == .member { texts.memory.append(member: name, behind: separator) }
             case "value":
-                guard !hasValue else { throw fault(.otlp(.memberRepeated)) }
+                guard !hasValue else { throw json.cursor.fault(.memberRepeated) }
                 hasValue = true
                 if let attribute {
-                    try value(of: attribute, &texts, &found, depth: depth)
+                    try value(&json, of: attribute, &found, depth: depth)
                 } else {
-                    passed = try pass()
+                    passed = try pass(&json)
                 }
-            default: try skipValue()
+            default: try json.skipValue()
             }
-            hasMember = try nextMember()
+            hasMember = try json.cursor.nextMember()
         }
         let none = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
         if attribute == nil { texts.memory.append(member: none, behind: separator) }
         if let passed {
-            let end = next
-            next = passed
-            try value(of: attribute ?? .member, &texts, &found, depth: depth)
-            next = end
+            let end = json.cursor.next
+            json.cursor.move(to: passed)
+            try value(&json, of: attribute ?? .member, &found, depth: depth)
+            json.cursor.move(to: end)
         } else if !hasValue, attribute ?? .member == .member {
             texts.memory.append("null")
         }
     }
 
     private mutating func value(
+        _ json: inout JSONLogReader,
         of attribute: OTLPAttribute,
-        _ texts: inout OTLPTexts,
         _ found: inout OTLPAttributes,
         depth: Int
     ) throws(JSONFault) {
         switch attribute {
-        case .member: try otlpValue(&texts, asText: false, depth: depth)
-        case .host: found.host = try pass()
-        case .service: found.service = try pass()
+        case .member: try value(&json, asText: false, depth: depth)
+        case .host: found.host = try pass(&json)
+        case .service: found.service = try pass(&json)
         }
     }
 
-    /// The AnyValue that comes next as a field shows it: text as it is, bytes in base64, everything else as
-    /// JSON.
-    mutating func otlpText(_ texts: inout OTLPTexts) throws(JSONFault) -> Range<Int> {
+    /// The next AnyValue as a field shows it: text as it is, bytes in base64, everything else as JSON.
+    mutating func text(
+        ofValue json: inout JSONLogReader
+    ) throws(JSONFault) -> Range<Int> {
         let start = texts.memory.count
-        try otlpValue(&texts, asText: true, depth: 1)
+        try value(&json, asText: true, depth: 1)
         return start..<texts.memory.count
     }
 
-    private mutating func otlpValue(
-        _ texts: inout OTLPTexts,
+    private mutating func value(
+        _ json: inout JSONLogReader,
         asText: Bool,
         depth: Int
     ) throws(JSONFault) {
-        let deepest = min(limits.depth, OTLPWalk.deepest)
-        guard depth <= deepest else { throw fault(.tooDeep(deepest)) }
+        let deepest = json.cursor.depthMax
+        guard depth <= deepest else { throw json.cursor.fault(.tooDeep(deepest)) }
         var isKnown = false
-        if try !takeNull() {
-            var hasMember = try enterObject()
+        if try !json.cursor.takeNull() {
+            var hasMember = try json.cursor.enterObject()
             while hasMember {
-                if let kind = OTLPKind(try memberName()) {
-                    if try !takeNull() {
-                        guard !isKnown else { throw fault(.otlp(.kindRepeated)) }
+                if let kind = OTLPKind(try json.memberName()) {
+                    if try !json.cursor.takeNull() {
+                        guard !isKnown else { throw OTLPMistake.kindRepeated.at(json.cursor.place) }
                         isKnown = true
-                        try content(kind, &texts, asText: asText, depth: depth)
+                        try content(&json, kind, asText: asText, depth: depth)
                     }
                 } else {
-                    try skipValue()
+                    try json.skipValue()
                 }
-                hasMember = try nextMember()
+                hasMember = try json.cursor.nextMember()
             }
         }
         if !isKnown, !asText { texts.memory.append("null") }
     }
 
     private mutating func content(
+        _ json: inout JSONLogReader,
         _ kind: OTLPKind,
-        _ texts: inout OTLPTexts,
         asText: Bool,
         depth: Int
     ) throws(JSONFault) {
         switch kind {
-        case .string where asText: texts.memory.append(try string())
-        case .string: texts.memory.append(quoted: try string())
-        case .boolean: texts.memory.append(try boolean() ? "true" : "false")
-        case .integer: texts.memory.append(decimal: try integer() as Int64)
-        case .double where asText: texts.memory.append(try double())
-        case .double: texts.memory.append(json: try double())
-        case .bytes where asText: try base64(to: &texts)
+        case .string where asText: texts.memory.append(try json.string())
+        case .string: texts.memory.append(quoted: try json.string())
+        case .boolean: texts.memory.append(try boolean(&json) ? "true" : "false")
+        case .integer: texts.memory.append(decimal: try integer(&json) as Int64)
+        case .double where asText: texts.memory.append(try double(&json))
+        case .double: texts.memory.append(json: try double(&json))
+        case .bytes where asText: try base64(&json)
         case .bytes:
             texts.memory.append("\"")
-            try base64(to: &texts)
+            try base64(&json)
             texts.memory.append("\"")
         case .array:
             texts.memory.append("[")
-            try values(&texts, arePairs: false, depth: depth + 1)
+            try values(&json, arePairs: false, depth: depth + 1)
             texts.memory.append("]")
         case .pairs:
             texts.memory.append("{")
-            try values(&texts, arePairs: true, depth: depth + 1)
+            try values(&json, arePairs: true, depth: depth + 1)
             texts.memory.append("}")
         }
     }
 
-    /// The list in the object that comes next, which protobuf cannot do without.
+    /// The list in the next object. Protobuf needs an object around a list.
     private mutating func values(
-        _ texts: inout OTLPTexts,
+        _ json: inout JSONLogReader,
         arePairs: Bool,
         depth: Int
     ) throws(JSONFault) {
         var hasValues = false
-        var hasMember = try enterObject()
+        var hasMember = try json.cursor.enterObject()
         while hasMember {
-            switch try memberName() {
+            switch try json.memberName() {
             case "values":
-                guard !hasValues else { throw fault(.otlp(.memberRepeated)) }
+                guard !hasValues else { throw json.cursor.fault(.memberRepeated) }
                 hasValues = true
-                try elements(&texts, arePairs: arePairs, depth: depth)
-            default: try skipValue()
+                try elements(&json, arePairs: arePairs, depth: depth)
+            default: try json.skipValue()
             }
-            hasMember = try nextMember()
+            hasMember = try json.cursor.nextMember()
         }
     }
 
     private mutating func elements(
-        _ texts: inout OTLPTexts,
+        _ json: inout JSONLogReader,
         arePairs: Bool,
         depth: Int
     ) throws(JSONFault) {
         var none = OTLPAttributes()
-        var hasElement = try enterArray()
+        var hasElement = try json.cursor.enterArray()
         while hasElement {
             if arePairs {
-                try pair(&texts, "", &none, depth: depth)
+                try pair(&json, "", &none, depth: depth)
             } else {
-                try otlpValue(&texts, asText: false, depth: depth)
+                try value(&json, asText: false, depth: depth)
             }
-            hasElement = try nextElement()
+            hasElement = try json.cursor.nextElement()
             if hasElement { texts.memory.append(",") }
         }
     }
@@ -210,7 +211,7 @@ extension TextMemory {
     }
 }
 
-/// The members of an AnyValue, of which it has one.
+/// The members of an AnyValue, which has one of them.
 private enum OTLPKind {
     case string, boolean, integer, double, array, pairs, bytes
 

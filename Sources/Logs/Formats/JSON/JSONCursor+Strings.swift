@@ -2,15 +2,15 @@ private let backslashes: UInt64 = 0x5C5C_5C5C_5C5C_5C5C
 private let lowBits: UInt64 = 0x0101_0101_0101_0101
 private let highBits: UInt64 = 0x8080_8080_8080_8080
 
-/// The high bit of bytes that are a backslash; the lowest one set is exact.
+/// The high bit of each byte that is a backslash; the lowest set bit is exact.
 @inline(__always)
 private func backslashBits(_ word: UInt64) -> UInt64 {
     let difference = word ^ backslashes
     return (difference &- lowBits) & ~difference & highBits
 }
 
-/// Copies in words of eight and tells whether a backslash may be among the bytes. Reads and writes up
-/// to seven bytes too many; a backslash among those is told too.
+/// Copies in words of eight bytes. The result is not zero when a backslash may be among them. Reads
+/// and writes up to seven bytes too many; a backslash in those counts, too.
 @inline(__always)
 func copyWords(
     _ source: UnsafePointer<UInt8>,
@@ -28,13 +28,43 @@ func copyWords(
     return found
 }
 
-extension JSONLogWalk {
-    /// Writes a string's content at an offset of the memory and returns its size, which is never more
-    /// than that of its text.
-    func unescape(_ start: Int, _ count: Int, to offset: Int) throws(JSONFault) -> Int {
+extension JSONCursor {
+    /// The next string, as it stands in the text.
+    mutating func string() throws(JSONFault) -> Range<Int> {
+        try expectToken(ahead: 1)
+        guard byte == UInt8(ascii: "\"") else { throw fault(.stringExpected) }
+        let start = place + 1
+        let count = try stringCount(start, before: place(ahead: 1))
+        skip()
+        return start..<start + count
+    }
+
+    /// The bytes of a string: between its closing quote and the next token lies only white space.
+    @inline(__always)
+    func stringCount(_ start: Int, before after: Int) throws(JSONFault) -> Int {
+        var last = after - 1
+        while isWhiteSpace(text[last]) { last -= 1 }
+        guard last >= start, text[last] == UInt8(ascii: "\"") else {
+            throw JSONFault(.unclosedString, at: start - 1)
+        }
+        return last - start
+    }
+
+    @inline(__always)
+    func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte <= 0x20 && (byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09)
+    }
+
+    /// Writes a string's content to a place and returns its size, which is at most that of its
+    /// text. Up to seven bytes behind it are overwritten.
+    func unescape(
+        _ start: Int,
+        _ count: Int,
+        to first: UnsafeMutablePointer<UInt8>
+    ) throws(JSONFault) -> Int {
         let end = start + count
         var source = start
-        var place = writer.memory.start + offset
+        var place = first
         while source < end {
             let word = UnsafeRawPointer(text + source).loadUnaligned(as: UInt64.self)
             UnsafeMutableRawPointer(place).storeBytes(of: word, as: UInt64.self)
@@ -48,7 +78,7 @@ extension JSONLogWalk {
             place += plain
             if found != 0 { try escape(&source, end, &place) }
         }
-        return place - writer.memory.start - offset
+        return place - first
     }
 
     /// RFC 8259, section 7.

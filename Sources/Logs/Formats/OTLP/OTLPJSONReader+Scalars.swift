@@ -1,17 +1,19 @@
 // Scalars as protobuf's JSON has them: numbers may stand in quotes, null is the default.
-extension JSONLogWalk {
-    mutating func integer<Number: FixedWidthInteger>() throws(JSONFault) -> Number {
-        if try takeNull() { return 0 }
-        let token = next
-        guard let number = Number(decimal: try numberText(else: .integerExpected)) else {
-            throw JSONFault(.otlp(.integerExpected), at: Int(tokens[token]))
+extension OTLPJSONReader {
+    func integer<Number: FixedWidthInteger>(
+        _ json: inout JSONLogReader
+    ) throws(JSONFault) -> Number {
+        if try json.cursor.takeNull() { return 0 }
+        let place = json.cursor.place
+        guard let number = Number(decimal: try numberText(&json, else: .integerExpected)) else {
+            throw OTLPMistake.integerExpected.at(place)
         }
         return number
     }
 
-    mutating func double() throws(JSONFault) -> Double {
-        let token = next
-        let digits = try numberText(else: .numberExpected)
+    func double(_ json: inout JSONLogReader) throws(JSONFault) -> Double {
+        let place = json.cursor.place
+        let digits = try numberText(&json, else: .numberExpected)
         switch digits {
         case "NaN": return .nan
         case "Infinity": return .infinity
@@ -20,46 +22,45 @@ extension JSONLogWalk {
         }
         guard Decimal(digits) != nil, let number = Double(String(decoding: digits, as: UTF8.self)),
             number.isFinite
-        else { throw JSONFault(.otlp(.numberExpected), at: Int(tokens[token])) }
+        else { throw OTLPMistake.numberExpected.at(place) }
         return number
     }
 
-    private mutating func numberText(
+    private func numberText(
+        _ json: inout JSONLogReader,
         else mistake: OTLPMistake
     ) throws(JSONFault) -> UnsafeBufferPointer<UInt8> {
-        guard next + 1 < tokenCount else { throw unfinished }
-        switch byte {
-        case UInt8(ascii: "\""): return try string()
+        try json.cursor.expectToken(ahead: 1)
+        switch json.cursor.byte {
+        case UInt8(ascii: "\""): return try json.string()
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            let token = Int(tokens[next])
-            let count = try scalarCount(token, before: Int(tokens[next + 1]))
-            next += 1
-            return UnsafeBufferPointer(start: text + token, count: count)
-        default: throw fault(.otlp(mistake))
+            return try json.cursor.scalar()
+        default: throw mistake.at(json.cursor.place)
         }
     }
 
-    mutating func boolean() throws(JSONFault) -> Bool {
-        guard next + 1 < tokenCount else { throw unfinished }
-        let isTrue = byte == UInt8(ascii: "t")
-        guard isTrue || byte == UInt8(ascii: "f") else { throw fault(.otlp(.booleanExpected)) }
-        _ = try scalarCount(Int(tokens[next]), before: Int(tokens[next + 1]))
-        next += 1
+    func boolean(_ json: inout JSONLogReader) throws(JSONFault) -> Bool {
+        try json.cursor.expectToken(ahead: 1)
+        let isTrue = json.cursor.byte == UInt8(ascii: "t")
+        guard isTrue || json.cursor.byte == UInt8(ascii: "f") else {
+            throw OTLPMistake.booleanExpected.at(json.cursor.place)
+        }
+        _ = try json.cursor.scalar()
         return isTrue
     }
 
-    mutating func text(to texts: inout OTLPTexts) throws(JSONFault) -> Range<Int> {
-        if try takeNull() { return 0..<0 }
-        return texts.add(try string())
+    mutating func text(_ json: inout JSONLogReader) throws(JSONFault) -> Range<Int> {
+        if try json.cursor.takeNull() { return 0..<0 }
+        return texts.add(try json.string())
     }
 
     /// Two digits for each byte, in either case. An id of zeros is none.
-    mutating func id(to texts: inout OTLPTexts) throws(JSONFault) -> Range<Int> {
-        if try takeNull() { return 0..<0 }
-        let token = next
-        let digits = try string()
+    mutating func id(_ json: inout JSONLogReader) throws(JSONFault) -> Range<Int> {
+        if try json.cursor.takeNull() { return 0..<0 }
+        let place = json.cursor.place
+        let digits = try json.string()
         guard digits.count % 2 == 0, digits.allSatisfy(\.isHexDigit) else {
-            throw JSONFault(.otlp(.hexExpected), at: Int(tokens[token]))
+            throw OTLPMistake.hexExpected.at(place)
         }
         let start = texts.memory.count
         if digits.contains(where: { $0 != UInt8(ascii: "0") }) {
@@ -70,9 +71,9 @@ extension JSONLogWalk {
     }
 
     /// RFC 4648, sections 4 and 5, with or without `=` at the end; written as section 4 has it.
-    mutating func base64(to texts: inout OTLPTexts) throws(JSONFault) {
-        let token = next
-        var digits = try string()[...]
+    mutating func base64(_ json: inout JSONLogReader) throws(JSONFault) {
+        let place = json.cursor.place
+        var digits = try json.string()[...]
         if digits.count % 4 == 0 {
             for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
         }
@@ -84,10 +85,10 @@ extension JSONLogWalk {
             case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "0")...UInt8(ascii: "9"),
                 UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
                 texts.memory.append(digit)
-            default: throw JSONFault(.otlp(.base64Expected), at: Int(tokens[token]))
+            default: throw OTLPMistake.base64Expected.at(place)
             }
         }
-        guard isWhole else { throw JSONFault(.otlp(.base64Expected), at: Int(tokens[token])) }
+        guard isWhole else { throw OTLPMistake.base64Expected.at(place) }
         for _ in 0..<(4 - digits.count % 4) % 4 { texts.memory.append("=") }
     }
 }
@@ -104,7 +105,7 @@ extension UInt8 {
 }
 
 extension FixedWidthInteger {
-    /// Nil when it is no whole number, or one that does not fit.
+    /// Nil when the text is no whole number, or one that does not fit.
     fileprivate init?(decimal text: UnsafeBufferPointer<UInt8>) {
         let isNegative = text.first == UInt8(ascii: "-")
         let digits = text.dropFirst(isNegative ? 1 : 0)

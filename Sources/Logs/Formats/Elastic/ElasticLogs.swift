@@ -1,0 +1,116 @@
+// Elasticsearch's `_bulk` and its single documents.
+extension JSONLogDecoder {
+    /// The most actions of one request: an answer has a line for each.
+    package static let bulkItemsMax = 1 << 16
+
+    private static let documentOptions = JSONLogOptions(
+        takesShortTimes: true,
+        timeField: TimeField("@timestamp")
+    )
+
+    /// Reads a body of `_bulk`: lines of JSON, where one line says what to do and the next one is
+    /// the document. Each document is a log. `index` is the one for actions that name none.
+    ///
+    /// Each line is read by itself, so a document that is no JSON, or one of an index too many,
+    /// costs no other document. `@timestamp` gives a log's time, `_id` is a field of it.
+    package func decodeBulk(
+        _ body: UnsafeRawBufferPointer,
+        _ timing: BatchTiming,
+        _ rules: LogRules = LogRules(),
+        index: String? = nil
+    ) throws(LogDecodingError) -> BulkLogs {
+        let text = UnsafeBufferPointer(
+            start: body.bindMemory(to: UInt8.self).baseAddress,
+            count: body.count
+        )
+        var bulk = BulkReading(text, index, reader.limits)
+        reader.startBody(timing, rules, Self.documentOptions)
+        defer { shrink(after: body.count) }
+        while let line = bulk.nextLine() {
+            do throws(JSONFault) {
+                let isAction = try read(line, rules) { json throws(JSONFault) in
+                    try bulk.action.read(&json)
+                }
+                guard isAction else { continue }
+            } catch {
+                throw bulk.malformed(line, error)
+            }
+            try readDocument(&bulk, of: line, rules)
+        }
+        return try bulk.logs()
+    }
+
+    /// Reads one document of Elasticsearch, on any number of lines, as one log; `id` is a field of
+    /// it.
+    package func decodeDocument(
+        _ body: UnsafeRawBufferPointer,
+        _ timing: BatchTiming,
+        _ rules: LogRules = LogRules(),
+        id: String? = nil
+    ) throws(LogDecodingError) -> DecodedLogs {
+        try decode(body, timing, rules, Self.documentOptions) { json throws(JSONFault) in
+            try json.elasticDocument(id: id.map { Array($0.utf8) } ?? [])
+            try json.cursor.expectEnd()
+            return json.writer.logs
+        }
+    }
+
+    /// Reads the document of the action that was read, if it has one, and notes the outcome.
+    private func readDocument(
+        _ bulk: inout BulkReading,
+        of line: BulkLine,
+        _ rules: LogRules
+    ) throws(LogDecodingError) {
+        let place = try bulk.place(at: line)
+        if bulk.action.operation == .delete { return bulk.append(.unsupported, at: place) }
+        guard let document = bulk.nextLineAsIs() else { throw bulk.missingDocument(line) }
+        if bulk.action.operation == .update { return bulk.append(.unsupported, at: place) }
+        guard let place else { return bulk.append(.crowded, at: nil) }
+        guard !reader.writer.isFull else { throw bulk.tooManyLogs(document) }
+        do throws(JSONFault) {
+            let id = bulk.action.id
+            let isDocument = try read(document, rules) { json throws(JSONFault) in
+                try json.bulkDocument(id: id)
+            }
+            guard isDocument else { throw JSONFault(.logExpected, at: 0) }
+            bulk.take(from: &reader.writer, at: place)
+        } catch {
+            reader.writer.discard()
+            let fault = error.moved(by: document.start)
+            // Nothing is wrong with the document: all of them can come again.
+            guard fault.kind != .noMemory else { throw fault }
+            bulk.append(fault, at: place)
+        }
+    }
+
+    /// Reads a line, and once more with its damaged bytes replaced if that fails. False when the
+    /// line is blank.
+    private func read(
+        _ line: BulkLine,
+        _ rules: LogRules,
+        _ take: (inout JSONLogReader) throws(JSONFault) -> Void
+    ) throws(JSONFault) -> Bool {
+        guard line.count > 0 else { return false }
+        let text = UnsafeBufferPointer(start: line.text, count: line.count)
+        do throws(JSONFault) {
+            try reader.start(text)
+            try take(&reader)
+        } catch {
+            if case .empty = error.reason { return false }
+            guard rules.damage == .setAside, !error.reason.concernsRequest,
+                let copy = try repaired(text)
+            else { throw error }
+            reader.writer.discard()
+            reader.writer.isRepaired = repair.replacedBytes
+            defer { reader.writer.isRepaired = false }
+            do throws(JSONFault) {
+                try reader.start(copy)
+                try take(&reader)
+            } catch {
+                if case .empty = error.reason { return false }
+                throw JSONFault(error.reason, at: repair.source(of: error.position, in: text))
+            }
+        }
+        return true
+    }
+}

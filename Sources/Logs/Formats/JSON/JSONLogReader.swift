@@ -1,0 +1,331 @@
+import Glibc
+
+/// Writes objects of JSON as logs, in one pass over their tokens. The format's reader decides which
+/// objects those are; options, given with the body, say what their fields mean.
+///
+/// Invariants of the hot path: before a field is written there is room for all that is left of the
+/// text and for the writer's slack, and a field exceeds its text by no more than that slack.
+struct JSONLogReader: ~Copyable {
+    let limits: LogLimits
+    private(set) var options = JSONLogOptions()
+    var cursor: JSONCursor
+    var writer: LogWriter
+    /// Texts of the body that should be logs and cannot be read.
+    var unreadable = UnreadableTexts()
+    /// How far complete logs reach, in tokens and in written bytes: reading goes on from there when
+    /// the next log cannot be read.
+    private(set) var complete = (tokens: 0, bytes: 0)
+
+    init(limits: LogLimits) {
+        self.limits = limits
+        cursor = JSONCursor(depthMax: limits.depth)
+        writer = LogWriter(limits: limits)
+    }
+
+    /// Begins a body. Its text, or the first of its texts, comes with `start`.
+    mutating func startBody(_ timing: BatchTiming, _ rules: LogRules, _ options: JSONLogOptions) {
+        self.options = options
+        unreadable = UnreadableTexts()
+        writer.start(timing, rules)
+    }
+
+    /// Stands at the first token of a text of the body.
+    mutating func start(_ text: UnsafeBufferPointer<UInt8>) throws(JSONFault) {
+        complete = (0, 0)
+        try cursor.start(text)
+    }
+
+    /// Where in the text the first log begins that is not complete.
+    var incomplete: Int {
+        complete.tokens > 0 ? cursor.place(of: complete.tokens) : 0
+    }
+
+    // MARK: - Logs
+
+    /// Objects and arrays of objects until the end, each object a log.
+    mutating func logs() throws(JSONFault) {
+        while cursor.hasToken() {
+            switch cursor.byte {
+            case UInt8(ascii: "{"): try log(depth: 1)
+            case UInt8(ascii: "["): try logArray(depth: 1)
+            default: throw cursor.fault(.logExpected)
+            }
+        }
+    }
+
+    /// An array of logs that is itself `depth` deep.
+    mutating func logArray(depth: Int) throws(JSONFault) {
+        cursor.skip()
+        try cursor.expectToken()
+        if cursor.byte == UInt8(ascii: "]") { return cursor.skip() }
+        while true {
+            try cursor.expectToken()
+            if options.damaged == .refuse {
+                try element(depth: depth + 1)
+            } else {
+                try elementOrText(depth: depth + 1)
+            }
+            try cursor.expectToken()
+            let separator = cursor.byte
+            guard separator == UInt8(ascii: ",") else {
+                guard separator == UInt8(ascii: "]") else {
+                    throw cursor.fault(.arrayEndExpected)
+                }
+                return cursor.skip()
+            }
+            cursor.skip()
+        }
+    }
+
+    /// An element of an array of logs.
+    mutating func element(depth: Int) throws(JSONFault) {
+        guard cursor.byte == UInt8(ascii: "{") else { throw cursor.fault(.logExpected) }
+        try log(depth: depth)
+    }
+
+    /// One object as one log.
+    private mutating func log(depth: Int) throws(JSONFault) {
+        try expectRoomForLog()
+        let start = cursor.next
+        writer.startLog()
+        cursor.skip()
+        try cursor.expectToken()
+        if cursor.byte == UInt8(ascii: "}") {
+            cursor.skip()
+        } else {
+            try fields(depth: depth)
+        }
+        // Before the log counts: a log that is refused here may be set aside while the others stay.
+        try checkFields(of: start)
+        writer.endLog()
+        complete = (cursor.next, writer.length)
+    }
+
+    /// Refuses the body when the next log is one too many.
+    @inline(__always)
+    func expectRoomForLog() throws(JSONFault) {
+        guard !writer.isFull else { throw cursor.fault(.tooManyLogs(limits.logs)) }
+    }
+
+    /// Refuses the written log, which starts at this token, when it has too many fields.
+    @inline(__always)
+    func checkFields(of start: Int) throws(JSONFault) {
+        guard writer.isCrowded else { return }
+        throw JSONFault(.tooManyFields(limits.fields), at: cursor.place(of: start))
+    }
+
+    // MARK: - Fields
+
+    /// At least one field, and the closing brace.
+    mutating func fields(depth: Int) throws(JSONFault) {
+        while true {
+            try field(depth: depth)
+            // A field ends before the last token.
+            let separator = cursor.byte
+            guard separator == UInt8(ascii: ",") else {
+                guard separator == UInt8(ascii: "}") else {
+                    throw cursor.fault(.objectEndExpected)
+                }
+                return cursor.skip()
+            }
+            cursor.skip()
+        }
+    }
+
+    /// Reads a member as a field, up to the token behind it, which exists then.
+    mutating func field(depth: Int) throws(JSONFault) {
+        let text = cursor.text
+        // Key, colon, value and the token behind it: one check for all four.
+        guard cursor.hasToken(ahead: 3) else { throw cursor.brokenMember() }
+        let keyStart = cursor.place + 1
+        let colon = cursor.place(ahead: 1)
+        guard text[keyStart - 1] == UInt8(ascii: "\""), text[colon] == UInt8(ascii: ":") else {
+            throw cursor.brokenMember()
+        }
+        let keyCount = try cursor.stringCount(keyStart, before: colon)
+        makeRoom(from: keyStart)
+
+        let token = cursor.place(ahead: 2)
+        let after = cursor.place(ahead: 3)
+        let value: Int
+        let valueCount: Int
+        switch text[token] {
+        case UInt8(ascii: "\""):
+            value = token + 1
+            valueCount = try cursor.stringCount(value, before: after)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            return try fieldInParts(keyStart, keyCount, depth: depth)
+        default:
+            value = token
+            valueCount = try cursor.scalarCount(token, before: after)
+        }
+
+        // Nearly all fields: no escape, no reserved name, so all lengths are known beforehand.
+        let size = 3 + keyCount + Varint.size(valueCount) + valueCount
+        guard keyCount > 0, keyCount <= limits.keyBytes, keyCount < 0x80,
+            valueCount <= limits.valueBytes, text[keyStart] != UInt8(ascii: "_"),
+            keyCount != options.timeField.count
+        else { return try fieldInParts(keyStart, keyCount, depth: depth) }
+        let content = writer.memory.start + writer.length
+        content[0] = LogTag.contents
+        let key = Varint.write(size, to: content + 1) + 2
+        key[-2] = PairTag.key
+        key[-1] = UInt8(truncatingIfNeeded: keyCount)
+        var escapes = copyWords(text + keyStart, keyCount, to: key)
+        key[keyCount] = PairTag.value
+        let place = Varint.write(valueCount, to: key + keyCount + 1)
+        escapes |= copyWords(text + value, valueCount, to: place)
+        guard escapes == 0 else { return try fieldInParts(keyStart, keyCount, depth: depth) }
+        writer.names.add(key, keyCount, content: writer.length, in: writer.memory.start)
+        writer.length = place - writer.memory.start + valueCount
+        cursor.skip(3)
+    }
+
+    /// Any field.
+    private mutating func fieldInParts(
+        _ keyStart: Int,
+        _ keyCount: Int,
+        depth: Int
+    ) throws(JSONFault) {
+        let written = writer.memory.start + writer.nameOffset
+        let count = try cursor.unescape(keyStart, keyCount, to: written)
+        let field = writer.openField(nameBytes: options.timeField.renaming(written, count))
+        cursor.skip(2)
+        let position = cursor.place
+        let (valueCount, kind) = try cursor.value(
+            to: writer.memory.start + field.value,
+            depth: depth
+        )
+        if field.reserved == .time, options.takesTimes {
+            let text = writer.text(at: field.value, valueCount)
+            if try takeTime(text, kind, at: position) { return }
+        } else if options.takesTimeParts, takeTimePart(of: field, valueCount) {
+            return
+        }
+        writer.close(field, valueBytes: valueCount)
+    }
+
+    /// Reads the next value as the field of this name, and returns its size.
+    @discardableResult
+    mutating func field(_ name: StaticString, depth: Int) throws(JSONFault) -> Int {
+        makeRoom(from: cursor.place)
+        (writer.memory.start + writer.nameOffset)
+            .update(from: name.utf8Start, count: name.utf8CodeUnitCount)
+        let field = writer.openField(nameBytes: name.utf8CodeUnitCount)
+        let (count, _) = try cursor.value(to: writer.memory.start + field.value, depth: depth)
+        writer.close(field, valueBytes: count)
+        return count
+    }
+
+    // MARK: - Times
+
+    /// Takes a written text for the log's time. False when it stays an ordinary field.
+    mutating func takeTime(
+        _ text: UnsafeBufferPointer<UInt8>,
+        _ kind: JSONKind,
+        at position: Int
+    ) throws(JSONFault) -> Bool {
+        let reading: TimeReading =
+            kind == .string || kind == .number
+            ? TimeReading(text, short: options.takesShortTimes) : .unreadable
+        switch reading {
+        case .time(let time): return writer.take(time)
+        case .outOfRange where writer.believedTimes != nil: return writer.takeImpossibleTime()
+        case .unreadable, .outOfRange:
+            if options.keepsUnreadableTimes { return false }
+            throw JSONFault(
+                reading == .outOfRange ? .timeOutOfRange : .timeUnreadable,
+                at: position
+            )
+        }
+    }
+
+    private static let timePart = Array("__time_ns_part__".utf8)
+
+    /// Takes `__time_ns_part__` for the nanoseconds of the log's time. False when this is another
+    /// field, or its value cannot be that.
+    private mutating func takeTimePart(of field: borrowing OpenField, _ valueCount: Int) -> Bool {
+        guard writer.name(of: field).elementsEqual(Self.timePart) else { return false }
+        var digits = DigitReader(writer.text(at: field.value, valueCount))
+        guard 1...9 ~= valueCount, let part = digits.number(valueCount) else { return false }
+        writer.take(nanoseconds: UInt32(part))
+        return true
+    }
+
+    // MARK: - Members that are no fields
+
+    /// The name of the next member, whose value comes next then. Valid until something is written.
+    mutating func memberName() throws(JSONFault) -> UnsafeBufferPointer<UInt8> {
+        let name = try unescaped(try cursor.memberName())
+        try cursor.expectToken()
+        return name
+    }
+
+    /// The next string. Valid until something is written.
+    mutating func string() throws(JSONFault) -> UnsafeBufferPointer<UInt8> {
+        try unescaped(try cursor.string())
+    }
+
+    /// A string in the text, or a copy behind the written logs if it has escapes.
+    private mutating func unescaped(
+        _ range: Range<Int>
+    ) throws(JSONFault) -> UnsafeBufferPointer<UInt8> {
+        let start = cursor.text + range.lowerBound
+        guard memchr(start, CInt(UInt8(ascii: "\\")), range.count) != nil else {
+            return UnsafeBufferPointer(start: start, count: range.count)
+        }
+        makeRoom(from: range.lowerBound)
+        let place = writer.memory.start + writer.length
+        let count = try cursor.unescape(range.lowerBound, range.count, to: place)
+        return writer.text(at: writer.length, count)
+    }
+
+    /// Copies the next value behind the written logs, valid until something is written. A `gap`
+    /// stays free for text before it in the body.
+    mutating func value(
+        depth: Int,
+        behind gap: Int = 0
+    ) throws(JSONFault) -> (text: UnsafeBufferPointer<UInt8>, kind: JSONKind) {
+        makeRoom(from: cursor.place - gap)
+        let offset = writer.length + gap
+        let (count, kind) = try cursor.value(to: writer.memory.start + offset, depth: depth)
+        return (writer.text(at: offset, count), kind)
+    }
+
+    /// Reads a value that means nothing.
+    mutating func skipValue() throws(JSONFault) {
+        _ = try value(depth: 1)
+    }
+
+    /// Reads a member of which both texts are wanted, valid until something is written. `depth` is
+    /// the value's.
+    mutating func member(depth: Int) throws(JSONFault) -> JSONMember {
+        try cursor.expectToken()
+        makeRoom(from: cursor.place)
+        let name = try memberName()
+        let place = cursor.place
+        // A name that has escapes stands where the value would.
+        let (value, kind) = try value(depth: depth, behind: name.count)
+        return JSONMember(name: name, value: value, kind: kind, place: place)
+    }
+
+    /// Makes room for what is left of the text.
+    @inline(__always)
+    private mutating func makeRoom(from position: Int) {
+        writer.makeRoom(forBytes: cursor.textCount - position)
+    }
+}
+
+/// A member of an object, as texts.
+struct JSONMember {
+    let name: UnsafeBufferPointer<UInt8>
+    let value: UnsafeBufferPointer<UInt8>
+    let kind: JSONKind
+    /// Where the value starts in the text.
+    let place: Int
+}
+
+func ~= (name: StaticString, text: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard text.count == name.utf8CodeUnitCount, let start = text.baseAddress else { return false }
+    return memcmp(start, name.utf8Start, text.count) == 0
+}
