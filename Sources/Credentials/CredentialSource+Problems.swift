@@ -18,7 +18,7 @@ extension CredentialSource {
                 + role.access.problems
         case .ecsRole(let role):
             if let name = role.roleName, !ECSRole.isRoleName(name) {
-                [SettingProblem(key: "role_name", what: "is no name of a RAM role")]
+                [SettingProblem(key: "role_name", what: "is not the name of a RAM role")]
             } else {
                 []
             }

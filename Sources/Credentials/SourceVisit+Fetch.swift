@@ -10,7 +10,7 @@ extension SourceVisit {
             throw SourceProblem(
                 .permanent,
                 "\(supplied.origin) gives a credential that cannot be sent: \(problem)",
-                remedy: "enter it again, whole and on one line"
+                remedy: "enter it again, complete and on one line"
             )
         }
         if let end = supplied.usableUntil, end <= now {
@@ -18,7 +18,7 @@ extension SourceVisit {
             throw SourceProblem(
                 .temporary,
                 "\(supplied.origin) gives a credential that expired \(age) ago",
-                remedy: "have it renewed there, and check the clock of this host"
+                remedy: "renew it there, and check this host's clock"
             )
         }
         return supplied
@@ -73,8 +73,8 @@ extension SourceVisit {
         guard let credential = lookup(name) else {
             throw SourceProblem(
                 .temporary,
-                "the credential '\(name)', which this one stands on, is not there",
-                remedy: "see why in its own state"
+                "the credential '\(name)', which this one depends on, is missing",
+                remedy: "check the status of that credential"
             )
         }
         return SuppliedCredential(credential, origin: "the credential '\(name)'", obtainedAt: now)

@@ -27,7 +27,7 @@ package enum AESGCM {
             return EVP_CIPHER_CTX_ctrl(context.raw, EVP_CTRL_AEAD_GET_TAG, CInt(tagBytes), tag) == 1
         }
         // The calls fail only when OpenSSL was built without the cipher.
-        precondition(isDone && hasTag, "OpenSSL offers no AES-256-GCM")
+        precondition(isDone && hasTag, "OpenSSL lacks AES-256-GCM")
         return sealed
     }
 

@@ -89,7 +89,7 @@ package enum Digest {
                 nil
             )
             // The call fails only when OpenSSL lacks the algorithm, and then no request can ever be signed.
-            precondition(done == 1, "OpenSSL offers no such digest")
+            precondition(done == 1, "OpenSSL lacks this digest")
             filled = byteCount
         }
     }
@@ -110,7 +110,7 @@ package enum Digest {
                 output.baseAddress,
                 nil
             )
-            precondition(done != nil, "OpenSSL offers no such digest")
+            precondition(done != nil, "OpenSSL lacks this digest")
             filled = byteCount
         }
     }

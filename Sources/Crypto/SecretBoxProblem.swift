@@ -13,12 +13,12 @@ package enum SecretBoxProblem: Error, Sendable, Equatable, CustomStringConvertib
             "the encryption key is too short; give 64 hexadecimal digits, base64 of 32 bytes, or a "
                 + "passphrase of at least 32 characters (openssl rand -hex 32 makes one)"
         case .keyTooSimple:
-            "the encryption key is made of too few different characters; openssl rand -hex 32 makes one"
+            "the encryption key has too few different characters; openssl rand -hex 32 makes one"
         case .passphraseNotOffered:
-            "OpenSSL makes no key from a passphrase here (FIPS mode?); give 64 hexadecimal digits, openssl rand "
+            "OpenSSL cannot derive a key from a passphrase here (FIPS mode?); give 64 hexadecimal digits, openssl rand "
                 + "-hex 32 makes them"
         case .otherVersion:
-            "the stored credential has a form that this version does not know; push the credential again"
+            "this version does not know the stored credential's format; push the credential again"
         case .otherKey:
             "the stored credential was sealed with another encryption key; bring that key back, or push "
                 + "the credential again"

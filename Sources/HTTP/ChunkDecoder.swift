@@ -159,7 +159,7 @@ struct ChunkDecoder {
         try countTrailer(limits)
         if byte.isToken { return .trailerName }
         guard !isFirst, byte == UInt8(ascii: ":") else {
-            throw .malformed("what follows the last chunk is no trailer field")
+            throw .malformed("a line after the last chunk is not a trailer field")
         }
         return .trailerValue
     }

@@ -70,9 +70,13 @@ extension EventLoop {
         let isProxy = rules?.trusts(address.ip) ?? false
         guard isProxy || rules?.speaksProxy != true else {
             tally.refusedNoProxy.add()
-            let reason = "it comes from none of the proxies that may speak for clients"
+            let reason = "it does not come from a trusted proxy"
             notices.refusedProxy(from: address.host, because: reason, at: now)
-            return try turnAway(socket, from: address, "connections come through a proxy here")
+            return try turnAway(
+                socket,
+                from: address,
+                "this port accepts connections from trusted proxies only"
+            )
         }
         // All clients of a proxy share its address.
         let place = isProxy ? nil : address.neighbourhood
@@ -98,11 +102,11 @@ extension EventLoop {
         case .full:
             tally.refusedFull.add()
             notices.refusedFull(at: now)
-            try turnAway(socket, from: address, "the gateway has as many connections as it may")
+            try turnAway(socket, from: address, "the gateway has reached its limit of connections")
         case .tooManyFromThere:
             tally.refusedPerAddress.add()
             notices.refusedPerAddress(from: address.host, at: now)
-            try turnAway(socket, from: address, "your address has as many connections as it may")
+            try turnAway(socket, from: address, "your address has reached its limit of connections")
         }
     }
 

@@ -89,14 +89,15 @@ extension RequestProblem {
     static let tooManyAnswers = RequestProblem(
         status: 503,
         reason:
-            "more answers wait to be read than limits.answers_in_flight allows, in all or from one "
+            "too many answers are unread (limits.answers_in_flight), in total or from one "
             + "address; try again"
     )
 
     fileprivate static func answerTooLarge(_ count: Int, most: Int) -> RequestProblem {
         RequestProblem(
             status: 500,
-            reason: "the answer would have \(count) bytes, at most \(most) are given; ask for less"
+            reason:
+                "the answer would have \(count) bytes, more than the limit of \(most); request less"
         )
     }
 }

@@ -67,13 +67,13 @@ extension EventLoop {
 
 extension RequestProblem {
     fileprivate static let spokePlainly = malformed(
-        "this port speaks TLS, the client began with plain HTTP; use https"
+        "this port speaks TLS, but the client sent plain HTTP; use https"
     )
     /// 503 makes clients keep their logs and reconnect; TLS then decides if they are still admitted.
     static let staleClient = RequestProblem(
         status: 503,
         reason:
-            "the certificate that this connection began with has ended, or the rules for clients "
-            + "have changed; connect again"
+            "the client certificate of this connection has expired, or the rules for clients "
+            + "have changed; reconnect"
     )
 }

@@ -124,7 +124,7 @@ extension RequestProblem {
     fileprivate static let tooManyHeads = RequestProblem(
         status: 503,
         reason:
-            "more heads of requests are on their way than limits.heads_in_flight allows, in all or "
+            "too many request heads are in flight (limits.heads_in_flight), in total or "
             + "from one address; try again"
     )
 }

@@ -47,7 +47,7 @@ extension EventLoop {
         }
         tally.refusedPerAddress.add()
         notices.refusedPerAddress(from: client?.description ?? "", at: now)
-        refuseIntroduction(connection, "your address has as many connections as it may")
+        refuseIntroduction(connection, "your address has reached its limit of connections")
         return false
     }
 

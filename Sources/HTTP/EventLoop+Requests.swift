@@ -267,7 +267,7 @@ extension RequestProblem {
     static let tooMuchInFlight = RequestProblem(
         status: 503,
         reason:
-            "more bodies are on their way than limits.bodies_in_flight allows, in all or from one "
+            "too many request bodies are in flight (limits.bodies_in_flight), in total or from one "
             + "address; try again"
     )
 }

@@ -108,6 +108,6 @@ extension RequestProblem {
     )
     fileprivate static let bodyTooSlow = RequestProblem(
         status: 408,
-        reason: "the body of the request stopped arriving or came too slowly"
+        reason: "the body of the request stopped or arrived too slowly"
     )
 }

@@ -78,7 +78,10 @@ struct FramingFields {
     func expectsContinue(minorVersion: Int) throws(RequestProblem) -> Bool {
         guard minorVersion >= 1 else { return false }
         guard !saysOtherExpectation else {
-            throw RequestProblem(status: 417, reason: "the only expectation met is 100-continue")
+            throw RequestProblem(
+                status: 417,
+                reason: "the only supported expectation is 100-continue"
+            )
         }
         return saysContinue
     }

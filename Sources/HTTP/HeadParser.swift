@@ -47,7 +47,7 @@ struct HeadParser {
         let minorVersion = try version()
         while bytes[position] != .carriageReturn { try field() }
         guard position + 2 == bytes.count else {
-            throw .malformed("a carriage return stands alone")
+            throw .malformed("a carriage return is not followed by a line feed")
         }
         let method = RequestHead.Method(bytes[methodRange])
         let place = try TargetForm(bytes, targetRange, isOptions: method == .options)
@@ -76,7 +76,7 @@ struct HeadParser {
         while bytes[position].isToken { position += 1 }
         guard position > start else { throw .malformed("\(what) is missing") }
         guard bytes[position] == end else {
-            throw .malformed("\(what) contains a byte that it must not contain")
+            throw .malformed("\(what) contains an invalid byte")
         }
         defer { position += 1 }
         return start..<position
@@ -106,7 +106,7 @@ struct HeadParser {
             throw .malformed("the request line does not end with HTTP/1.1")
         }
         guard bytes[start + 5] == UInt8(ascii: "1") else {
-            throw RequestProblem(status: 505, reason: "only HTTP/1.1 and HTTP/1.0 are spoken here")
+            throw RequestProblem(status: 505, reason: "only HTTP/1.1 and HTTP/1.0 are supported")
         }
         position += 2
         return bytes[start + 7] == UInt8(ascii: "0") ? 0 : 1
@@ -116,7 +116,7 @@ struct HeadParser {
         let first = bytes[position]
         // RFC 9112 section 5.2: obs-fold.
         guard first != .space, first != .tab else {
-            throw .malformed("a field goes on in the next line")
+            throw .malformed("a field continues on the next line")
         }
         let start = position
         while bytes[position].isToken { position += 1 }
@@ -125,7 +125,7 @@ struct HeadParser {
             throw .malformed(
                 bytes[position] == .space || bytes[position] == .tab
                     ? "a field name is followed by a space before its colon"
-                    : "a field name is missing or contains a byte that it must not contain"
+                    : "a field name is missing or contains an invalid byte"
             )
         }
         position += 1
@@ -142,7 +142,7 @@ struct HeadParser {
             throw .malformed("a field value contains a control character")
         }
         guard bytes[position + 1] == .lineFeed else {
-            throw .malformed("a carriage return stands alone")
+            throw .malformed("a carriage return is not followed by a line feed")
         }
         var end = position
         while end > start, bytes[end - 1] == .space || bytes[end - 1] == .tab { end -= 1 }

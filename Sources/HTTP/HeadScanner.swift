@@ -70,7 +70,7 @@ struct HeadScanner {
         guard first.isToken || first == .carriageReturn else {
             throw .malformed(
                 first == 0x16
-                    ? "this port speaks plain HTTP, the client began a TLS handshake"
+                    ? "this port speaks plain HTTP, but the client began a TLS handshake"
                     : "a request starts with its method"
             )
         }

@@ -149,12 +149,12 @@ extension RequestProblem {
     static let tooManyLarge = RequestProblem(
         status: 503,
         reason:
-            "more large requests wait than half of limits.bodies_in_flight holds, or a quarter from "
+            "large requests fill half of limits.bodies_in_flight in total, or a quarter from "
             + "one address; try again, or send smaller ones"
     )
 
     fileprivate static let waitedTooLong = RequestProblem(
         status: 503,
-        reason: "the gateway had no time for this request within limits.large_wait; try again"
+        reason: "the gateway could not start this request within limits.large_wait; try again"
     )
 }

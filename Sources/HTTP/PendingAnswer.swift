@@ -38,7 +38,9 @@ final class PendingAnswer: Sendable {
     // The last reference is gone without an answer. That is our own bug, but the client must not wait for ever.
     deinit {
         guard !isAnswered.load(ordering: .relaxed) else { return }
-        answer(Response(status: 500, contentType: "text/plain", text: "no answer was given\n"))
+        answer(
+            Response(status: 500, contentType: "text/plain", text: "the gateway gave no answer\n")
+        )
     }
 
     /// Charges more memory to the request until it is answered; see `Responder.hold`.

@@ -43,23 +43,25 @@ struct ProxyHeader: Equatable {
             guard bytes.count < lineBytesMax else { throw .malformed("its line is too long") }
             return nil
         }
-        guard line[end + 1] == UInt8(ascii: "\n") else { throw .malformed("its line has no end") }
+        guard line[end + 1] == UInt8(ascii: "\n") else {
+            throw .malformed("its line does not end with CRLF")
+        }
         let words = line[..<end].split(separator: .space, omittingEmptySubsequences: false)
         let length = end + 2
         // Section 2.1: the rest of the line is ignored.
         if words[1].elementsEqual("UNKNOWN".utf8) {
             return ProxyHeader(length: length, client: nil)
         }
-        guard words.count == 6 else { throw .malformed("its line has not six words") }
+        guard words.count == 6 else { throw .malformed("its line does not have six words") }
         let isV4 = words[1].elementsEqual("TCP4".utf8)
         guard isV4 || words[1].elementsEqual("TCP6".utf8) else {
-            throw .malformed("its protocol is none of TCP4, TCP6 and UNKNOWN")
+            throw .malformed("its protocol is not TCP4, TCP6 or UNKNOWN")
         }
         guard let client = IPAddress(words[2]), IPAddress(words[3]) != nil,
             words[2].contains(.colon) != isV4, words[3].contains(.colon) != isV4
-        else { throw .malformed("its addresses are none of its protocol") }
+        else { throw .malformed("its addresses do not match its protocol") }
         guard let port = portNumber(words[4]), portNumber(words[5]) != nil else {
-            throw .malformed("its ports are no ports")
+            throw .malformed("its ports are invalid")
         }
         return ProxyHeader(length: length, client: Client(address: client, port: port))
     }
@@ -79,20 +81,20 @@ struct ProxyHeader: Equatable {
         guard zip(bytes, signature).allSatisfy({ $0 == $1 }) else { throw .missing }
         guard bytes.count > 12 else { return nil }
         guard bytes[12] >> 4 == 2, bytes[12] & 0x0F <= 1 else {
-            throw .malformed("its version and command are not known")
+            throw .malformed("its version or command is unknown")
         }
         let isLocal = bytes[12] & 0x0F == 0
         guard bytes.count > 13 else { return nil }
         // Unspecified, TCP or a Unix stream socket; datagrams do not come over a connection.
         let family = bytes[13]
         guard isLocal || [0x00, 0x11, 0x21, 0x31].contains(family) else {
-            throw .malformed("its family is none of a connection")
+            throw .malformed("its address family is not one of a connection")
         }
         guard bytes.count >= 16 else { return nil }
         let length = 16 + Int(bytes.loadUnaligned(fromByteOffset: 14, as: UInt16.self).bigEndian)
         guard length <= bytesMax else { throw .malformed("it has more than \(bytesMax) bytes") }
         let addressBytes = isLocal ? 0 : [0x11: 12, 0x21: 36, 0x31: 216][family] ?? 0
-        guard length >= 16 + addressBytes else { throw .malformed("its addresses are cut") }
+        guard length >= 16 + addressBytes else { throw .malformed("its addresses are incomplete") }
         guard bytes.count >= length else { return nil }
         // Fields after the addresses are skipped.
         return ProxyHeader(length: length, client: isLocal ? nil : client(bytes, family))

@@ -29,7 +29,7 @@ final class RefusalNotices: Sendable {
     func refusedFull(at now: Moment) {
         guard let count = Self.count(in: full, now) else { return }
         write(
-            "connections are refused: there are as many as there may be",
+            "connections are refused: the limit of connections is reached",
             count,
             setting: "limits.connections",
             limit: limits.connections
@@ -39,7 +39,7 @@ final class RefusalNotices: Sendable {
     func refusedPerAddress(from host: String, at now: Moment) {
         guard let count = Self.count(in: perAddress, now) else { return }
         write(
-            "connections are refused: their address has as many as it may, like \(host)",
+            "connections are refused: an address has reached its limit, for example \(host)",
             count,
             setting: "limits.connections_per_address",
             limit: limits.connectionsPerAddress
@@ -49,7 +49,7 @@ final class RefusalNotices: Sendable {
     func refusedProxy(from host: String, because reason: String, at now: Moment) {
         guard let count = Self.count(in: proxies, now) else { return }
         journal.warning(
-            "connections are refused that do not begin as those of proxies do",
+            "connections are refused: they do not come from a trusted proxy with a PROXY header",
             [
                 "server": server, "refused": count, "last_peer": host, "last_reason": reason,
                 "remedy":
@@ -65,7 +65,7 @@ final class RefusalNotices: Sendable {
             "TLS handshakes failed",
             [
                 "server": server, "failed": count, "last_peer": host, "last_reason": reason,
-                "remedy": "compare the client's certificate, authorities and versions of TLS with "
+                "remedy": "compare the client's certificate, authorities and TLS versions with "
                     + "those of the listener",
             ]
         )

@@ -23,9 +23,9 @@ enum TransferCoding {
             }
             switch (self, name.isSameIgnoringCase(as: "chunked")) {
             case (.chunked, _), (.unknownInChunks, _):
-                throw .malformed("\"chunked\" is the last transfer coding, and comes once")
+                throw .malformed("\"chunked\" must be the last transfer coding and appear once")
             case (_, true) where !parameters.isEmpty:
-                throw .malformed("the transfer coding \"chunked\" has no parameters")
+                throw .malformed("the transfer coding \"chunked\" takes no parameters")
             case (.none, true): self = .chunked
             case (.unknown, true): self = .unknownInChunks
             case (_, false): self = .unknown
@@ -43,8 +43,8 @@ enum TransferCoding {
         case .unknownInChunks:
             throw RequestProblem(
                 status: 501,
-                reason: "the only transfer coding understood here is \"chunked\";"
-                    + " what is compressed says so in Content-Encoding"
+                reason: "the only supported transfer coding is \"chunked\";"
+                    + " use Content-Encoding for compression"
             )
         }
     }

@@ -129,5 +129,5 @@ extension TransferLoop {
 
 /// libcurl cannot be initialised.
 package struct CurlUnavailable: Error, CustomStringConvertible {
-    package var description: String { "libcurl does not start; is the machine out of memory?" }
+    package var description: String { "libcurl cannot start; is the machine out of memory?" }
 }

@@ -42,7 +42,7 @@ package enum ResponseRefusal: CustomStringConvertible {
         switch self {
         case .headTooLarge: "its head is too large"
         case .bodyTooLarge: "its body is too large"
-        case .lengthUnclear: "its length cannot be told"
+        case .lengthUnclear: "its length is invalid"
         }
     }
 }

@@ -186,14 +186,14 @@ extension Refusal {
     fileprivate static let tooMuchInFlight = Refusal(
         503,
         "ServerBusy",
-        "more bodies are on their way than limits.bodies_in_flight allows, in all or from one address; "
+        "too many request bodies are in flight (limits.bodies_in_flight), in total or from one address; "
             + "send the logs again"
     )
 
     fileprivate static let tooManyAnswers = Refusal(
         503,
         "ServerBusy",
-        "more answers wait to be read than limits.answers_in_flight allows, in all or from one "
+        "too many answers are unread (limits.answers_in_flight), in total or from one "
             + "address; read them, and send the logs again"
     )
 }

@@ -14,7 +14,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else {
             throw AddressRangeError(
-                "is no address and no range of addresses; write one such as 10.0.0.0/8, 192.0.2.1 or "
+                "is neither an address nor a range of addresses; write one such as 10.0.0.0/8, 192.0.2.1 or "
                     + "2001:db8::/32"
             )
         }
@@ -26,7 +26,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         guard (1...3).contains(parts[1].utf8.count),
             parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let count = Int(parts[1]), count <= most
-        else { throw AddressRangeError("has no prefix of 0 to \(most) bits behind its slash") }
+        else { throw AddressRangeError("has no prefix of 0 to \(most) bits after its slash") }
         self.init(address, bits: count + 128 - most)
         guard base == address else {
             throw AddressRangeError(

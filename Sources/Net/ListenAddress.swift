@@ -78,7 +78,7 @@ package struct ListenAddressError: Error, Equatable, CustomStringConvertible {
     package let reason: String
 
     package var description: String {
-        "\"\(text)\" is no address to listen on: \(reason);"
+        "\"\(text)\" is not an address to listen on: \(reason);"
             + " write it like 0.0.0.0:8080, [::1]:8080 or :8080"
     }
 }

@@ -29,7 +29,7 @@ package enum ListenError: Error, Equatable, CustomStringConvertible {
                 + " use one of its own (ip addr), 0.0.0.0 or [::]"
         case .noIPv6(let address):
             "cannot listen on \(address): this kernel has no IPv6;"
-                + " listen on :\(address.port), which takes every address there is, or on 0.0.0.0"
+                + " listen on :\(address.port), which means all existing addresses, or on 0.0.0.0"
         case .system(let address, let error):
             "cannot listen on \(address): \(error)"
         }

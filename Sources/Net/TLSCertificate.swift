@@ -22,15 +22,15 @@ package struct TLSCertificate: Sendable, Equatable {
     package func warning(at now: WallTime) -> String? {
         if now > expires {
             return "the certificate in \(file) expired at \(expires.rfc3339), clients refuse it;"
-                + " put a renewed one in its place"
+                + " replace it with a renewed one"
         }
         if now < begins {
             return "the certificate in \(file) is valid from \(begins.rfc3339) only, clients refuse"
-                + " it until then; check the clock, or put the one before it in its place"
+                + " it until then; check the clock, or restore the previous certificate"
         }
         if isNearEnd(at: now) {
             return "the certificate in \(file) expires at \(expires.rfc3339) and should have been"
-                + " renewed by now; see why it was not, and put a new one in its place"
+                + " renewed by now; find out why it was not, and replace it"
         }
         return nil
     }

@@ -62,8 +62,8 @@ package final class TLSContext: Sendable {
         return current.certificates.compactMap { $0.warning(at: now) }
             + current.clientRules.revocationLists.compactMap { $0.warning(at: now) }
             + current.neverShown.map {
-                "the certificate in \($0.file) is shown to nobody: the one in \($0.instead) is for"
-                    + " the same names and has the same kind of key; take one of them out"
+                "the certificate in \($0.file) is never used: the one in \($0.instead) has"
+                    + " the same names and the same kind of key; remove one of them"
             }
     }
 

@@ -39,7 +39,7 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
                 + " a file in DER form becomes one with: openssl crl -inform der -in FILE"
         case .damaged(let file, let reason):
             "\(file) is damaged, or is being written at this moment: \(reason);"
-                + " put a whole file in its place by renaming it, not by writing into it"
+                + " write a complete file elsewhere and rename it to this path"
         case .holdsNoKey(let file):
             "\(file) holds no private key in PEM form (-----BEGIN PRIVATE KEY-----);"
                 + " a file in DER form becomes one with: openssl pkey -inform der -in FILE"
@@ -53,8 +53,8 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
             "\(file) cannot be used for TLS: \(reason);"
                 + " have a certificate issued with an EC key (P-256) or an RSA key of 2048 bits or more"
         case .noSuchCiphers(let list):
-            "OpenSSL knows no cipher of the list \"\(list)\";"
-                + " openssl ciphers shows what it knows, and the default suits most"
+            "OpenSSL does not know any cipher in \"\(list)\";"
+                + " list the known ones with: openssl ciphers; the default suits most"
         case .library(let reason):
             "OpenSSL cannot set up TLS: \(reason)"
         }

@@ -37,7 +37,7 @@ package struct TLSRevocationList: Sendable, Equatable {
         if let expires, now > expires {
             return
                 "the revocation list of \(issuer) in \(file) expired at \(expires.rfc3339), so clients whose certificates"
-                + " its authority signed are refused; put a current one in its place"
+                + " its authority signed are refused; replace it with a current one"
         }
         if now < begins {
             return
@@ -47,7 +47,7 @@ package struct TLSRevocationList: Sendable, Equatable {
         if let expires, expires - now < min(.seconds(86_400), (expires - begins) / 5) {
             return
                 "the revocation list of \(issuer) in \(file) expires at \(expires.rfc3339), and clients are refused"
-                + " from then on; see why there is no newer one yet"
+                + " from then on; find out why there is no newer one"
         }
         return nil
     }

@@ -33,7 +33,9 @@ extension Endpoint {
         self.host = String(host)
         hostIsAddress = Self.isAddress(host)
         guard hostIsAddress || Self.isName(host) else {
-            throw problem(host.isEmpty ? "has no host" : "has the host '\(host)', which is no name")
+            throw problem(
+                host.isEmpty ? "has no host" : "has the host '\(host)', which is not a valid name"
+            )
         }
         if let project = Self.projectPrefix(host) {
             throw EndpointError(

@@ -22,19 +22,19 @@ extension ErrorCode {
     private static let contents = [
         ErrorCode(
             "PostBodyInvalid",
-            "a log is not readable for SLS, or its time is not within the last 7 days and the next "
+            "SLS cannot read a log, or its time is not within the last 7 days and the next "
                 + "15 minutes",
-            "look at the clocks of the devices that sent these logs"
+            "check the clocks of the devices that sent these logs"
         ),
         ErrorCode(
             "PostBodyTooLarge",
-            "the packet is larger than SLS takes",
-            "lower packet.bytes of the destination; SLS takes 10 MiB before compression"
+            "the packet is larger than SLS accepts",
+            "lower packet.bytes of the destination; SLS accepts 10 MiB before compression"
         ),
         ErrorCode(
             "InvalidTimestamp",
             "a log's time is not valid",
-            "look at the clocks of the devices that sent these logs"
+            "check the clocks of the devices that sent these logs"
         ),
         ErrorCode(
             "InvalidEncoding",
@@ -43,13 +43,13 @@ extension ErrorCode {
         ),
         ErrorCode(
             "InvalidKey",
-            "a log has a field name that SLS does not take",
+            "a log has a field name that SLS does not accept",
             "rename the field in the application"
         ),
         ErrorCode(
             "InvalidSequenceId",
             "SLS has seen this sequence number already",
-            "none needed: what is stored counts as delivered, anything else gets another lane"
+            "none needed: stored logs count as delivered, others get another lane"
         ),
     ]
 
@@ -81,7 +81,7 @@ extension ErrorCode {
         ].map {
             ErrorCode(
                 $0,
-                "SLS finds the request's form wrong",
+                "SLS calls the request malformed",
                 "make sure that no proxy on the way changes headers; otherwise \(reportBug)"
             )
         }
@@ -97,7 +97,7 @@ extension ErrorCode {
             ErrorCode(
                 "SignatureNotMatch",
                 "the secret does not belong to the access key id",
-                "enter the credential again, whole and without spaces"
+                "enter the complete credential again, without spaces"
             ),
             ErrorCode(
                 "InvalidAccessKeyId",
@@ -122,7 +122,7 @@ extension ErrorCode {
         [
             ErrorCode(
                 "ShardWriteQuotaExceed",
-                "a shard takes no more than it got",
+                "a shard has reached its write limit",
                 "split shards of the logstore, or switch on automatic splitting"
             ),
             ErrorCode(
@@ -167,6 +167,6 @@ extension ErrorCode {
         ]
 
     private static let server = ["InternalServerError", "RequestTimeout", "ServerBusy"].map {
-        ErrorCode($0, "SLS has trouble of its own", "none needed unless it lasts")
+        ErrorCode($0, "SLS has an internal problem", "none needed unless it lasts")
     }
 }

@@ -161,7 +161,7 @@ extension Connection {
     /// Moves the whole WAL into the database, and lets the connection remove the WAL when it closes.
     package func finish() throws(SQLiteError) {
         guard try checkpoint(.truncate) == .nothing else {
-            throw .unsuitable("another process reads the log, which stays beside the database")
+            throw .unsuitable("another process reads the WAL, so it stays beside the database")
         }
         _ = sluice_sqlite_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     }

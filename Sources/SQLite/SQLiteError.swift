@@ -90,6 +90,6 @@ package struct SQLiteError: Error, CustomStringConvertible {
 
     /// The database has a newer schema than this version knows.
     package static func newerSchema(_ found: Int, known: Int) -> SQLiteError {
-        SQLiteError(.newerSchema, "schema \(found), and this one knows \(known)")
+        SQLiteError(.newerSchema, "schema \(found), and this version knows \(known)")
     }
 }

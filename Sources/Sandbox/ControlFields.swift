@@ -75,7 +75,7 @@ struct ControlFields {
     func refuseUnknown() throws(SLSRefusal) {
         guard let name = values.keys.min() else { return }
         throw .badParameter(
-            "\(name) is unknown; what is known: \(known.joined(separator: ", "))."
+            "\(name) is unknown; known are: \(known.joined(separator: ", "))."
         )
     }
 

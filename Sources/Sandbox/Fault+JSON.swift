@@ -19,12 +19,12 @@ extension Fault {
         try fields.refuseUnknown()
         guard answer != nil || latency != nil || clockOffset != nil || withoutRequestID else {
             throw .badParameter(
-                "Nothing is to happen: give one of \(Self.choices.joined(separator: ", ")), "
+                "The fault has no effect: give one of \(Self.choices.joined(separator: ", ")), "
                     + "or latency_ms, clock_offset_s, without_request_id."
             )
         }
         guard answer != nil || !store else {
-            throw .badParameter("store needs an answer that goes wrong, like \"reset\": true.")
+            throw .badParameter("store needs a faulty answer, such as \"reset\": true.")
         }
         guard retryAfter == nil || answer?.hasHead == true else {
             throw .badParameter("retry_after_s needs a status, a code or a body.")
@@ -42,7 +42,7 @@ extension Fault {
         var answers: [Answer] = []
         if let body {
             guard code == nil, message == nil else {
-                throw .badParameter("body stands for the whole answer: no code, no message.")
+                throw .badParameter("body replaces the whole answer: give no code and no message.")
             }
             answers.append(
                 .page(status: status ?? 200, contentType: type ?? "text/html", body: body)

@@ -9,7 +9,7 @@ extension LogQuery {
     init(_ request: ReceivedRequest) throws(SLSRefusal) {
         if let unknown = request.query.first(where: { !Self.known.contains($0.key) }) {
             throw .badParameter(
-                "The parameter \(unknown.key) is unknown; what is known: "
+                "The parameter \(unknown.key) is unknown; known are: "
                     + Self.known.joined(separator: ", ") + "."
             )
         }
@@ -23,7 +23,7 @@ extension LogQuery {
         switch request.parameter("order") {
         case nil, "oldest": newest = false
         case "newest": newest = true
-        default: throw .badParameter("order is to be oldest or newest.")
+        default: throw .badParameter("order must be oldest or newest.")
         }
     }
 }

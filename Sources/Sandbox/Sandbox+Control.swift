@@ -39,7 +39,7 @@ extension Sandbox {
             throw SLSRefusal(
                 405,
                 "InvalidMethod",
-                "\(request.method) \(request.path) means nothing here."
+                "\(request.method) \(request.path) is not supported."
             )
         }
     }

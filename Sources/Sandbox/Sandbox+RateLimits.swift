@@ -30,7 +30,7 @@ extension Sandbox {
         // SLS counts a project's writes, and the rates of each shard.
         let usual = logstore == nil ? "WriteQuotaExceed" : "ShardWriteQuotaExceed"
         guard code == nil || KnownCode.statuses[code ?? ""] == 403 else {
-            throw .badParameter("code is to be WriteQuotaExceed or ShardWriteQuotaExceed.")
+            throw .badParameter("code must be WriteQuotaExceed or ShardWriteQuotaExceed.")
         }
         let limit = RateLimit(
             project: project,

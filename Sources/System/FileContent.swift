@@ -47,5 +47,5 @@ package func fileContent(
     } catch {
         throw FileProblem(reason: String(cString: strerror(error.code)))
     }
-    throw FileProblem(reason: isFile ? "larger than \(bytesMax) bytes" : "no regular file")
+    throw FileProblem(reason: isFile ? "larger than \(bytesMax) bytes" : "not a regular file")
 }

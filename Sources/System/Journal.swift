@@ -37,7 +37,7 @@ package struct Journal: Sendable {
     package init(level: Level, format: Format, descriptor: CInt, bytesMax: Int = 1 << 20) {
         do throws(SystemError) {
             let writer = try JournalWriter(descriptor: descriptor, bytesMax: bytesMax) { count in
-                Self.line(format, .warning, "lines of this log were dropped", ["lines": count])
+                Self.line(format, .warning, "journal lines were dropped", ["lines": count])
             }
             self.init(level: level, format: format, writer: writer) { writer.append($0) }
         } catch {

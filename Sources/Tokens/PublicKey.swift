@@ -20,7 +20,8 @@ package final class PublicKey: @unchecked Sendable, Equatable {
         precondition(!algorithm.hasSecret, "a secret is no public key")
         guard let key = Self.read(text) else {
             throw PublicKeyProblem(
-                description: "is no public key in PEM; write one with: openssl pkey -in KEY -pubout"
+                description:
+                    "is not a public key in PEM; write one with: openssl pkey -in KEY -pubout"
             )
         }
         guard Self.fits(key, algorithm) else {

@@ -21,12 +21,12 @@ package struct TokenKeySet: Sendable, Equatable {
         precondition(!algorithm.hasSecret, "nobody publishes a secret")
         guard let all = Self.read(json) else {
             throw TokenKeySetProblem(
-                description: "is no JSON Web Key Set, which looks like {\"keys\":[{\"kty\":…}]}"
+                description: "is not a JSON Web Key Set, which looks like {\"keys\":[{\"kty\":…}]}"
             )
         }
         guard all.count <= Self.keysMax else {
             throw TokenKeySetProblem(
-                description: "has \(all.count) keys; \(Self.keysMax) are taken at most"
+                description: "has \(all.count) keys; the limit is \(Self.keysMax)"
             )
         }
         var keys: [String: PublicKey] = [:]

@@ -111,17 +111,17 @@ import Testing
             environment: ["SLUICE_ADMIN_TOKEN": String(repeating: "x", count: 32)]
         ).finished()
         #expect(stranger.exitCode == 1)
-        #expect(stranger.errors.contains("does not take the token"), "\(stranger.errors)")
+        #expect(stranger.errors.contains("refuses the token"), "\(stranger.errors)")
     }
 
     @Test(
         "Words that cannot be meant are answered in one line",
         arguments: [
             (["dead-letters", "relist"], "unknown verb relist"),
-            (["dead-letters", "replay"], "replay wants numbers, a filter or --all"),
+            (["dead-letters", "replay"], "replay needs numbers, a filter or --all"),
             (["dead-letters", "purge", "x"], "x is not the number of a dead letter"),
-            (["dead-letters", "show"], "show wants the number of one dead letter"),
-            (["dead-letters", "edit", "5"], "edit wants --file FILE"),
+            (["dead-letters", "show"], "show needs the number of one dead letter"),
+            (["dead-letters", "edit", "5"], "edit needs --file FILE"),
             (["dead-letters", "list", "5"], "unexpected 5"),
             (["status", "more"], "unexpected more"),
         ]

@@ -42,7 +42,7 @@ import Testing
         ]
         let named = try Program(["status"] + remote + pair).finished()
         #expect(named.exitCode == 1)
-        #expect(named.errors.contains("is made for another name"), "\(named.errors)")
+        #expect(named.errors.contains("is for another name"), "\(named.errors)")
         let bare = try Program(
             ["status", "--admin-listen", "127.0.0.1:\(running.listeners.admin)"]
         ).finished()

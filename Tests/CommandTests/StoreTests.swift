@@ -65,7 +65,7 @@ import Testing
         #expect(
             outcome.errors.contains("\(scratch.path)/data/queue.db was written by a newer Sluice")
         )
-        #expect(outcome.errors.contains("schema 99, and this one knows "))
+        #expect(outcome.errors.contains("schema 99, and this version knows "))
         #expect(outcome.errors.contains("run that version"))
         let check = try Program(["fsck", "\(scratch.path)/data"]).finished()
         #expect(check.exitCode == 1 && check.errors.contains("newer Sluice"))

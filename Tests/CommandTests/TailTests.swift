@@ -114,7 +114,7 @@ import Testing
             environment: ["SLUICE_ADMIN_TOKEN": String(repeating: "x", count: 32)]
         ).finished()
         #expect(stranger.exitCode == 1)
-        #expect(stranger.errors.contains("does not take the token"), "\(stranger.errors)")
+        #expect(stranger.errors.contains("refuses the token"), "\(stranger.errors)")
         let many = (1...9).flatMap { ["--field", "f\($0)"] }
         let wrong = try start(running, many).finished()
         #expect(wrong.exitCode == 1)

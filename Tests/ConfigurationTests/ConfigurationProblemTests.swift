@@ -192,7 +192,7 @@ import Testing
         )
         #expect(
             problems(inputs) == """
-                environment: SLUICE_LISTEN: "nowhere" is no address to listen on: the port is missing; write it like 0.0.0.0:8080, [::1]:8080 or :8080
+                environment: SLUICE_LISTEN: "nowhere" is not an address to listen on: the port is missing; write it like 0.0.0.0:8080, [::1]:8080 or :8080
                 environment: SLUICE_ADMIN_TOKEN: has 16 characters; give at least 32, for example from: openssl rand -hex 32
                 --log-level: "loud" is not one of debug, info, warning, error
                 """

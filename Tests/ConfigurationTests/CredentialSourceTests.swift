@@ -123,6 +123,6 @@ import Testing
         let error = #expect(throws: ConfigurationProblems.self) {
             try read(minimal + "credentials: {encryption_key: \"${file:\(pipe)}\"}\n", [:])
         }
-        #expect(error?.description.contains("no regular file") == true)
+        #expect(error?.description.contains("not a regular file") == true)
     }
 }

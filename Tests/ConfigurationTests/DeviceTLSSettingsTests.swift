@@ -41,7 +41,7 @@ import Testing
         "A mistake is named with its key and remedy",
         arguments: [
             ("tls: {listen: \":8443\"}", "tls.certificate: is missing; name the file"),
-            ("tls: {PAIR, listen: 8443}", "tls.listen: \"8443\" is no address to listen on"),
+            ("tls: {PAIR, listen: 8443}", "tls.listen: \"8443\" is not an address to listen on"),
             (
                 "tls: {PAIR, listen: \":8080\"}",
                 "tls.listen: [::]:8080 takes the port of listen ([::]:8080); give one of"

@@ -110,7 +110,7 @@ import Testing
         #expect(recorder.lines.wait { !$0.isEmpty })
         let line = recorder.lines.now.joined()
         #expect(line.contains(#""code":"SignatureNotMatch""#))
-        #expect(line.contains("the credential again"))
+        #expect(line.contains("credential again"))
         #expect(!line.contains("not-the-secret"))
         credential.withLock { $0 = Self.plain }
         forwarder.credentialsChanged()

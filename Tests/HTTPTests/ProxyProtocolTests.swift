@@ -60,7 +60,7 @@ import Testing
         #expect(first?.answer?.status == 200)
         let second = try client(Self.line)
         #expect(second.answer?.status == 503)
-        #expect(second.answer?.text.contains("your address has as many") == true)
+        #expect(second.answer?.text.contains("your address has reached its limit") == true)
         #expect(second.client.isEnded())
         #expect(server.server.counters.connectionsRefusedPerAddress == 1)
         // Others, and those who stand for many.
@@ -132,7 +132,7 @@ import Testing
             client.send(text)
             let answer = try #require(client.answer())
             #expect(answer.status == 503)
-            #expect(answer.text.contains("come through a proxy here"))
+            #expect(answer.text.contains("accepts connections from trusted proxies only"))
         }
         #expect(server.server.counters.connectionsRefusedNoProxy == 2)
         #expect(server.server.counters.connectionsAccepted == 0)

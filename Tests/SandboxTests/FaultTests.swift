@@ -184,7 +184,7 @@ import Testing
     @Test(
         "A fault that makes no sense is refused with a reason",
         arguments: [
-            ("", "not JSON"), ("[]", "an object is expected"), ("{}", "Nothing is to happen"),
+            ("", "not JSON"), ("[]", "an object is expected"), ("{}", "The fault has no effect"),
             (#"{"status":99}"#, "200 to 599"), (#"{"status":"503"}"#, "a whole number is expected"),
             (#"{"status":503.5}"#, "a whole number"), (#"{"status":503,"count":0}"#, "1 to"),
             (#"{"status":503,"fraction":0}"#, "never happen"),

@@ -27,8 +27,12 @@ import Testing
             (Samples.rsaPEM, .es256, "ES256 wants an EC key on P-256"),
             (Self.shortRSA, .rs256, "RS256 wants an RSA key of 2048 bits"),
             (Self.otherCurve, .es256, "ES256 wants an EC key on P-256"),
-            ("", .rs256, "openssl pkey -in KEY -pubout"), ("text", .es256, "no public key in PEM"),
-            (Samples.rsaPEM.replacing("PUBLIC", with: "PRIVATE"), .rs256, "no public key in PEM"),
+            ("", .rs256, "openssl pkey -in KEY -pubout"),
+            ("text", .es256, "not a public key in PEM"),
+            (
+                Samples.rsaPEM.replacing("PUBLIC", with: "PRIVATE"), .rs256,
+                "not a public key in PEM"
+            ),
         ] {
             let error = #expect(throws: PublicKeyProblem.self) {
                 try PublicKey(Array(text.utf8), algorithm)

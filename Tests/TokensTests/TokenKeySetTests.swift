@@ -51,10 +51,10 @@ import Testing
     @Test(
         "What is no set, or has no key that fits, says so",
         arguments: [
-            ("", "is no JSON Web Key Set"), ("[]", "is no JSON Web Key Set"),
-            ("{}", "is no JSON Web Key Set"), (#"{"keys":{}}"#, "is no JSON Web Key Set"),
-            (#"{"keys":[1]}"#, "is no JSON Web Key Set"),
-            (#"{"keys":[]} x"#, "is no JSON Web Key Set"),
+            ("", "is not a JSON Web Key Set"), ("[]", "is not a JSON Web Key Set"),
+            ("{}", "is not a JSON Web Key Set"), (#"{"keys":{}}"#, "is not a JSON Web Key Set"),
+            (#"{"keys":[1]}"#, "is not a JSON Web Key Set"),
+            (#"{"keys":[]} x"#, "is not a JSON Web Key Set"),
             (#"{"keys":[]}"#, "has no key for ES256: EC on P-256"),
             (#"{"keys":[{\#(rsa)}]}"#, "has no key for ES256"),
             // Not on the curve, another curve, too short.
@@ -82,7 +82,7 @@ import Testing
         let error = #expect(throws: TokenKeySetProblem.self) {
             try TokenKeySet(Array(#"{"keys":[\#(many.joined(separator: ","))]}"#.utf8), .es256)
         }
-        #expect(error?.description.contains("64 are taken at most") == true)
+        #expect(error?.description.contains("the limit is 64") == true)
     }
 
     @Test("A key that is not here is awaited, asked for once, and unknown after a later fetch")

@@ -44,7 +44,7 @@ enum DeadLetterArguments {
             let number = try one(numbers, verb)
             guard let file = arguments.values["--file"] ?? (filter.isEmpty ? nil : "/dev/null")
             else {
-                throw UsageError("edit wants --file FILE with the log, or --logstore", hint: hint)
+                throw UsageError("edit needs --file FILE with the log, or --logstore", hint: hint)
             }
             return AdminRequest(
                 .put,
@@ -78,7 +78,7 @@ enum DeadLetterArguments {
 
     private static func one(_ numbers: [String], _ verb: Verb) throws(UsageError) -> Int64 {
         guard numbers.count == 1, let number = Int64(numbers[0]), number > 0 else {
-            throw UsageError("\(verb.rawValue) wants the number of one dead letter", hint: hint)
+            throw UsageError("\(verb.rawValue) needs the number of one dead letter", hint: hint)
         }
         return number
     }
@@ -94,7 +94,7 @@ enum DeadLetterArguments {
         }
         let isAll = arguments.flags.contains("--all")
         guard !numbers.isEmpty || !filter.isEmpty || isAll else {
-            throw UsageError("\(verb.rawValue) wants numbers, a filter or --all", hint: hint)
+            throw UsageError("\(verb.rawValue) needs numbers, a filter or --all", hint: hint)
         }
         if !numbers.isEmpty { return filter + [("ids", numbers.joined(separator: ","))] }
         return filter.isEmpty ? [("all", "true")] : filter

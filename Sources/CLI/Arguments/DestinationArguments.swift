@@ -29,7 +29,7 @@ enum DestinationArguments {
             return AdminRequest(.get, path, accept: arguments.accept)
         }
         guard let name = rest.first else {
-            throw UsageError("\(word) wants the name of a destination", hint: hint)
+            throw UsageError("\(word) needs the name of a destination", hint: hint)
         }
         let one = "\(path)/\(AdminRequest.encoded(name))"
         if verb == .set {
@@ -46,7 +46,7 @@ enum DestinationArguments {
         let isAll = arguments.flags.contains("--all")
         guard (arguments.words.count == 1) != isAll else {
             throw UsageError(
-                "\(verb) wants the name of a destination, or --all",
+                "\(verb) needs the name of a destination, or --all",
                 hint: "sluice help \(verb)"
             )
         }
@@ -58,7 +58,7 @@ enum DestinationArguments {
     private static func patch(_ words: [String]) throws(UsageError) -> [UInt8] {
         guard !words.isEmpty else {
             throw UsageError(
-                "set wants settings: KEY=VALUE, or KEY= for what the file says",
+                "set needs settings: KEY=VALUE, or KEY= to return to the configuration",
                 hint: hint
             )
         }
@@ -67,7 +67,7 @@ enum DestinationArguments {
         for word in words {
             let sides = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, !sides[0].isEmpty else {
-                throw UsageError("\(word) is no setting; write KEY=VALUE", hint: hint)
+                throw UsageError("\(word) is not a setting; write KEY=VALUE", hint: hint)
             }
             let value = sides[1].isEmpty ? "null" : jsonQuoted(String(sides[1]))
             let keys = sides[0].split(separator: ".", maxSplits: 1)

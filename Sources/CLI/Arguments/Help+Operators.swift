@@ -1,14 +1,14 @@
 // Help for the commands that change a running gateway.
 extension Help {
     static let rotate = """
-        Usage: sluice rotate [NAME] --file FILE      as STS answers it, in JSON; - is stdin
-               sluice rotate [NAME] --environment    ALIBABA_CLOUD_ACCESS_KEY_ID and its relatives
+        Usage: sluice rotate [NAME] --file FILE      JSON in STS's form; - is stdin
+               sluice rotate [NAME] --environment    ALIBABA_CLOUD_ACCESS_KEY_ID and the other variables
 
-        Puts a credential (default, unless named) in the place of the one in use, when SLS takes a request that
-        is signed with it. What is on its way ends with the old one. The secret is never an argument, because
-        those can be seen by everybody on the machine.
+        Replaces a credential (NAME, or default) once SLS accepts a request signed with the new one. Requests in
+        flight finish with the old one. The secret is never an argument, because every user of the machine can
+        read those.
 
-          --force                 without asking SLS
+          --force                 skip the check with SLS
         \(reach)
 
         \(token)
@@ -19,8 +19,8 @@ extension Help {
     static let credentials = """
         Usage: sluice credentials [list]
                sluice credentials show NAME
-               sluice credentials verify NAME     asks SLS whether it takes the one in use
-               sluice credentials forget NAME     the one of the configuration again
+               sluice credentials verify NAME     check the credential in use with SLS
+               sluice credentials forget NAME     return to the configured credential
 
         \(reach)
 
@@ -32,12 +32,12 @@ extension Help {
     static let destinations = """
         Usage: sluice destinations [list]
                sluice destinations show NAME
-               sluice destinations set NAME KEY=VALUE…    as in the file: topic=night packet.logs=1000
-               sluice destinations set NAME tags.env=prod tags.zone=a    all tags anew
-               sluice destinations set NAME KEY=          as the file says again
-               sluice destinations reset NAME             all of it as the file says again
+               sluice destinations set NAME KEY=VALUE…    keys of the file: topic=night packet.logs=1000
+               sluice destinations set NAME tags.env=prod tags.zone=a    replace all tags
+               sluice destinations set NAME KEY=          return this key to the file's value
+               sluice destinations reset NAME             return all keys to the file's values
 
-        What is set takes effect at once, is kept over restarts, and beats the file until it is reset.
+        Settings take effect at once, survive restarts, and override the file until they are reset.
 
         \(reach)
 
@@ -64,34 +64,34 @@ extension Help {
         Usage: sluice drain [OPTIONS]
                sluice drain --end
 
-        Lets the gateway refuse new logs and send what is queued, and waits until nothing is left: before a
-        machine goes away, for example. A gateway that starts takes logs again.
+        Stops the gateway's intake, delivers the queue, and waits until nothing is left, for example before a
+        machine is removed. A restarted gateway accepts logs again.
 
-          --timeout SECONDS       wait so long at most, 60
-          --end                   let it take logs again
+          --timeout SECONDS       the longest wait; default 60
+          --end                   end the drain and accept logs again
         \(reach)
 
         \(token)
 
-        Exit code: 0 nothing is queued, 1 something is, or no gateway answers, 2 wrong usage.
+        Exit code: 0 nothing is queued, 1 logs are left or no gateway answers, 2 wrong usage.
         """
 
     static let tail = """
         Usage: sluice tail [FILTER] [OPTIONS]
 
-        Shows logs as the gateway accepts them, one a line, until it is interrupted. It never waits for who
-        reads slowly: what is not shown for that is counted on stderr. A gateway that restarts is waited for.
+        Shows logs as the gateway accepts them, one a line, until interrupted. A slow reader never delays the
+        gateway: skipped logs are counted on stderr. The command waits for a restarting gateway.
 
           --destination NAME      FILTER: for this destination
           --logstore NAME         FILTER: for this logstore
           --topic TOPIC           FILTER: with this topic
-          --tag NAME[:VALUE]      FILTER: with this tag, with this value; with --field up to eight times
-          --field NAME[:VALUE]    FILTER: with this field, with this value
-          --limit N               end after so many logs
+          --tag NAME[:VALUE]      FILTER: with this tag, or this value of it
+          --field NAME[:VALUE]    FILTER: with this field, or this value of it; at most eight --tag and --field
+          --limit N               end after N logs
         \(reach)
-                                  (whole logs, an object a line, as jq reads them)
+                                  (complete logs, one object a line, for jq)
 
-        Without --json long values are cut, and what would steer a terminal is written as \\u{1b}.
+        Without --json long values are cut, and control characters are escaped, as in \\u{1b}.
 
         \(token)
 
@@ -101,12 +101,12 @@ extension Help {
     static let queue = """
         Usage: sluice queue [OPTIONS]
 
-        Shows what waits in the queue: of each destination the streams, which are logs that share logstore, topic,
-        source and tags, those first that have waited longest.
+        Shows the backlog: the streams of each destination, longest waiting first. A stream is the logs that share
+        logstore, topic, source and tags.
 
-          --destination NAME      only this one
-          --streams N             so many of each destination, 20; at most 1000
-          --order ORDER           oldest, or largest: those first with the most bytes
+          --destination NAME      only this destination
+          --streams N             streams of each destination; default 20, at most 1000
+          --order ORDER           oldest (default), or largest for most bytes first
         \(reach)
 
         \(token)

@@ -19,7 +19,7 @@ enum RotateArguments {
         let fromEnvironment = arguments.flags.contains("--environment")
         guard (file != nil) != fromEnvironment else {
             throw UsageError(
-                "rotate wants the credential from --file FILE (- is stdin) or --environment",
+                "rotate needs --file FILE (- is stdin) or --environment",
                 hint: hint
             )
         }
@@ -46,7 +46,7 @@ enum RotateArguments {
         guard verbs.contains(verb) else { throw .unknown("verb", verb, among: verbs, hint: hint) }
         guard verb != "list" else { return AdminRequest(.get, path, accept: arguments.accept) }
         guard arguments.words.count == 2 else {
-            throw UsageError("\(verb) wants the name of a credential", hint: hint)
+            throw UsageError("\(verb) needs the name of a credential", hint: hint)
         }
         let one = "\(path)/\(AdminRequest.encoded(arguments.words[1]))"
         switch verb {

@@ -161,8 +161,8 @@ package struct AdminClient: Sendable {
             "the gateway at \(access.address) has not answered within "
             + "\(Int(patience / .seconds(1))) s"
         return request.method == .get
-            ? "\(silence); try again when it has less to do"
-            : "\(silence), but it goes on with what it was asked; see what became of it: "
+            ? "\(silence); try again when it is less busy"
+            : "\(silence), but it continues the request; check the result with: "
                 + (request.path.contains("dead-letters")
                     ? "sluice status shows how many dead letters are left"
                     : "sluice status, and GET /admin/audit")

@@ -18,12 +18,12 @@ struct ConnectionFailure: CustomStringConvertible {
         case .pinnedKeyDiffers: return otherKey(tls)
         case .badAuthoritiesFile:
             return
-                "no certificate can be read from what is to be trusted (\(said)); it wants a file in "
+                "the file of trusted certificates cannot be read (\(said)); it must be in "
                 + "PEM form (-----BEGIN CERTIFICATE-----)"
         case .badClientCertificate:
             return
-                "the certificate to show to the gateway cannot be used (\(said)); --admin-cert and "
-                + "--admin-key want a pair in PEM form, the key without a passphrase"
+                "the client certificate cannot be used (\(said)); --admin-cert and "
+                + "--admin-key must name a pair in PEM form, the key without a passphrase"
         default: return refusedByGateway ?? (isNoTLS ? notTLS : nobody)
         }
     }
@@ -33,7 +33,7 @@ struct ConnectionFailure: CustomStringConvertible {
         if has("certificate required") || has("handshake failure") && access.tls?.certificate == nil
         {
             return
-                "the gateway at \(access.address) wants a certificate of its clients; show yours with "
+                "the gateway at \(access.address) requires a client certificate; set it with "
                 + "--admin-cert FILE --admin-key FILE"
         }
         let isRefused = [
@@ -41,30 +41,33 @@ struct ConnectionFailure: CustomStringConvertible {
         ]
         .contains { has("alert \($0)") }
         guard isRefused, access.tls?.certificate != nil else { return nil }
-        return "the gateway at \(access.address) does not take the certificate that it was shown "
-            + "(\(said)); it wants one that an authority in its admin.tls.client_ca has signed"
+        return "the gateway at \(access.address) refuses the client certificate "
+            + "(\(said)); use one signed by an authority in its admin.tls.client_ca"
     }
 
     private func distrust(_ tls: AdminTLS) -> String {
         let start = "the certificate of the gateway at \(access.address)"
         if has("subject name") {
-            return "\(start) is made for another name (\(said)); connect by a name of its, with "
+            return "\(start) is for another name (\(said)); connect by a name in it, with "
                 + "--admin-listen https://NAME:\(access.address.port)"
         }
         switch verdict {
         // X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
         case 9: return "\(start) is not valid yet; check the clocks of both machines"
-        case 10: return "\(start) has expired; put a renewed one in its place, the gateway notices"
+        case 10:
+            return
+                "\(start) has expired; replace its file with a renewed one, which the gateway loads by itself"
         default: break
         }
         switch tls.trust {
         case .certificate: return otherKey(tls)
         case .system:
             return
-                "\(start) is of an authority that this machine does not know (\(said)); name the "
+                "\(start) was signed by an authority that this machine does not trust (\(said)); name the "
                 + "authority's certificate with --admin-ca FILE"
         case .authorities(let file):
-            return "\(start) is not of an authority in \(file) (\(said)); name the right one with "
+            return
+                "\(start) was not signed by an authority in \(file) (\(said)); name the right one with "
                 + "--admin-ca FILE"
         }
     }
@@ -72,8 +75,8 @@ struct ConnectionFailure: CustomStringConvertible {
     private func otherKey(_ tls: AdminTLS) -> String {
         let file = if case .certificate(let file) = tls.trust { file } else { "the file" }
         return
-            "the gateway at \(access.address) shows another certificate than that in \(file); if that "
-            + "was renewed just now try again in a few seconds, and for another gateway say "
+            "the gateway at \(access.address) has another certificate than \(file); if it "
+            + "was renewed just now, retry in a few seconds; for another gateway, use "
             + "--admin-listen https://NAME:PORT"
     }
 
@@ -84,8 +87,8 @@ struct ConnectionFailure: CustomStringConvertible {
     }
 
     private var notTLS: String {
-        "what listens at \(access.address) speaks no TLS; say --admin-listen http://\(access.address), or "
-            + "restart the gateway if it was given admin.tls while it ran"
+        "the server at \(access.address) does not speak TLS; use --admin-listen http://\(access.address), or "
+            + "restart the gateway if admin.tls was added while it ran"
     }
 
     private var plain: String {
@@ -95,14 +98,14 @@ struct ConnectionFailure: CustomStringConvertible {
             || code == .gotNothing || code == .receiveError
         guard isOther else { return nobody }
         return
-            "what listens at \(access.address) does not answer in plain HTTP (\(said)); if it speaks TLS "
-            + "name the gateway's configuration with --config, or say --admin-listen "
+            "the server at \(access.address) does not answer in plain HTTP (\(said)); if it speaks TLS, "
+            + "name the gateway's configuration with --config, or use --admin-listen "
             + "https://\(access.address)"
     }
 
     private var nobody: String {
-        "no gateway answers at \(access.address) (\(reason)); start it, or say "
-            + "where its admin listener is with --admin-listen ADDRESS"
+        "no gateway answers at \(access.address) (\(reason)); start it, or name "
+            + "its admin listener with --admin-listen ADDRESS"
     }
 
     private var reason: String { code.description }

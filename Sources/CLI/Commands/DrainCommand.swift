@@ -24,10 +24,10 @@ package struct DrainCommand: Sendable {
                 let answer = try client.ask(request)
                 guard answer.isFine else { return failed(OperatorCommand.complaint(answer)) }
                 guard let now = DrainProgress(answer.body) else {
-                    return failed("what was answered cannot be read: \(answer.text)")
+                    return failed("the answer cannot be read: \(answer.text)")
                 }
                 guard now.isDraining else {
-                    return failed("somebody ended the drain; the gateway takes logs again")
+                    return failed("the drain was ended; the gateway accepts logs again")
                 }
                 if now != last { say(now, since: first ?? now, answer) }
                 first = first ?? now
@@ -35,8 +35,8 @@ package struct DrainCommand: Sendable {
                 if now.isDone { return ExitCode.fine }
                 guard Moment.now < deadline else {
                     return failed(
-                        (now.whatHolds ?? "not everything is delivered yet; the gateway goes on")
-                            + "\nit takes no logs until: sluice drain --end"
+                        (now.whatHolds ?? "not all logs are delivered yet; the gateway continues")
+                            + "\nit refuses new logs until: sluice drain --end"
                     )
                 }
                 request = AdminRequest(.get, "/admin/drain", accept: "application/json")

@@ -62,6 +62,6 @@ struct DrainProgress: Equatable {
     /// Why waiting cannot help, with the remedy; nil otherwise.
     var whatHolds: String? {
         guard held > 0, held == queued else { return nil }
-        return "what is left is of paused destinations; let them send: sluice resume --all"
+        return "only logs of paused destinations are left; deliver them with: sluice resume --all"
     }
 }

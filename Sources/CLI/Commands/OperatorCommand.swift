@@ -59,7 +59,7 @@ package struct OperatorCommand: Sendable {
             ?? answer.text.split(separator: "\n").prefix(20)
             .map { TerminalText.sentence(String($0), scalarsMax: 200) }.joined(separator: "\n")
         guard answer.status == 401 else { return text.isEmpty ? "HTTP \(answer.status)" : text }
-        return "the gateway does not take the token; give its own with SLUICE_ADMIN_TOKEN or "
-            + "SLUICE_ADMIN_TOKEN_FILE, or name its configuration with --config"
+        return "the gateway refuses the token; set the right one with SLUICE_ADMIN_TOKEN or "
+            + "SLUICE_ADMIN_TOKEN_FILE, or name the gateway's configuration with --config"
     }
 }

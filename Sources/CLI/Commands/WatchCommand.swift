@@ -36,7 +36,7 @@ package struct WatchCommand: Sendable {
             let answer = try AdminClient(access, patience: .seconds(10)).ask(request)
             return answer.isFine ? answer.text : OperatorCommand.complaint(answer) + "\n"
         } catch {
-            return "\(error.description)\n(asked again every \(Int(pause / .seconds(1))) s)\n"
+            return "\(error.description)\n(retrying every \(Int(pause / .seconds(1))) s)\n"
         }
     }
 }

@@ -43,7 +43,7 @@ package struct QueueBackup: Sendable {
         let report = try Backup.run(directory, to: copy)
         let descriptor = open(copy, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw QueueError(.io, "\(copy) cannot be read again; look at the disk.")
+            throw QueueError(.io, "\(copy) cannot be read back; check the disk.")
         }
         defer { close(descriptor) }
         // Unlinked early, so that no file remains if the reader stops.
@@ -60,7 +60,7 @@ package struct QueueBackup: Sendable {
         let reason = String(cString: strerror(errno))
         guard sent == report.bytes else {
             let part = "only \(sent) of \(report.bytes) bytes"
-            Terminal.complain("sluice: \(part) could be sent: \(reason)")
+            Terminal.complain("sluice: \(part) were written: \(reason)")
             return ExitCode.failed
         }
         Terminal.complain(isJSON ? Self.document(report, "-") : Self.text(report, "the copy"))

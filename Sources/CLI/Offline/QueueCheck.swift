@@ -32,7 +32,7 @@ package struct QueueCheck: Sendable {
         }
         lines += [
             "  schema        \(report.schema)",
-            "  size          \(report.bytes) bytes, and \(report.logBytes) in its log",
+            "  size          \(report.bytes) bytes, and \(report.logBytes) in its WAL",
             "  queued        \(report.logs) logs in \(report.rows) rows of \(report.streams) streams, "
                 + "\(report.packets) packets sealed",
             "  dead letters  \(report.deadLetters)",
@@ -48,8 +48,8 @@ package struct QueueCheck: Sendable {
         if !report.isFine {
             lines.append(
                 """
-                Nothing was changed. Copy the directory, then let `sluice serve` mend it: it keeps a damaged file aside, goes
-                on with all that can be read, and counts the rest as discarded.
+                Nothing was changed. Copy the directory, then let `sluice serve` repair it: it moves a damaged file aside,
+                keeps all readable logs, and counts the rest as discarded.
                 """
             )
         }

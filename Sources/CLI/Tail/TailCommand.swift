@@ -42,7 +42,7 @@ package struct TailCommand {
         let isBack = hasBegun
         let end = client.follow(request) { [display] piece in
             if isBack, !isHere {
-                Terminal.complain("connected again; what came between is not shown")
+                Terminal.complain("connected again; logs accepted in between are not shown")
             }
             isHere = true
             return display.show(piece)
@@ -59,7 +59,7 @@ package struct TailCommand {
             Terminal.complain(problem.description)
             return ExitCode.failed
         case .refused(let answer) where answer.isFine:
-            Terminal.complain("what answers there is no gateway; see --admin-listen")
+            Terminal.complain("the server at this address is not a gateway; check --admin-listen")
             return ExitCode.failed
         case .refused(let answer):
             // A starting gateway may still be busy.

@@ -56,6 +56,6 @@ final class TailDisplay {
             let count = json.wholeNumber()
         else { return "some logs are not shown" }
         let what = count == 1 ? "1 log is" : "\(count) logs are"
-        return "\(what) not shown: they come faster than they are read here"
+        return "\(what) not shown: they arrive faster than they are read here"
     }
 }

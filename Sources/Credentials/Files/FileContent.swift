@@ -37,7 +37,7 @@ extension SourceVisit {
         }
         throw SourceProblem(
             .permanent,
-            "the file \(path) is \(isFile ? "larger than 64 KiB" : "no regular file")",
+            "the file \(path) is \(isFile ? "larger than 64 KiB" : "not a regular file")",
             remedy: "name a file that holds a credential"
         )
     }

@@ -78,7 +78,7 @@ extension SourceVisit {
         guard depth < 8 else {
             throw SourceProblem(
                 .permanent,
-                "the profiles of \(path) stand on each other without end",
+                "the profiles of \(path) refer to each other in a cycle",
                 remedy: "correct their source_profile"
             )
         }

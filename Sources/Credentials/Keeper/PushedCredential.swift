@@ -56,7 +56,7 @@ package enum PushRefusal: Error, Sendable, Equatable, CustomStringConvertible {
         case .unknownName(let name, let known):
             "there is no credential named '\(name)'; there are \(known.joined(separator: ", "))"
         case .unreadable:
-            "the body is no JSON object with a credential; send it as STS writes it: "
+            "the body is not a JSON object with a credential; send it in STS's form: "
                 + #"{"AccessKeyId":"…","AccessKeySecret":"…","SecurityToken":"…","Expiration":"…"}"#
         case .unknownMembers(let names):
             "unknown: \(names.map { String($0.prefix(64)) }.joined(separator: ", ")); allowed are AccessKeyId, AccessKeySecret, "
@@ -69,14 +69,14 @@ package enum PushRefusal: Error, Sendable, Equatable, CustomStringConvertible {
             "the SecurityToken belongs to another key: an id that begins with LTAI has none; send what "
                 + "belongs together"
         case .notATime(let name):
-            "\(name) is no time; write it like 2025-01-14T08:30:00Z"
+            "\(name) is not a time; write it like 2025-01-14T08:30:00Z"
         case .unsendable(let problem):
-            "\(problem); enter it again, whole and on one line"
+            "\(problem); enter it again, complete and on one line"
         case .expired(let ago):
             "the credential expired \(spokenDuration(ago)) ago; fetch a new one, and check the clock of "
                 + "the gateway's host if this one is fresh"
         case .expiresBeforeActivation:
-            "the credential expires before it is to be used; push one that lasts, or activate it earlier"
+            "the credential expires before its activation; push one that lasts longer, or activate it earlier"
         }
     }
 }

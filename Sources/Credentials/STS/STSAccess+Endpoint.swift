@@ -12,7 +12,7 @@ extension STSAccess {
                     .permanent,
                     "the STS endpoint '\(given)' cannot be used",
                     remedy:
-                        "write it as sts.cn-hangzhou.aliyuncs.com; plain http is for this machine"
+                        "write it as sts.cn-hangzhou.aliyuncs.com; plain http is allowed for this machine only"
                 )
             }
             return place.description

@@ -24,7 +24,7 @@ struct STSRefusal {
         ),
         (
             "InvalidParameter.PolicySize", .permanent,
-            "shorten policy; older accounts take 1024 characters"
+            "shorten policy; older accounts allow 1024 characters"
         ),
         ("InvalidParameter", .permanent, "correct the setting that STS names"),
         (
@@ -33,7 +33,7 @@ struct STSRefusal {
         ),
         (
             "SignatureDoesNotMatch", .permanent,
-            "enter the caller's secret again, whole and without spaces"
+            "enter the caller's complete secret again, without spaces"
         ),
         ("IncompleteSignature", .permanent, "make sure that no proxy on the way changes requests"),
         ("InvalidTimeStamp", .temporary, "synchronise the host's clock (NTP)"),
@@ -48,7 +48,7 @@ struct STSRefusal {
             "allow the caller sts:AssumeRole (AliyunSTSAssumeRoleAccess), and name it in the trust policy of the role"
         ),
         ("EntityNotExist.Role", .permanent, "create the role, or correct role_arn"),
-        ("EntityNotExist", .permanent, "create what STS misses, or correct its name"),
+        ("EntityNotExist", .permanent, "create the missing resource, or correct its name"),
         ("InternalError", .temporary, "none needed unless it lasts"),
         ("ServiceUnavailable", .temporary, "none needed unless it lasts"),
         (

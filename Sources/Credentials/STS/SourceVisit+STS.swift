@@ -46,8 +46,8 @@ extension SourceVisit {
         guard let document, let code = document.code else {
             return SourceProblem(
                 .temporary,
-                "what answers at \(endpoint) is not STS",
-                remedy: "check sts_endpoint, and what stands between here and there",
+                "the server at \(endpoint) is not STS",
+                remedy: "check sts_endpoint and any proxy on the way",
                 words: ServerWords(status: answer.status)
             )
         }
@@ -77,7 +77,7 @@ extension SourceVisit {
             throw SourceProblem(
                 .temporary,
                 "the answer of \(place) is not a JSON object with a credential",
-                remedy: "check the address, and what stands between here and there"
+                remedy: "check the address and any proxy on the way"
             )
         }
         let expiration = document.expiration.flatMap { WallTime(iso8601: $0) }
@@ -92,7 +92,7 @@ extension SourceVisit {
             throw SourceProblem(
                 .temporary,
                 "the answer of \(place) has no \(missing.joined(separator: " and no "))",
-                remedy: "check the address, and what stands between here and there"
+                remedy: "check the address and any proxy on the way"
             )
         }
         // Corrects for this host's clock, so that a wrong clock does not make a good credential look expired.
@@ -118,21 +118,21 @@ extension SourceVisit {
             case .interrupted:
                 throw SourceProblem(
                     .temporary,
-                    "the wait for \(place) was given up",
-                    remedy: "none needed: the gateway ends, or has other settings"
+                    "the request to \(place) was cancelled",
+                    remedy: "none needed: the gateway stops, or its settings changed"
                 )
             case .tooLarge:
                 throw SourceProblem(
                     .temporary,
                     "the answer of \(place) is larger than 64 KiB",
-                    remedy: "check the address, and what stands between here and there"
+                    remedy: "check the address and any proxy on the way"
                 )
             case .noAnswer(let reason):
                 throw SourceProblem(
                     .temporary,
                     "\(place) does not answer: \(reason)",
                     remedy:
-                        "check the address, the network on the way and, with https, its certificate"
+                        "check the address, the network and, with https, the certificate"
                 )
             }
         }

@@ -21,7 +21,7 @@ extension SourceVisit {
             isTemporary ? .temporary : .permanent,
             "no source of the default chain has a credential: \(reasons.joined(separator: "; "))",
             remedy:
-                "set ALIBABA_CLOUD_ACCESS_KEY_ID and its relatives, or name one source with from"
+                "set ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET, or name one source with from"
         )
     }
 

@@ -28,7 +28,7 @@ extension SourceVisit {
         guard ECSRole.isRoleName(name) else {
             throw SourceProblem(
                 .permanent,
-                "the name of the instance's RAM role is not one",
+                "the instance reports an invalid name for its RAM role",
                 remedy: "bind a RAM role to the ECS instance, or correct role_name"
             )
         }

@@ -81,7 +81,7 @@ extension SourceVisit {
             throw SourceProblem(
                 .permanent,
                 "the role for OIDC has no \(key)",
-                remedy: "set it, or \(variable); ACK sets that for pods that RRSA is on for"
+                remedy: "set it, or \(variable); ACK sets the variable for pods with RRSA"
             )
         }
         return value

@@ -214,7 +214,7 @@ import Tokens
         var untrusting = source(server)
         untrusting.authorities = Self.made.certificate("stranger")
         for (source, body, reason) in [
-            (untrusting, "", "certificate"), (source(server), "[]", "is no JSON Web Key Set"),
+            (untrusting, "", "certificate"), (source(server), "[]", "is not a JSON Web Key Set"),
             (source(server), #"{"keys":[]}"#, "has no key for RS256"),
             (source(server), String(repeating: " ", count: 70_000), "larger than 64 KiB"),
         ] {
