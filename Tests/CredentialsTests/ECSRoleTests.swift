@@ -105,7 +105,7 @@ import Testing
         #expect(try problem(503)?.kind == .temporary)
         #expect(try problem(429)?.kind == .temporary)
         for name in ["../../user-data", "a/b", "..", "", "a?b"] {
-            #expect(try problem(200, name)?.what.contains("not one") == true)
+            #expect(try problem(200, name)?.what.contains("invalid name") == true)
         }
     }
 

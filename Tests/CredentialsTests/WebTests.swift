@@ -117,6 +117,6 @@ import Testing
         interruption.set()
         worker.join()
         #expect(Moment.now - start < .seconds(1))
-        #expect(failure.now?.what.contains("given up") == true)
+        #expect(failure.now?.what.contains("cancelled") == true)
     }
 }

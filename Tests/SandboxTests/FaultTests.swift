@@ -199,7 +199,7 @@ import Testing
             (#"{"latency_ms":5,"store":true}"#, "store needs"),
             (#"{"status":200,"body":"x","code":"y"}"#, "no code"),
             (#"{"content_type":"x","reset":true}"#, "needs a body"),
-            (#"{"reset":false}"#, "Nothing"),
+            (#"{"reset":false}"#, "no effect"),
         ]
     )
     func senseless(_ json: String, _ reason: String) throws {

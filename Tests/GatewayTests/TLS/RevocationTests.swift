@@ -90,7 +90,7 @@ import Testing
         issue(revoking: ["plain-client", "client"])
         watch.look()
         open.say(Array(get.utf8))
-        #expect(open.hears("connect again"))
+        #expect(open.hears("reconnect"))
         #expect(try !isLetIn("client", trial))
         let page = try trial.admin("/metrics").text
         #expect(page.contains("sluice_tls_crl_expiry_timestamp_seconds{listener=\"devices-tls\","))
@@ -194,7 +194,7 @@ import Testing
         changed.tls?.settings.denied = [try #require(CertificatePattern("dns:phone-*.example.com"))]
         trial.gateway.reload(changed)
         open.say(Array(get.utf8))
-        #expect(open.hears("connect again"))
+        #expect(open.hears("reconnect"))
         #expect(try !isLetIn("client", trial))
         #expect(try isLetIn("plain-client", trial))
         changed.tls?.settings.denied = [try #require(CertificatePattern("cn:phone 8"))]
