@@ -1,29 +1,29 @@
 import Net
 import System
 
-/// One client's connection: what it is doing, and what has come and has to go.
+/// One client's connection: its phase, pending input and pending output.
 ///
 /// It belongs to its loop thread. The loop moves it from phase to phase; see `EventLoop`.
 final class ClientConnection {
     enum Phase {
-        /// The proxy that it comes through has to say for whom it speaks.
+        /// Waits for the proxy's PROXY header.
         case introducing
-        /// The first phase of a TLS connection.
+        /// The TLS handshake.
         case handshaking
         /// Between requests.
         case idle
         /// A head has begun.
         case head
-        /// A body is read, for the handler or to be dropped.
+        /// A body is being read, for the handler or to be dropped.
         case body
-        /// The handler has the request. What the client sends meanwhile stays in the kernel.
+        /// The handler has the request. Further input stays in the kernel.
         case answering
-        /// The body of the answer comes as its writer gives it. What the client sends waits as well.
+        /// The answer's body is being streamed. Further input waits here too.
         case streaming
         /// The last answer is being written.
         case finishing
-        /// The last answer is written and FIN sent. The client may still be sending; closing now would
-        /// make the kernel reset the connection and destroy the answer before it is read.
+        /// The last answer is written and FIN is sent. The client may still be sending: closing now would make the
+        /// kernel reset the connection, and destroy the answer before it is read.
         case lingering
         case closed
     }
@@ -36,41 +36,41 @@ final class ClientConnection {
     let token: PollToken
     private(set) var peer: PeerAddress
     private var nameExpires: WallTime?
-    /// Whose share of the budget of bodies it takes; nil takes of the whole.
+    /// The neighbourhood whose share of the body budget it uses; nil uses the whole budget.
     private(set) var neighbourhood: Neighbourhood?
-    /// Whose connections it is one of; nil for a proxy's.
+    /// The neighbourhood under which the connection is counted; nil for a proxy.
     private(set) var censusPlace: Neighbourhood?
-    /// It is told that there is no room and is not counted anywhere.
+    /// The connection is refused for lack of room, and counts nowhere.
     let isTurnedAway: Bool
 
     var phase: Phase
     var input = InputWindow()
     var scanner = HeadScanner()
-    /// The present request's head and what the handler's `admit` kept about it, until the handler has both.
+    /// The present request's head and the handler's data from `admit`, until the handler has both.
     var head: RequestHead?
     var admitted: RequestHandler.Admitted?
-    /// What the present answer has to know of its request.
+    /// The facts of the request that the present answer depends on.
     var asked = ResponseWriter.Asked()
     var body: BodyReader?
     var bodyBegan = Moment(nanoseconds: 0)
-    /// Set when this connection closes before its large request was answered.
+    /// Set if this connection closes before its large request is answered.
     var abandonment: LargeRequest.Abandonment?
     var keepsAlive = true
-    /// The body of the present answer, if it comes over time.
+    /// The body of the present answer, if it is streamed.
     var stream: StreamedBody?
 
-    /// Answers that the kernel has not taken yet.
+    /// Answer bytes that the kernel has not accepted yet.
     var output: [UInt8] = []
     var outputSent = 0
 
-    // Edge-triggered: true until a call has said otherwise.
+    // Edge-triggered: true until a call would block.
     var mayRead = true
     var mayWrite = true
-    /// FIN has come, possibly with bytes before it.
+    /// FIN has come, possibly after unread bytes.
     var isFinishedByPeer = false
 
     var holdings = Holdings()
-    /// Of the client that does not take its answer at once.
+    /// Measures a client that does not take its answer at once.
     var pace: SendPace?
     var lingeredBytes = 0
     var lingeringBegan = Moment(nanoseconds: 0)
@@ -79,9 +79,9 @@ final class ClientConnection {
     var mustRearm = false
     /// The client has begun its handshake.
     var isHeard = false
-    /// It has a turn in this round or the next, whatever happens meanwhile.
+    /// It has a turn in this round or the next, whatever else happens.
     var isUnfinished = false
-    /// What the client has is not all, and the end must not say that it is.
+    /// The answer is incomplete, and the end of the connection must show that.
     var isCut = false
 
     init(
@@ -101,7 +101,8 @@ final class ClientConnection {
         self.isTurnedAway = isTurnedAway
     }
 
-    /// The client is who the proxy says; the proxy itself when it says nothing. The census counts it at `place`.
+    /// Sets the client from the PROXY header; without a client in it, the proxy itself is the client. The connection
+    /// counts at `place`.
     func beIntroduced(by header: ProxyHeader, at place: Neighbourhood?) {
         phase = socket.isSecure ? .handshaking : .idle
         censusPlace = place
@@ -110,13 +111,13 @@ final class ClientConnection {
         peer = PeerAddress(client.address, port: client.port)
     }
 
-    /// The client is who its certificate says, until that ends.
+    /// Sets the client's identity from its certificate, until that expires.
     func beIdentified(by certificate: ClientCertificate) {
         peer.clientNames = certificate.names
         nameExpires = certificate.expires
     }
 
-    /// Whether the client might not be let in any more if it came now.
+    /// True if the client might not be admitted again now.
     var isStale: Bool {
         socket.isOutdated || nameExpires.map { $0 < .now } ?? false
     }
@@ -145,6 +146,6 @@ final class ClientConnection {
 
     var isStreaming: Bool { stream != nil }
 
-    /// Nothing of the next request is looked at.
+    /// True while the next request must wait.
     var isBusy: Bool { isAnswering || isStreaming }
 }

@@ -1,7 +1,7 @@
 import Net
 import System
 
-/// From bytes to the handler.
+/// Requests, from the first bytes to the handler.
 extension EventLoop {
     /// Tries to read a head.
     func beginRequest(_ connection: ClientConnection) -> Step {
@@ -28,8 +28,8 @@ extension EventLoop {
         return .advanced
     }
 
-    /// An empty line that ends nothing (RFC 9112 section 2.2) is used up without opening a request: no
-    /// other may ever come.
+    /// Drops an empty line between requests (RFC 9112 section 2.2) without opening a request, because no other may
+    /// follow.
     private func waitForHead(_ connection: ClientConnection) {
         if connection.scanner.takeEmptyLine() {
             connection.input.dropUnread()
@@ -62,7 +62,7 @@ extension EventLoop {
             connection.admitted = admitted
             connection.input.beginBody(isSecret: isSecret)
             begin(BodyReader(parsed.framing, bodyBytesMax, isDropped: false), connection)
-            // RFC 9110 section 10.1.1: not needed when some of the body is here already.
+            // RFC 9110 section 10.1.1: not needed when part of the body is here already.
             if parsed.expectsContinue, parsed.framing != .none, connection.input.unread.isEmpty {
                 outgoing += ResponseWriter.goOn
                 tally.countAnswer(status: 100)
@@ -70,7 +70,7 @@ extension EventLoop {
         }
     }
 
-    /// What a declared length alone tells, before the first byte of the body is read.
+    /// Checks a declared length before the first byte of the body is read.
     private func judge(
         _ parsed: ParsedHead,
         _ bodyBytesMax: Int,
@@ -94,9 +94,8 @@ extension EventLoop {
         return nil
     }
 
-    /// Answers a request whose body is not wanted. A small one is read and dropped, so that the
-    /// connection lives on; a client that waits for "100 Continue" may send it or not, which leaves
-    /// no certain end but closing.
+    /// Answers a request whose body is not wanted. A small body is read and dropped, so that the connection survives. A
+    /// client that waits for "100 Continue" may or may not send its body, so its connection must close.
     private func refuse(
         _ parsed: ParsedHead,
         with response: Response,
@@ -149,15 +148,15 @@ extension EventLoop {
         return .advanced
     }
 
-    /// Memory that a body which is not complete occupies between turns.
+    /// The memory that an incomplete body occupies between turns.
     private func keptBytes(of body: BodyReader, _ connection: ClientConnection) -> Int {
         let count = connection.input.body.count
         guard count > 0 else { return 0 }
-        // Its block is larger than what came, but pages beyond that have not been touched.
+        // The block is larger than the received bytes, but its further pages are untouched.
         return max(count, min(body.declaredBytes ?? .max, Self.firstBlockBytes))
     }
 
-    /// A body takes its share of the budget as it comes.
+    /// Charges a body to the budget as its bytes come.
     private func charge(
         _ connection: ClientConnection,
         for body: BodyReader,
@@ -184,7 +183,7 @@ extension EventLoop {
         _ body: BodyReader,
         _ connection: ClientConnection
     ) {
-        // The request that the body belonged to has been answered already.
+        // The body's request is answered already.
         guard !body.isDropped else {
             connection.phase = .finishing
             return
@@ -197,7 +196,7 @@ extension EventLoop {
         refuse(problem, connection)
     }
 
-    /// The whole request is here.
+    /// Hands the complete request to the handler.
     private func handOver(_ connection: ClientConnection) {
         guard let head = connection.head else { return }
         connection.phase = .answering
@@ -243,7 +242,7 @@ extension EventLoop {
         if let response = port.takeOwnAnswer(for: token) { write(response, to: connection) }
     }
 
-    /// Large requests keep their head and their block while they wait, so both are charged.
+    /// A waiting large request keeps its head and its block, so both are charged.
     private func handOver(
         _ request: LargeRequest,
         to largeRequests: LargeRequests,

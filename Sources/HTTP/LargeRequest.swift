@@ -17,9 +17,9 @@ final class LargeRequest: Sendable {
     let admitted: RequestHandler.Admitted?
     let body: DetachedBody
     let responder: Responder
-    /// nil: a proxy that speaks for many clients.
+    /// nil for a proxy, which stands for many clients.
     let neighbourhood: Neighbourhood?
-    /// An estimate of the work: an upper bound of the content's bytes.
+    /// The estimated work: an upper bound of the content's bytes.
     let cost: Int
     let arrival = Moment.now
     let abandonment = Abandonment()
@@ -40,7 +40,7 @@ final class LargeRequest: Sendable {
         self.responder = responder
     }
 
-    /// Memory that it holds while it waits.
+    /// The memory that it holds while it waits.
     var heldBytes: Int { body.capacity + Self.bytes(of: head) }
 
     static func bytes(of head: RequestHead) -> Int {

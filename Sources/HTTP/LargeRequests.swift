@@ -43,7 +43,8 @@ final class LargeRequests: Sendable {
     /// Requests that were refused because too many waited, or because they waited for too long.
     var refusedCount: Int { state.withLock { $0.refused } }
 
-    /// False without room: then the caller refuses the request. Called on the thread of the loop that has the handler.
+    /// Returns false without room; the caller then refuses the request. Called on the thread of the loop that owns the
+    /// handler.
     func add(_ request: LargeRequest, _ handler: any RequestHandler) -> Bool {
         if !reserve(request) {
             sweep(handler)
@@ -64,7 +65,7 @@ final class LargeRequests: Sendable {
     func run(_ thread: Int, _ handler: any RequestHandler) {
         while let request = next(for: thread) {
             giveBack(request)
-            // Without an answer it gives back what it holds.
+            // Dropping the request gives back its memory.
             guard !request.abandonment.isSet else { continue }
             guard !isOverdue(request) else {
                 refuse(request, handler)
@@ -80,8 +81,8 @@ final class LargeRequests: Sendable {
         }
     }
 
-    /// Ends each thread after its current request and drops the waiting ones. Call it when the event loops have ended:
-    /// then no connection is left to answer.
+    /// Ends each thread after its current request and drops the waiting ones. Call it after the event loops have ended:
+    /// no connection then waits for an answer.
     func end() {
         let dropped = state.withLock { state in
             state.isOver = true
@@ -118,7 +119,7 @@ final class LargeRequests: Sendable {
         )
     }
 
-    /// Makes room: drops the waiting requests whose clients are gone, and refuses the overdue ones.
+    /// Makes room: drops waiting requests whose clients are gone, and refuses overdue ones.
     private func sweep(_ handler: any RequestHandler) {
         let now = Moment.now
         let removed: [LargeRequest] = state.withLock { state in
@@ -141,7 +142,7 @@ final class LargeRequests: Sendable {
         budget.giveBack(charge(of: request), of: request.neighbourhood)
     }
 
-    /// A request that waits alone always has room.
+    /// A single waiting request always has room.
     private func charge(of request: LargeRequest) -> Int { min(request.heldBytes, budget.limit) }
 }
 

@@ -1,25 +1,26 @@
-/// What a server does with requests. Each loop, and each thread for large requests, has a handler of its own, made by
-/// the factory that `HTTPServer` is given, so a handler needs no locks and may keep scratch memory.
+/// Gives requests their meaning. Each loop and each large-request thread has its own handler, made by the factory that
+/// `HTTPServer` gets. So a handler needs no locks and may keep scratch memory.
 package protocol RequestHandler: AnyObject {
-    /// What a handler keeps about a request from its head until its answer.
+    /// The handler's data about a request from its head until its answer.
     ///
-    /// A worker's handler may get a value that a loop's handler made. A class, since a reference costs the loop nothing.
+    /// A worker's handler may get a value from a loop's handler. It is a class, because passing a reference costs the
+    /// loop nothing.
     typealias Admitted = any AnyObject & Sendable
 
-    /// Called when a head is complete and before a byte of its body is read.
+    /// Called when a head is complete, before any byte of its body is read.
     ///
-    /// A request without a body is admitted too. A refusal before the body closes the connection
-    /// unless the body is small enough to be read and dropped.
+    /// Requests without a body are admitted too. A refusal before the body closes the connection, unless the body is
+    /// small enough to be read and dropped.
     func admit(_ head: RequestHead) -> Admission
 
-    /// An upper bound of the content's bytes, for a request that would hold its event loop for too long; nil for all
-    /// others. If the server has worker threads (`largeRequestThreads`), one of them runs the large request with a
-    /// handler of its own.
+    /// An upper bound of the content's bytes for a request that would occupy its event loop for too long; nil for all
+    /// others. If the server has worker threads (`largeRequestThreads`), one of them runs the large request with its
+    /// own handler.
     func costIfLarge(_ head: RequestHead, _ admitted: Admitted?, bodyBytes: Int) -> Int?
 
-    /// Called on the handler's thread when the whole body is there. The body is valid during the call
-    /// only; 64 bytes after its end may be read (their content means nothing), which is what
-    /// simdjson wants. The responder answers now or later, from any thread, exactly once.
+    /// Called on the handler's thread with the complete body, which is valid only during the call. The 64 bytes after
+    /// it may be read, as simdjson does; their content is undefined. The responder answers exactly once, now or later,
+    /// from any thread.
     func handle(
         _ head: RequestHead,
         _ admitted: Admitted?,
@@ -27,13 +28,12 @@ package protocol RequestHandler: AnyObject {
         responder: Responder
     )
 
-    /// The answer for a request that never reached `handle`: malformed, too large, too slow, or
-    /// refused for lack of room. `head` is nil when it could not be read, `admitted` when `admit` gave nothing or was not
-    /// called.
+    /// The answer for a request that never reached `handle`: malformed, too large, too slow, or refused for lack of
+    /// room. `head` is nil if it was unreadable, and `admitted` if `admit` gave none or was not called.
     func answer(to problem: RequestProblem, head: RequestHead?, _ admitted: Admitted?) -> Response
 
-    /// Adds fields that every answer carries (a request id, the time), each as "name: value\r\n". The
-    /// response tells which of them it brings itself.
+    /// Adds fields that every answer carries (a request id, the time), each as "name: value\r\n". The response shows
+    /// which of them it has already.
     func stamp(_ fields: inout [UInt8], of response: Response)
 }
 
@@ -44,9 +44,9 @@ extension RequestHandler {
 }
 
 package enum Admission: Sendable {
-    /// Read a body of at most so many bytes, then call `handle` with `admitted`.
+    /// Read a body of at most this size, then call `handle` with `admitted`.
     ///
-    /// The server wipes its own copies of a body that may hold a secret; copies of the handler are the handler's.
+    /// The server wipes its own copies of a body that may hold a secret; the handler is responsible for its copies.
     case accept(bodyBytesMax: Int, isSecret: Bool = false, admitted: RequestHandler.Admitted? = nil)
     case refuse(Response)
 }
@@ -55,7 +55,7 @@ package enum Admission: Sendable {
 package struct RequestProblem: Error, Equatable, Sendable {
     /// 400, 408, 413, 414, 417, 431, 500, 501, 503 or 505.
     package let status: Int
-    /// One sentence for the developer of the client.
+    /// One sentence for the client's developer.
     package let reason: String
 
     package init(status: Int, reason: String) {
