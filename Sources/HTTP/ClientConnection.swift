@@ -18,7 +18,7 @@ final class ClientConnection {
         case body
         /// The handler has the request. Further input stays in the kernel.
         case answering
-        /// The answer's body is being streamed. Further input waits here too.
+        /// The answer's body is being streamed. Further input stays in the kernel.
         case streaming
         /// The last answer is being written.
         case finishing
@@ -28,101 +28,53 @@ final class ClientConnection {
         case closed
     }
 
-    enum Timer {
-        case none, idle, head, body, write, linger
-    }
-
     let socket: Socket
     let token: PollToken
-    private(set) var peer: PeerAddress
-    private var nameExpires: WallTime?
-    /// The neighbourhood whose share of the body budget it uses; nil uses the whole budget.
-    private(set) var neighbourhood: Neighbourhood?
-    /// The neighbourhood under which the connection is counted; nil for a proxy.
-    private(set) var censusPlace: Neighbourhood?
-    /// The connection is refused for lack of room, and counts nowhere.
+    private(set) var client: ClientIdentity
+    /// The connection only gets an answer that refuses it. No limit counts it.
     let isTurnedAway: Bool
 
     var phase: Phase
+    var timer = ConnectionTimer()
+    var readiness = SocketReadiness()
     var input = InputWindow()
-    var scanner = HeadScanner()
-    /// The present request's head and the handler's data from `admit`, until the handler has both.
-    var head: RequestHead?
-    var admitted: RequestHandler.Admitted?
-    /// The facts of the request that the present answer depends on.
-    var asked = ResponseWriter.Asked()
-    var body: BodyReader?
-    var bodyBegan = Moment(nanoseconds: 0)
-    /// Set if this connection closes before its large request is answered.
-    var abandonment: LargeRequest.Abandonment?
+    var request = PresentRequest()
+    /// False: the connection ends after the present answer.
     var keepsAlive = true
     /// The body of the present answer, if it is streamed.
     var stream: StreamedBody?
-
-    /// Answer bytes that the kernel has not accepted yet.
-    var output: [UInt8] = []
-    var outputSent = 0
-
-    // Edge-triggered: true until a call would block.
-    var mayRead = true
-    var mayWrite = true
-    /// FIN has come, possibly after unread bytes.
-    var isFinishedByPeer = false
-
+    var unsent = UnsentOutput()
     var holdings = Holdings()
-    /// Measures a client that does not take its answer at once.
-    var pace: SendPace?
-    var lingeredBytes = 0
-    var lingeringBegan = Moment(nanoseconds: 0)
-
-    var timer = Timer.none
-    var mustRearm = false
-    /// The client has begun its handshake.
-    var isHeard = false
-    /// It has a turn in this round or the next, whatever else happens.
+    var lingering = Lingering()
+    /// The loop's list of unfinished work has this connection, so no event gives it another turn in the same round.
     var isUnfinished = false
-    /// The answer is incomplete, and the end of the connection must show that.
-    var isCut = false
 
     init(
         _ socket: consuming Socket,
         token: PollToken,
-        peer: PeerAddress,
-        neighbourhood: Neighbourhood?,
-        isIntroduced: Bool,
+        client: ClientIdentity,
+        awaitsProxyHeader: Bool,
         isTurnedAway: Bool
     ) {
-        phase = isIntroduced ? .introducing : socket.isSecure ? .handshaking : .idle
+        phase = awaitsProxyHeader ? .introducing : socket.isSecure ? .handshaking : .idle
         self.socket = socket
         self.token = token
-        self.peer = peer
-        self.neighbourhood = neighbourhood
-        censusPlace = neighbourhood
+        self.client = client
         self.isTurnedAway = isTurnedAway
     }
 
-    /// Sets the client from the PROXY header; without a client in it, the proxy itself is the client. The connection
-    /// counts at `place`.
-    func beIntroduced(by header: ProxyHeader, at place: Neighbourhood?) {
+    /// Ends the first phase of a connection through a proxy.
+    func introduce(_ header: ProxyHeader, neighbourhood: Neighbourhood?) {
         phase = socket.isSecure ? .handshaking : .idle
-        censusPlace = place
-        neighbourhood = place
-        guard let client = header.client else { return peer.mayForward = false }
-        peer = PeerAddress(client.address, port: client.port)
+        client.introduce(header, neighbourhood: neighbourhood)
     }
 
-    /// Sets the client's identity from its certificate, until that expires.
-    func beIdentified(by certificate: ClientCertificate) {
-        peer.clientNames = certificate.names
-        nameExpires = certificate.expires
-    }
+    func identify(_ certificate: ClientCertificate) { client.identify(certificate) }
 
-    /// True if the client might not be admitted again now.
-    var isStale: Bool {
-        socket.isOutdated || nameExpires.map { $0 < .now } ?? false
-    }
+    /// A new connection with the same client certificate might be refused by now.
+    var isStale: Bool { socket.isOutdated || client.isExpired }
 
-    var hasOutput: Bool { outputSent < output.count }
+    var hasOutput: Bool { !unsent.isEmpty }
 
     var isClosed: Bool {
         if case .closed = phase { true } else { false }

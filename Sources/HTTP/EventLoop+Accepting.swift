@@ -10,15 +10,15 @@ extension EventLoop {
     private static let acceptPause = Duration.milliseconds(100)
 
     func watchListener() throws(SystemError) {
-        guard let listener else { return }
+        guard let listener = acceptor.listener else { return }
         try port.poller.watchInput(
             of: listener.descriptor,
-            for: PollToken(slot: UInt32(Slot.listener), generation: 0)
+            for: ConnectionTable.token(ofFixedSlot: ConnectionTable.listener)
         )
     }
 
     func acceptWaiting(upTo count: Int = acceptsPerRound) {
-        guard let listener, !isAcceptingPaused else { return }
+        guard let listener = acceptor.listener, !acceptor.isPaused else { return }
         for _ in 0..<count {
             do throws(SystemError) {
                 switch listener.accept() {
@@ -34,8 +34,8 @@ extension EventLoop {
 
     /// Runs after a pause. Connections that could not be accepted are still in the backlog.
     func resumeAccepting() {
-        guard let listener else { return }
-        isAcceptingPaused = false
+        guard let listener = acceptor.listener else { return }
+        acceptor.isPaused = false
         do throws(SystemError) {
             try watchListener()
         } catch {
@@ -46,13 +46,13 @@ extension EventLoop {
     // The listener stays readable during a pause, so watching it would spin. Connections that end meanwhile free their
     // descriptors.
     private func pauseAccepting(_ listener: Listener, because error: SystemError) {
-        isAcceptingPaused = true
+        acceptor.isPaused = true
         tally.acceptPauses.add()
         port.poller.forget(listener.descriptor)
-        wheel.arm(Slot.listener, at: now + Self.acceptPause)
-        if lastPauseNote.map({ now - $0 > .seconds(10) }) ?? true {
-            lastPauseNote = now
-            journal.warning(
+        wheel.arm(ConnectionTable.listener, at: now + Self.acceptPause)
+        if acceptor.lastPauseNote.map({ now - $0 > .seconds(10) }) ?? true {
+            acceptor.lastPauseNote = now
+            acceptor.journal.warning(
                 "no connection can be accepted at the moment",
                 [
                     "reason": "\(error)",
@@ -66,12 +66,12 @@ extension EventLoop {
         _ socket: consuming Socket,
         from address: SocketAddress
     ) throws(SystemError) {
-        let rules = proxies?.rules
+        let rules = acceptor.proxies?.rules
         let isProxy = rules?.trusts(address.ip) ?? false
         guard isProxy || rules?.speaksProxy != true else {
             tally.refusedNoProxy.add()
             let reason = "it does not come from a trusted proxy"
-            notices.refusedProxy(from: address.host, because: reason, at: now)
+            acceptor.notices.refusedProxy(from: address.host, because: reason, at: now)
             return try turnAway(
                 socket,
                 from: address,
@@ -82,7 +82,7 @@ extension EventLoop {
         let place = isProxy ? nil : address.neighbourhood
         switch port.census.enter(from: place) {
         case .welcome:
-            if let tls, !socket.secure(with: tls) {
+            if let tls = acceptor.tls, !socket.secure(with: tls) {
                 port.census.leave(from: place)
                 throw SystemError(call: "SSL_new", code: ENOMEM)
             }
@@ -91,7 +91,7 @@ extension EventLoop {
                 socket,
                 from: address,
                 at: place,
-                isIntroduced: rules?.speaksProxy == true
+                awaitsProxyHeader: rules?.speaksProxy == true
             )
             if connection.isHandshaking {
                 settleTimer(connection)
@@ -101,11 +101,11 @@ extension EventLoop {
             }
         case .full:
             tally.refusedFull.add()
-            notices.refusedFull(at: now)
+            acceptor.notices.refusedFull(at: now)
             try turnAway(socket, from: address, "the gateway has reached its limit of connections")
         case .tooManyFromThere:
             tally.refusedPerAddress.add()
-            notices.refusedPerAddress(from: address.host, at: now)
+            acceptor.notices.refusedPerAddress(from: address.host, at: now)
             try turnAway(socket, from: address, "your address has reached its limit of connections")
         }
     }
@@ -116,8 +116,8 @@ extension EventLoop {
         _ reason: String
     ) throws(SystemError) {
         // A handshake only to send a refusal would cost more than the request.
-        guard turnedAwayCount < Self.turnedAwayMax, tls == nil else { return }
-        turnedAwayCount += 1
+        guard acceptor.turnedAwayCount < Self.turnedAwayMax, acceptor.tls == nil else { return }
+        acceptor.turnedAwayCount += 1
         let connection = try seat(socket, from: address, at: nil, isTurnedAway: true)
         connection.keepsAlive = false
         let problem = RequestProblem(status: 503, reason: reason)
@@ -131,29 +131,22 @@ extension EventLoop {
         _ socket: consuming Socket,
         from address: SocketAddress,
         at place: Neighbourhood?,
-        isIntroduced: Bool = false,
+        awaitsProxyHeader: Bool = false,
         isTurnedAway: Bool = false
     ) throws(SystemError) -> ClientConnection {
-        let slot: Int
-        if let free = freeSlots.popLast() {
-            slot = free
-        } else {
-            slot = connections.count
-            connections.append(nil)
-            generations.append(0)
-        }
-        generations[slot] &+= 1
-        let token = PollToken(slot: UInt32(slot), generation: generations[slot])
+        let token = connections.reserve()
         let descriptor = socket.number
         let connection = ClientConnection(
             socket,
             token: token,
-            peer: PeerAddress(address.ip, port: address.port),
-            neighbourhood: place,
-            isIntroduced: isIntroduced,
+            client: ClientIdentity(
+                PeerAddress(address.ip, port: address.port),
+                neighbourhood: place
+            ),
+            awaitsProxyHeader: awaitsProxyHeader,
             isTurnedAway: isTurnedAway
         )
-        connections[slot] = connection
+        connections.insert(connection)
         do throws(SystemError) {
             try port.poller.watchChanges(of: descriptor, for: token)
         } catch {
@@ -161,5 +154,40 @@ extension EventLoop {
             throw error
         }
         return connection
+    }
+}
+
+// MARK: - The end of a connection
+
+extension EventLoop {
+    func close(_ connection: ClientConnection) {
+        guard !connection.isClosed else { return }
+        connection.phase = .closed
+        connection.request.abandonment?.set()
+        connection.input.discard(to: &pool)
+        giveBackHeld(connection)
+        wheel.disarm(Int(connection.token.slot))
+        if connection.isTurnedAway {
+            acceptor.turnedAwayCount -= 1
+        } else {
+            port.census.leave(from: connection.client.neighbourhood)
+        }
+        if connection.unsent.isCut || connection.isStreaming || connection.hasOutput {
+            connection.socket.breakOff()
+        }
+        connections.remove(connection.token)
+        // The stream closes last, because its writer may read these counters.
+        connection.stream?.close()
+        connection.stream = nil
+    }
+
+    /// True if the client can break the connection without losing anything.
+    func isLeaving(_ connection: ClientConnection) -> Bool {
+        switch connection.phase {
+        // Clients end an endless stream by closing the connection.
+        case .introducing, .idle, .streaming, .lingering, .closed: true
+        case .finishing: !connection.hasOutput
+        case .handshaking, .head, .body, .answering: false
+        }
     }
 }

@@ -16,7 +16,7 @@ extension EventLoop {
 
     /// Sends an answer that took its time. It is dropped if the client is gone.
     func give(_ response: Response, to token: PollToken) {
-        guard let connection = connection(for: token), connection.isAnswering else {
+        guard let connection = connections[token], connection.isAnswering else {
             response.stream?.close()
             return
         }
@@ -36,16 +36,13 @@ extension EventLoop {
         let closes =
             response.closes || response.breaks != nil || !connection.keepsAlive
             || stopDeadline != nil
-            || (response.stream != nil && connection.asked.minorVersion == 0)
-        let writer = ResponseWriter(asked: connection.asked, closes: closes)
+            || (response.stream != nil && connection.request.asked.minorVersion == 0)
+        let writer = ResponseWriter(asked: connection.request.asked, closes: closes)
         writer.write(response, stampedBy: handler, to: &outgoing)
         tally.countAnswer(status: response.status)
-        connection.head = nil
-        connection.admitted = nil
-        connection.abandonment = nil
-        connection.asked = .init()
+        connection.request = PresentRequest()
         if let share = response.share { connection.holdings.reserved = share }
-        connection.mustRearm = true
+        connection.timer.mustRearm = true
         if let stream = response.stream, response.mayHaveBody, !writer.asked.isHead {
             begin(stream, on: connection, keepsAlive: !closes)
         } else {
@@ -63,7 +60,7 @@ extension EventLoop {
             problem = .answerTooLarge(count, most: limits.answerBytes)
         } else if port.budgets.answers.hasRoom(
             for: count + HTTPServer.Limits.answerHeadBytes,
-            of: connection.neighbourhood,
+            of: connection.client.neighbourhood,
             largest: limits.largestAnswerBytes
         ) {
             return response
@@ -72,7 +69,11 @@ extension EventLoop {
         }
         tally.refusedAnswers.add()
         response.stream?.close()
-        return handler.answer(to: problem, head: connection.head, connection.admitted)
+        return handler.answer(
+            to: problem,
+            head: connection.request.head,
+            connection.request.admitted
+        )
     }
 
     /// Answers an unreadable, slow or too large request and ends the connection, because the start of the next request
@@ -80,8 +81,46 @@ extension EventLoop {
     func refuse(_ problem: RequestProblem, _ connection: ClientConnection) {
         dropBody(connection)
         connection.keepsAlive = false
-        let response = handler.answer(to: problem, head: connection.head, connection.admitted)
+        let response = handler.answer(
+            to: problem,
+            head: connection.request.head,
+            connection.request.admitted
+        )
         write(response, to: connection)
+    }
+}
+
+// MARK: - Answers whose body a writer gives over time
+
+extension EventLoop {
+    /// Begins after the head. The turn continues with the stream, which may be finished already.
+    func begin(_ stream: StreamedBody, on connection: ClientConnection, keepsAlive: Bool) {
+        connection.stream = stream
+        connection.keepsAlive = keepsAlive
+        connection.phase = .streaming
+        if stopDeadline != nil { stream.end(.cut) }
+    }
+
+    /// The stream's writer added bytes, or ended.
+    func continueStream(of token: PollToken) {
+        guard let connection = connections[token], connection.isStreaming else { return }
+        takeTurn(connection)
+    }
+
+    /// Takes all pending bytes once a turn: a writer that is faster than the client must let other connections in. A
+    /// turn gets here only when everything taken before is sent.
+    func continueStream(_ connection: ClientConnection) -> Step {
+        guard let stream = connection.stream else { return .waits }
+        // A stream may outlive the certificate or the rules that admitted its client.
+        if connection.isStale { stream.end(.cut) }
+        guard let end = stream.take(into: &outgoing) else { return .waits }
+        connection.stream = nil
+        connection.timer.mustRearm = true
+        connection.unsent.isCut = end == .cut
+        let goesOn = end == .complete && connection.keepsAlive && stopDeadline == nil
+        connection.phase = goesOn ? .idle : .finishing
+        stream.close()
+        return .advanced
     }
 }
 

@@ -29,7 +29,7 @@ extension EventLoop {
     }
 
     func giveBackHeld(_ connection: ClientConnection) {
-        let (holdings, place) = (connection.holdings, connection.neighbourhood)
+        let (holdings, place) = (connection.holdings, connection.client.neighbourhood)
         connection.holdings = Holdings()
         port.budgets.bodies.giveBack(holdings.body + holdings.waiting, of: place)
         port.budgets.heads.giveBack(holdings.head, of: place)
@@ -38,9 +38,9 @@ extension EventLoop {
 
     /// Gives back the budget of a body that will not be read further.
     func dropBody(_ connection: ClientConnection) {
-        port.budgets.bodies.giveBack(connection.holdings.body, of: connection.neighbourhood)
+        port.budgets.bodies.giveBack(connection.holdings.body, of: connection.client.neighbourhood)
         connection.holdings.body = 0
-        connection.body = nil
+        connection.request.body = nil
         connection.input.dropUnread()
         connection.input.endBody()
     }
@@ -54,11 +54,12 @@ extension EventLoop {
     ) -> Bool {
         let missing = bytes - connection.holdings[keyPath: part]
         if missing > 0 {
-            guard budget.take(missing, for: connection.neighbourhood, largest: largest) else {
+            guard budget.take(missing, for: connection.client.neighbourhood, largest: largest)
+            else {
                 return false
             }
         } else {
-            budget.giveBack(-missing, of: connection.neighbourhood)
+            budget.giveBack(-missing, of: connection.client.neighbourhood)
         }
         connection.holdings[keyPath: part] = bytes
         return true
@@ -67,7 +68,7 @@ extension EventLoop {
     private func heldHeadBytes(_ connection: ClientConnection) -> Int {
         switch connection.phase {
         case .head: connection.input.ownBytes
-        case .body: connection.head?.heldBytes ?? 0
+        case .body: connection.request.head?.heldBytes ?? 0
         // Small requests that wait behind another; large ones are charged as bodies.
         case .idle, .answering, .streaming:
             connection.holdings.waiting > 0 ? 0 : connection.input.ownBytes
@@ -89,7 +90,7 @@ extension EventLoop {
     /// A stream charges its own bytes.
     private func unsentBytes(_ connection: ClientConnection) -> Int {
         guard connection.hasOutput, !connection.isStreaming else { return 0 }
-        return max(0, connection.output.count - (connection.holdings.reserved?.bytes ?? 0))
+        return max(0, connection.unsent.bytes.count - (connection.holdings.reserved?.bytes ?? 0))
     }
 
     /// A request that has begun gets an answer. Requests that wait behind another learn from the connection's end that

@@ -16,16 +16,16 @@ extension EventLoop {
         guard connection.hasOutput || !outgoing.isEmpty else { return true }
         do throws(SystemError) {
             if connection.hasOutput {
-                if !outgoing.isEmpty { connection.output += outgoing }
+                if !outgoing.isEmpty { connection.unsent.bytes += outgoing }
                 clearOutgoing()
-                connection.outputSent = try send(
-                    connection.output,
-                    from: connection.outputSent,
+                connection.unsent.sentCount = try send(
+                    connection.unsent.bytes,
+                    from: connection.unsent.sentCount,
                     on: connection
                 )
                 guard !connection.hasOutput else { return false }
-                connection.output = []
-                connection.outputSent = 0
+                connection.unsent.bytes = []
+                connection.unsent.sentCount = 0
             } else {
                 let sent = try send(outgoing, from: 0, on: connection)
                 let isAll = sent == outgoing.count
@@ -39,7 +39,7 @@ extension EventLoop {
             close(connection)
             return false
         }
-        connection.pace = nil
+        connection.unsent.pace = nil
         return true
     }
 
@@ -56,16 +56,16 @@ extension EventLoop {
         on connection: ClientConnection
     ) throws(SystemError) -> Int {
         var sent = start
-        while sent < bytes.count, connection.mayWrite {
+        while sent < bytes.count, connection.readiness.mayWrite {
             let outcome = try bytes.withUnsafeBufferPointer { bytes throws(SystemError) in
                 try connection.socket.send(UnsafeRawBufferPointer(bytes)[from: sent])
             }
             switch outcome {
-            case .wouldBlock: connection.mayWrite = false
+            case .wouldBlock: connection.readiness.mayWrite = false
             case .done(let count):
                 sent += count
-                connection.mustRearm = true
-                connection.pace?.give(count)
+                connection.timer.mustRearm = true
+                connection.unsent.pace?.give(count)
                 tally.bytesOut.add(count)
             }
         }
@@ -77,13 +77,13 @@ extension EventLoop {
     private func keep(from sent: Int, on connection: ClientConnection) {
         let count = outgoing.count - sent
         if sent == 0, count > outgoing.capacity / 2 {
-            connection.output = outgoing
+            connection.unsent.bytes = outgoing
             outgoing = []
         } else {
-            connection.output = Array(outgoing[sent...])
+            connection.unsent.bytes = Array(outgoing[sent...])
         }
-        connection.outputSent = 0
-        connection.pace = SendPace(
+        connection.unsent.sentCount = 0
+        connection.unsent.pace = SendPace(
             at: now,
             kernelBytes: connection.socket.unacknowledgedBytes,
             limits

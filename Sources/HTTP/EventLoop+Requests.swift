@@ -8,17 +8,17 @@ extension EventLoop {
         guard connection.input.start < connection.input.end else { return .needsInput }
         let unread = connection.input.unread
         do throws(RequestProblem) {
-            guard let range = try connection.scanner.scan(unread, limits) else {
+            guard let range = try connection.request.scanner.scan(unread, limits) else {
                 waitForHead(connection)
                 return .needsInput
             }
-            let fieldCount = connection.scanner.fieldCount
-            connection.scanner = HeadScanner()
+            let fieldCount = connection.request.scanner.fieldCount
+            connection.request.scanner = HeadScanner()
             connection.input.start += range.upperBound
             let parsed = try HeadParser.parse(
                 UnsafeRawBufferPointer(rebasing: unread[range]),
                 fieldCount: fieldCount,
-                peer: connection.peer
+                peer: connection.client.peer
             )
             admit(parsed, on: connection)
         } catch {
@@ -31,7 +31,7 @@ extension EventLoop {
     /// Drops an empty line between requests (RFC 9112 section 2.2) without opening a request, because no other may
     /// follow.
     private func waitForHead(_ connection: ClientConnection) {
-        if connection.scanner.takeEmptyLine() {
+        if connection.request.scanner.takeEmptyLine() {
             connection.input.dropUnread()
             connection.phase = .idle
         } else {
@@ -40,8 +40,8 @@ extension EventLoop {
     }
 
     private func admit(_ parsed: ParsedHead, on connection: ClientConnection) {
-        connection.head = parsed.head
-        connection.asked = .init(
+        connection.request.head = parsed.head
+        connection.request.asked = .init(
             isHead: parsed.head.method == .head,
             minorVersion: parsed.head.minorVersion
         )
@@ -59,7 +59,7 @@ extension EventLoop {
                 refuse(parsed, with: response, connection)
                 return
             }
-            connection.admitted = admitted
+            connection.request.admitted = admitted
             connection.input.beginBody(isSecret: isSecret)
             begin(BodyReader(parsed.framing, bodyBytesMax, isDropped: false), connection)
             // RFC 9110 section 10.1.1: not needed when part of the body is here already.
@@ -84,7 +84,7 @@ extension EventLoop {
         guard
             port.budgets.bodies.hasRoom(
                 for: count,
-                of: connection.neighbourhood,
+                of: connection.client.neighbourhood,
                 largest: bodyBytesMax
             )
         else {
@@ -116,24 +116,24 @@ extension EventLoop {
     }
 
     private func begin(_ body: BodyReader, _ connection: ClientConnection) {
-        connection.body = body
-        connection.bodyBegan = now
+        connection.request.body = body
+        connection.request.bodyBegan = now
         connection.phase = .body
-        connection.mustRearm = true
+        connection.timer.mustRearm = true
     }
 
     func continueBody(_ connection: ClientConnection) -> Step {
-        guard var body = connection.body else { return .waits }
-        connection.body = nil
+        guard var body = connection.request.body else { return .waits }
+        connection.request.body = nil
         do throws(RequestProblem) {
             let isComplete = try body.advance(&connection.input, limits)
             guard isComplete else {
                 try charge(connection, for: body, bytes: keptBytes(of: body, connection))
                 if body.progressBytes >= limits.bodyProgressBytes {
                     body.progressBytes = 0
-                    connection.mustRearm = true
+                    connection.timer.mustRearm = true
                 }
-                connection.body = body
+                connection.request.body = body
                 return .needsInput
             }
             if body.isDropped {
@@ -168,12 +168,12 @@ extension EventLoop {
             guard
                 port.budgets.bodies.take(
                     missing,
-                    for: connection.neighbourhood,
+                    for: connection.client.neighbourhood,
                     largest: body.bodyBytesMax
                 )
             else { throw .tooMuchInFlight }
         } else {
-            port.budgets.bodies.giveBack(-missing, of: connection.neighbourhood)
+            port.budgets.bodies.giveBack(-missing, of: connection.client.neighbourhood)
         }
         connection.holdings.body = bytes
     }
@@ -198,21 +198,21 @@ extension EventLoop {
 
     /// Hands the complete request to the handler.
     private func handOver(_ connection: ClientConnection) {
-        guard let head = connection.head else { return }
+        guard let head = connection.request.head else { return }
         connection.phase = .answering
         let token = connection.token
         let pending = PendingAnswer(
             port: port,
             connection: token,
-            neighbourhood: connection.neighbourhood,
+            neighbourhood: connection.client.neighbourhood,
             bodyBytes: connection.holdings.body,
             wantsBody: head.method != .head,
             minorVersion: head.minorVersion
         )
         connection.holdings.body = 0
-        let admitted = connection.admitted
-        connection.head = nil
-        connection.admitted = nil
+        let admitted = connection.request.admitted
+        connection.request.head = nil
+        connection.request.admitted = nil
         if let largeRequests, !connection.input.isSecret,
             let cost = handler.costIfLarge(
                 head,
@@ -226,7 +226,7 @@ extension EventLoop {
                 admitted,
                 body,
                 cost: cost,
-                connection.neighbourhood,
+                connection.client.neighbourhood,
                 Responder(pending)
             )
             handOver(request, to: largeRequests, pending, connection)
@@ -255,7 +255,7 @@ extension EventLoop {
         } else if !largeRequests.add(request, handler) {
             problem = .tooManyLarge
         } else {
-            connection.abandonment = request.abandonment
+            connection.request.abandonment = request.abandonment
             return
         }
         pending.answer(handler.answer(to: problem, head: request.head, request.admitted))

@@ -5,9 +5,9 @@ extension EventLoop {
     /// Sets the timer for the connection's phase; there is none while a handler has the request.
     func settleTimer(_ connection: ClientConnection) {
         let timer = wantedTimer(connection)
-        guard timer != connection.timer || connection.mustRearm else { return }
-        connection.timer = timer
-        connection.mustRearm = false
+        guard timer != connection.timer.kind || connection.timer.mustRearm else { return }
+        connection.timer.kind = timer
+        connection.timer.mustRearm = false
         let slot = Int(connection.token.slot)
         switch timer {
         case .none: wheel.disarm(slot)
@@ -15,25 +15,25 @@ extension EventLoop {
         case .head: wheel.arm(slot, at: now + limits.headTime)
         case .body: wheel.arm(slot, at: min(now + limits.bodyTime, bodyDeadline(connection)))
         // The deadline counts from the time when the answer began to wait; bytes that the client takes do not move it.
-        case .write: wheel.arm(slot, at: connection.pace?.nextLook ?? now + limits.writeTime)
+        case .write: wheel.arm(slot, at: connection.unsent.pace?.nextLook ?? now + limits.writeTime)
         case .linger:
-            let last = connection.lingeringBegan + limits.lingerTimeMax
+            let last = connection.lingering.began + limits.lingerTimeMax
             wheel.arm(slot, at: min(now + limits.lingerTime, last))
         }
     }
 
     /// The time at which a body without further bytes falls below the required average rate.
     private func bodyDeadline(_ connection: ClientConnection) -> Moment {
-        let arrived = connection.body?.arrivedBytes ?? 0
+        let arrived = connection.request.body?.arrivedBytes ?? 0
         // When bodies in flight are scarce, slow ones must make room.
         let rate =
             port.budgets.bodies.isScarce
             ? max(limits.bodyRateMin, limits.scarceBodyRateMin) : limits.bodyRateMin
-        return connection.bodyBegan + limits.bodyTime
+        return connection.request.bodyBegan + limits.bodyTime
             + .seconds(Double(arrived) / Double(max(1, rate)))
     }
 
-    private func wantedTimer(_ connection: ClientConnection) -> ClientConnection.Timer {
+    private func wantedTimer(_ connection: ClientConnection) -> ConnectionTimer.Kind {
         if connection.hasOutput { return .write }
         return switch connection.phase {
         case .idle: .idle
@@ -47,10 +47,10 @@ extension EventLoop {
 
     /// Handles the end of a slot's time.
     func expire(_ slot: Int) {
-        guard slot != Slot.listener else { return resumeAccepting() }
+        guard slot != ConnectionTable.listener else { return resumeAccepting() }
         guard let connection = connections[slot] else { return }
-        let timer = connection.timer
-        connection.timer = .none
+        let timer = connection.timer.kind
+        connection.timer.kind = .none
         switch timer {
         case .none, .linger: close(connection)
         case .idle:
@@ -82,19 +82,19 @@ extension EventLoop {
 
     /// True if the client takes its answer fast enough.
     private func readsOn(_ connection: ClientConnection) -> Bool {
-        guard var pace = connection.pace else { return false }
+        guard var pace = connection.unsent.pace else { return false }
         let left = connection.socket.unacknowledgedBytes
         let isKept = pace.isKept(at: now, kernelBytes: left, limits)
-        connection.pace = pace
+        connection.unsent.pace = pace
         return isKept
     }
 
     private func bodyTooSlow(_ connection: ClientConnection) {
-        if connection.body?.isDropped == false {
+        if connection.request.body?.isDropped == false {
             refuse(.bodyTooSlow, connection)
         } else {
             // The request was already answered.
-            connection.body = nil
+            connection.request.body = nil
             connection.phase = .finishing
         }
         takeTurn(connection)

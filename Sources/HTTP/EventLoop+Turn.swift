@@ -20,7 +20,10 @@ extension EventLoop {
     }
 
     func takeTurn(_ connection: ClientConnection) {
-        port.budgets.bodies.giveBack(connection.holdings.waiting, of: connection.neighbourhood)
+        port.budgets.bodies.giveBack(
+            connection.holdings.waiting,
+            of: connection.client.neighbourhood
+        )
         connection.holdings.waiting = 0
         connection.input.lend(scratch)
         var reads = 0
@@ -75,21 +78,21 @@ extension EventLoop {
     /// True if the connection wrote its last answer and begins to close.
     private func isAtItsEnd(_ connection: ClientConnection) -> Bool {
         guard flush(connection), case .finishing = connection.phase else { return false }
-        if connection.isCut { connection.socket.breakOff() }
+        if connection.unsent.isCut { connection.socket.breakOff() }
         connection.socket.finishWriting()
         connection.phase = .lingering
-        connection.lingeringBegan = now
+        connection.lingering.began = now
         return true
     }
 
     private func linger(_ connection: ClientConnection) -> Step {
         let count = connection.input.unread.count
         connection.input.dropUnread()
-        connection.lingeredBytes += count
+        connection.lingering.bytes += count
         // The timer restarts, because a slow client that still sends reads the answer only after it has sent
         // everything.
-        if count > 0 { connection.mustRearm = true }
-        guard connection.lingeredBytes <= limits.lingerBytes else {
+        if count > 0 { connection.timer.mustRearm = true }
+        guard connection.lingering.bytes <= limits.lingerBytes else {
             close(connection)
             return .waits
         }
@@ -98,7 +101,7 @@ extension EventLoop {
 
     /// Returns true if bytes came.
     private func read(_ connection: ClientConnection) -> Bool {
-        guard connection.mayRead else { return false }
+        guard connection.readiness.mayRead else { return false }
         if connection.input.block == nil { connection.input.lend(scratch) }
         if connection.input.liveCount == 0 { connection.input.rewind() }
         if connection.input.room.isEmpty {
@@ -108,7 +111,7 @@ extension EventLoop {
         do throws(SystemError) {
             switch try connection.socket.receive(into: room) {
             case .wouldBlock:
-                connection.mayRead = false
+                connection.readiness.mayRead = false
                 return false
             case .done(0):
                 clientFinished(connection)
@@ -116,10 +119,10 @@ extension EventLoop {
             case .done(let count):
                 // A short read has emptied the socket, and later bytes cause a new event. FIN does not: it may have
                 // come before the event that announced the bytes.
-                if !connection.isFinishedByPeer,
+                if !connection.readiness.isFinished,
                     connection.socket.isEmptied(by: count, of: room.count)
                 {
-                    connection.mayRead = false
+                    connection.readiness.mayRead = false
                 }
                 connection.input.end += count
                 tally.bytesIn.add(count)
@@ -151,7 +154,7 @@ extension EventLoop {
     /// A body gets its declared size, but never more than twice the received bytes, so memory follows the bytes.
     private func wantedCapacity(_ connection: ClientConnection) -> Int {
         let live = connection.input.liveCount
-        guard let body = connection.body, !body.isDropped else { return live * 2 }
+        guard let body = connection.request.body, !body.isDropped else { return live * 2 }
         return min(body.declaredBytes ?? .max, max(Self.firstBlockBytes, live * 2))
     }
 
@@ -166,11 +169,11 @@ extension EventLoop {
         {
             return close(connection)
         }
-        connection.stream?.setLeaving(connection.output.count - connection.outputSent)
+        connection.stream?.setLeaving(connection.unsent.count)
         keepWaitingInput(connection)
         // Only a body is known to grow; a head keeps no spare room.
         let wanted =
-            connection.body == nil ? connection.input.liveCount : wantedCapacity(connection)
+            connection.request.body == nil ? connection.input.liveCount : wantedCapacity(connection)
         connection.input.settle(wantedCapacity: wanted, to: &pool)
         guard chargeHeld(connection) else { return }
         settleTimer(connection)
@@ -187,7 +190,7 @@ extension EventLoop {
         else { return }
         let count = connection.input.liveCount
         guard count > limits.headBytes else { return }
-        if port.budgets.bodies.take(count, for: connection.neighbourhood, largest: 0) {
+        if port.budgets.bodies.take(count, for: connection.client.neighbourhood, largest: 0) {
             connection.holdings.waiting = count
         } else {
             connection.input.dropUnread()

@@ -6,34 +6,16 @@ import System
 /// It sleeps only in `epoll_wait`. Each event gives a connection a turn (`EventLoop+Turn`): it reads, interprets and
 /// answers as far as it can without waiting; then its memory and timer are settled.
 final class EventLoop {
-    /// The first slots of the connection table have fixed users.
-    enum Slot {
-        static let listener = 0
-        static let wakeUp = 1
-        static let firstConnection = 2
-    }
-
     let port: LoopPort
     let limits: HTTPServer.Limits
-    let tls: TLSContext?
-    let proxies: ProxyTrust?
-    let journal: Journal
-    let notices: RefusalNotices
     let handler: any RequestHandler
     let largeRequests: LargeRequests?
     var tally: LoopTally { port.tally }
 
-    /// nil once the server stops.
-    var listener: Listener?
-    var isAcceptingPaused = false
-    var lastPauseNote: Moment?
+    var acceptor: Acceptor
+    var connections = ConnectionTable()
+    /// Set once the server stops.
     var stopDeadline: Moment?
-
-    var connections: [ClientConnection?]
-    var generations: [UInt32]
-    var freeSlots: [Int] = []
-    /// Connections in the table that are being refused; they count nowhere else.
-    var turnedAwayCount = 0
 
     var wheel: TimerWheel
     var now: Moment
@@ -58,18 +40,18 @@ final class EventLoop {
         largeRequests: LargeRequests? = nil
     ) {
         self.port = port
-        self.listener = listener
         self.limits = limits
-        self.tls = tls
-        self.proxies = proxies
-        self.journal = journal
-        self.notices = notices
+        acceptor = Acceptor(
+            listener: listener,
+            tls: tls,
+            proxies: proxies,
+            journal: journal,
+            notices: notices
+        )
         self.handler = handler
         self.largeRequests = largeRequests
         now = .now
         wheel = TimerWheel(now: now)
-        connections = Array(repeating: nil, count: Slot.firstConnection)
-        generations = Array(repeating: 0, count: Slot.firstConnection)
     }
 
     deinit { BufferPool.free(scratch) }
@@ -78,12 +60,12 @@ final class EventLoop {
     func run() throws(SystemError) {
         port.bindToThisThread()
         defer {
-            for connection in connections { connection.map(close) }
+            for connection in connections.all { close(connection) }
             port.end()
         }
         try port.poller.watchSignals(
             of: port.wakeUp.descriptor,
-            for: PollToken(slot: UInt32(Slot.wakeUp), generation: 0)
+            for: ConnectionTable.token(ofFixedSlot: ConnectionTable.wakeUp)
         )
         try watchListener()
         var events: [PollEvent] = []
@@ -102,7 +84,7 @@ final class EventLoop {
 
     private var isDone: Bool {
         guard let stopDeadline else { return false }
-        return now >= stopDeadline || connections.count - freeSlots.count == Slot.firstConnection
+        return now >= stopDeadline || connections.isEmpty
     }
 
     private var timeToSleep: Duration? {
@@ -117,21 +99,21 @@ final class EventLoop {
 
     private func take(_ event: PollEvent) {
         switch Int(event.token.slot) {
-        case Slot.listener: acceptWaiting()
-        case Slot.wakeUp: takeMail()
+        case ConnectionTable.listener: acceptWaiting()
+        case ConnectionTable.wakeUp: takeMail()
         default:
-            guard let connection = connection(for: event.token) else { return }
+            guard let connection = connections[event.token] else { return }
             if event.readiness.contains(.gone) {
                 if !isLeaving(connection) { tally.broken.add() }
                 close(connection)
                 return
             }
-            if event.readiness.contains(.readable) { connection.mayRead = true }
-            if event.readiness.contains(.writable) { connection.mayWrite = true }
-            if event.readiness.contains(.finished) { connection.isFinishedByPeer = true }
+            if event.readiness.contains(.readable) { connection.readiness.mayRead = true }
+            if event.readiness.contains(.writable) { connection.readiness.mayWrite = true }
+            if event.readiness.contains(.finished) { connection.readiness.isFinished = true }
             // TLS may need to read before it can write, and the reverse.
             if connection.socket.isSecure {
-                (connection.mayRead, connection.mayWrite) = (true, true)
+                (connection.readiness.mayRead, connection.readiness.mayWrite) = (true, true)
             }
             if connection.isHandshaking { return goOnLater(connection) }
             // The connection has a turn in this round already.
@@ -155,7 +137,7 @@ final class EventLoop {
         swap(&unfinished, &resumed)
         var handshakes = 0
         for token in resumed {
-            guard let connection = connection(for: token) else { continue }
+            guard let connection = connections[token] else { continue }
             if connection.isHandshaking {
                 guard handshakes < Self.handshakesPerRound else {
                     unfinished.append(token)
@@ -168,12 +150,32 @@ final class EventLoop {
         }
         resumed.removeAll(keepingCapacity: true)
     }
+}
 
-    /// The slot's connection, if the token refers to it and not to an earlier one.
-    func connection(for token: PollToken) -> ClientConnection? {
-        guard let connection = connections[Int(token.slot)], connection.token == token else {
-            return nil
+// MARK: - Stopping
+
+extension EventLoop {
+    /// Stops accepting, lets requests in progress finish, and ends at the deadline.
+    func beginStopping(by deadline: Moment) {
+        stopDeadline = stopDeadline.map { min($0, deadline) } ?? deadline
+        guard let listener = acceptor.listener else { return }
+        // Clients in the backlog believe that they are connected, and closing the listener would reset them. So they
+        // are accepted first.
+        acceptWaiting(upTo: 4096)
+        port.poller.forget(listener.descriptor)
+        listener.stopListening()
+        wheel.disarm(ConnectionTable.listener)
+        acceptor.listener = nil
+        // A turn reads input that has just arrived; a connection that is idle after it is closed.
+        for connection in connections.all {
+            guard let stream = connection.stream else {
+                takeTurn(connection)
+                continue
+            }
+            // A stream has no known end, and neither has a slow reader, so it is cut.
+            stream.end(.cut)
+            takeTurn(connection)
+            if connection.hasOutput { close(connection) }
         }
-        return connection
     }
 }

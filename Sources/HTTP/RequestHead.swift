@@ -127,3 +127,44 @@ extension RequestHead {
             }
     }
 }
+
+// MARK: - What the fields say of the body
+
+extension RequestHead {
+    /// True if the request has a body, other than one of length 0.
+    package var announcesBody: Bool {
+        if fieldRange("transfer-encoding") != nil { return true }
+        guard let length = fieldRange("content-length") else { return false }
+        return bytes[length].contains { $0 != UInt8(ascii: "0") }
+    }
+
+    /// The body's size on the wire; nil if only its end shows it.
+    package var declaredBodyBytes: Int? {
+        guard fieldRange("transfer-encoding") == nil else { return nil }
+        guard let length = fieldRange("content-length") else { return 0 }
+        // The parser has checked that it is a number.
+        return bytes[length].reduce(0) { $0 &* 10 &+ Int($1 &- UInt8(ascii: "0")) }
+    }
+}
+
+// MARK: - The query
+
+extension RequestHead {
+    /// The query's pairs, decoded; nil when the query is malformed.
+    package var queryPairs: [(name: String, value: String)]? {
+        guard let query, !query.isEmpty else { return [] }
+        var pairs: [(name: String, value: String)] = []
+        for part in bytes[query].split(separator: UInt8(ascii: "&")) {
+            let sides = part.split(
+                separator: UInt8(ascii: "="),
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            guard let name = percentDecodedText(sides[0]),
+                let value = sides.count == 2 ? percentDecodedText(sides[1]) : ""
+            else { return nil }
+            pairs.append((name, value))
+        }
+        return pairs
+    }
+}

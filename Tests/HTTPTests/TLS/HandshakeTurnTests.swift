@@ -35,6 +35,6 @@ struct HandshakeTurnTests {
             waiting = max(0, waiting - EventLoop.handshakesPerRound)
         }
         #expect(loop.unfinished.isEmpty)
-        #expect(loop.connections.count { $0?.isHandshaking == true } == clients.count)
+        #expect(loop.connections.all.count(where: \.isHandshaking) == clients.count)
     }
 }

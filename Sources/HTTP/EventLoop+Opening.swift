@@ -1,0 +1,164 @@
+import Net
+import System
+
+/// Reads the PROXY header of a connection that comes through a proxy, within the head timeout.
+extension EventLoop {
+    func takeIntroduction(_ connection: ClientConnection) -> Step {
+        let room = UnsafeMutableRawBufferPointer(
+            start: scratch.memory,
+            count: ProxyHeader.bytesMax
+        )
+        guard let count = peek(connection, into: room) else { return .waits }
+        do throws(ProxyHeaderError) {
+            let seen = UnsafeRawBufferPointer(rebasing: room[..<count])
+            guard let header = try ProxyHeader.parse(seen) else {
+                // The peer has finished, so the header stays incomplete.
+                if connection.readiness.isFinished { close(connection) }
+                return .waits
+            }
+            // Consumes exactly the header, so that TLS begins as on other connections.
+            connection.socket.skip(
+                into: UnsafeMutableRawBufferPointer(rebasing: room[..<header.length])
+            )
+            tally.bytesIn.add(header.length)
+            tally.proxyHeaders.add()
+            guard introduce(connection, header) else { return .advanced }
+        } catch {
+            acceptor.notices.refusedProxy(
+                from: connection.client.peer.host,
+                because: error.reason,
+                at: now
+            )
+            tally.refusedProxyHeader.add()
+            refuseIntroduction(connection, error.reason)
+            return .advanced
+        }
+        connection.timer.mustRearm = true
+        guard connection.isHandshaking else { return .advanced }
+        // Handshakes take turns with those of other connections.
+        goOnLater(connection)
+        return .waits
+    }
+
+    /// Each client has its share of the connections, whichever proxy it uses. A client that is a trusted proxy itself
+    /// stands for many.
+    private func introduce(_ connection: ClientConnection, _ header: ProxyHeader) -> Bool {
+        let client = header.client?.address
+        let place = client.flatMap {
+            acceptor.proxies?.rules.trusts($0) == true ? nil : $0.neighbourhood
+        }
+        guard let place, !port.census.settle(at: place) else {
+            connection.introduce(header, neighbourhood: place)
+            return true
+        }
+        tally.refusedPerAddress.add()
+        acceptor.notices.refusedPerAddress(from: client?.description ?? "", at: now)
+        refuseIntroduction(connection, "your address has reached its limit of connections")
+        return false
+    }
+
+    /// Peeks at the received bytes; nil when there are none. A connection that closes here is no error: proxies test
+    /// the port this way.
+    private func peek(
+        _ connection: ClientConnection,
+        into room: UnsafeMutableRawBufferPointer
+    ) -> Int? {
+        do throws(SystemError) {
+            switch try connection.socket.peek(into: room) {
+            case .wouldBlock: return nil
+            case .done(0): break
+            case .done(let count): return count
+            }
+        } catch {}
+        close(connection)
+        return nil
+    }
+
+    /// 503 makes clients keep their logs until the operator has fixed the proxy. Over TLS no answer is possible yet.
+    private func refuseIntroduction(_ connection: ClientConnection, _ reason: String) {
+        guard !connection.socket.isSecure else { return leave(connection) }
+        connection.phase = .idle
+        refuse(RequestProblem(status: 503, reason: reason), connection)
+    }
+}
+
+/// TLS handshakes. A failed handshake ends with TLS's own alert, because no request exists to answer. Only a client
+/// that does not speak TLS at all gets a plain-text answer.
+extension EventLoop {
+    /// Handshakes in one round. Each takes up to a millisecond (an RSA signature), so a burst of new clients must not
+    /// delay the answers of existing ones.
+    static let handshakesPerRound = 8
+
+    func shakeHands(_ connection: ClientConnection) -> Step {
+        // OpenSSL allocates its buffers at the first call, and a silent client needs none.
+        guard connection.readiness.isHeard || hears(connection) else { return .waits }
+        do throws(HandshakeError) {
+            guard try connection.socket.handshake() else { return .waits }
+        } catch {
+            tally.tlsFailures.add()
+            acceptor.journal.debug(
+                "a TLS handshake failed",
+                ["peer": connection.client.peer.host, "reason": error.reason]
+            )
+            if error.kind != .left {
+                acceptor.notices.handshakeFailed(
+                    from: connection.client.peer.host,
+                    because: error.reason,
+                    at: now
+                )
+            }
+            if error.kind == .spokePlainly { answerPlainly(connection) }
+            leave(connection)
+            return .advanced
+        }
+        tally.tlsHandshakes.add()
+        if connection.socket.isResumed { tally.tlsResumptions.add() }
+        if let certificate = connection.socket.clientCertificate {
+            connection.identify(certificate)
+        }
+        connection.phase = .idle
+        connection.timer.mustRearm = true
+        return .advanced
+    }
+
+    /// True once the first bytes or the end have come.
+    private func hears(_ connection: ClientConnection) -> Bool {
+        let first = UnsafeMutableRawBufferPointer(start: scratch.memory, count: 1)
+        if case .wouldBlock? = try? connection.socket.peek(into: first) { return false }
+        connection.readiness.isHeard = true
+        return true
+    }
+
+    /// Ends the connection without an answer. The client may have sent more, and a reset would destroy the TLS alert on
+    /// its way.
+    func leave(_ connection: ClientConnection) {
+        dropBody(connection)
+        connection.socket.finishWriting()
+        connection.phase = .lingering
+        connection.lingering.began = now
+    }
+
+    /// The answer fits into the kernel's buffer of a new connection, so one send is enough.
+    private func answerPlainly(_ connection: ClientConnection) {
+        tally.malformed.add()
+        let response = handler.answer(to: .spokePlainly, head: nil, nil)
+        var bytes: [UInt8] = []
+        ResponseWriter(closes: true).write(response, stampedBy: handler, to: &bytes)
+        tally.countAnswer(status: response.status)
+        tally.bytesOut.add(bytes.count)
+        bytes.withUnsafeBytes { connection.socket.sendPlainly($0) }
+    }
+}
+
+extension RequestProblem {
+    fileprivate static let spokePlainly = malformed(
+        "this port speaks TLS, but the client sent plain HTTP; use https"
+    )
+    /// 503 makes clients keep their logs and reconnect; TLS then decides if they are still admitted.
+    static let staleClient = RequestProblem(
+        status: 503,
+        reason:
+            "the client certificate of this connection has expired, or the rules for clients "
+            + "have changed; reconnect"
+    )
+}
