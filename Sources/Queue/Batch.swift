@@ -15,19 +15,19 @@ package struct StreamKey: Hashable, Sendable {
 }
 
 extension StreamKey {
-    /// What a stream costs besides its rows, in memory and on disk: devices choose its tags, so a fleet of
-    /// tiny requests with tags of their own is mostly this.
+    /// The cost of a stream besides its rows, in memory and on disk. Devices choose its tags, so this is most of the
+    /// cost of a fleet that sends tiny requests with different tags.
     package var cost: Int {
         destination.utf8.count + logstore.utf8.count + trailer.bytes.count + Self.overhead
     }
 
-    /// The stream's object and its places in tables and lines, 300 to 400 bytes, and the ends of pages.
+    /// The stream's object, its places in tables and lines (300 to 400 bytes), and the ends of pages.
     private static let overhead = 512
 }
 
 /// The logs of one device request that go to one stream.
 package struct Batch: Sendable {
-    /// Logs that are accepted, and can never be delivered as they are.
+    /// Logs that the gateway accepts although SLS will never take them unchanged.
     package struct Dead: Sendable {
         package let logs: EncodedLogs
         package let reason: DeathReason
@@ -40,9 +40,9 @@ package struct Batch: Sendable {
 
     package let stream: StreamKey
     package let logs: EncodedLogs
-    /// These become dead letters at once.
+    /// Logs that become dead letters at once.
     package let dead: [Dead]
-    /// So many logs more were accepted, and dropped by a policy of the operator's: counted as discarded.
+    /// The number of further logs that were accepted and that an operator's policy dropped. They count as discarded.
     package let dropped: Int
 
     package init(stream: StreamKey, logs: EncodedLogs, dead: [Dead] = [], dropped: Int = 0) {
@@ -53,8 +53,8 @@ package struct Batch: Sendable {
     }
 }
 
-/// A logstore of a destination: what packets are asked for by, so that a logstore which takes nothing holds
-/// up none of the others.
+/// A logstore of a destination. Delivery asks for packets by outlet, so a logstore that takes nothing does not hold up
+/// the others.
 package struct Outlet: Hashable, Sendable {
     /// The destination's name in the configuration.
     package let destination: String

@@ -1,28 +1,30 @@
-/// Where accepted batches go: what ingest sees of the queue.
+/// The queue as ingest sees it: it takes accepted batches.
 package protocol BatchQueue: Sendable {
-    /// The admission of a batch right now. Costs an atomic load; asked before a body is read.
+    /// The present admission of a batch. Costs an atomic load; ingest asks for it before it reads a body.
     var admission: QueueAdmission { get }
 
-    /// The same for a batch of this outlet, whose destination may be full while others are not.
+    /// The present admission for this outlet. Its destination may be full while others are not.
     func admission(for outlet: Outlet) -> QueueAdmission
 
-    /// The same for batches of a destination whose logstores are not known yet: whether there is room for bytes.
+    /// The present admission for a destination whose logstores are not known yet. It tells only if there is room for
+    /// bytes.
     func admission(forDestination name: String) -> QueueAdmission
 
-    /// Of the outlets that one request names, in its order, those without a place for their logstores beside the ones
-    /// before them. Stored together, the others have theirs, unless someone else was faster.
+    /// Returns the outlets of one request that get no place for their logstores. `outlets` is in the request's order,
+    /// and each one counts those before it. The other outlets have a place if the batches are stored together and no
+    /// other request takes it first.
     func crowdedOut(_ outlets: [Outlet]) -> Set<Outlet>
 
-    /// Text that cannot be read may become a dead letter of the destination. Such text stays until an operator
-    /// looks at it, so clients must not be able to fill the queue with it.
+    /// True while unreadable text may become a dead letter of the destination. Such text stays until an operator looks
+    /// at it, so clients must not be able to fill the queue with it.
     func keepsUnreadable(for destination: String) -> Bool
 
-    /// Stores the batches, all or none, and calls back once they are on stable storage (or cannot be),
-    /// on the queue's own thread: the callback must be quick and must not wait.
+    /// Stores all batches or none. Calls back on the queue's thread when they are on stable storage, or when storing
+    /// failed. The callback must be quick and must not wait.
     ///
-    /// With an identity that was stored before and is still remembered, nothing is stored, and the outcome
-    /// tells what was answered then. `sender` is the device key that the request came with, by whose name streams and
-    /// identities are shared; nil is a device without a key.
+    /// If the queue remembers `identity`, it stores nothing, and the outcome gives the answer to the first request.
+    /// `sender` is the device key of the request; streams and identities are shared by that name. Nil is a device
+    /// without a key.
     func append(
         _ batches: [Batch],
         identity: BatchIdentity?,
@@ -41,11 +43,11 @@ extension BatchQueue {
     }
 }
 
-/// What tells a repeated request from a new one.
+/// Identifies a request, so that the queue recognises a repeated one.
 package struct BatchIdentity: Sendable, Equatable {
-    /// 16 bytes of a cryptographic digest of all that makes the request what it is.
+    /// 16 bytes of a cryptographic digest over everything that identifies the request.
     package let digest: [UInt8]
-    /// What the first request was answered with.
+    /// The receipt in the answer to the first request.
     package let receipt: [UInt8]
     package let logs: Int
 
@@ -62,24 +64,24 @@ package enum QueueAdmission: Equatable, Sendable {
     case full
     /// The destination's own bound in bytes is reached.
     case destinationFull
-    /// As many logstores of the destination have logs in the queue as may.
+    /// The destination has logs of as many logstores in the queue as it may.
     case tooManyLogstores
-    /// As many streams wait as may.
+    /// The queue has as many waiting streams as it may.
     case tooManyStreams
-    /// The destination has its share of them.
+    /// The destination has used up its share of the streams.
     case tooManyStreamsOfDestination
-    /// The sender has its share of them.
+    /// The sender has used up its share of the streams.
     case tooManyStreamsOfSender
-    /// The file system has less free space than the queue leaves to others.
+    /// The file system has less free space than the queue must leave.
     case diskFull
-    /// The store cannot be written; it is tried again by itself.
+    /// The store cannot be written. The queue tries again by itself.
     case failing
     case stopping
 }
 
 package enum AppendOutcome: Equatable, Sendable {
     case stored
-    /// It was stored before, and answered with this receipt and number of logs.
+    /// The request was stored before and answered with this receipt and number of logs.
     case repeated(receipt: [UInt8], logs: Int)
     case refused(QueueAdmission)
 }

@@ -1,19 +1,19 @@
 package import Logs
 package import System
 
-/// A log that could not be delivered as it is, with all that a person wants to see of it.
+/// A log that could not be delivered unchanged, with everything that a person needs to know about it.
 package struct DeadLetter: Sendable, Identifiable {
-    /// Unique in the store; later deaths have higher ones.
+    /// Unique in the store. Later dead letters have higher ids.
     package let id: Int64
-    /// Where it would have gone.
+    /// The stream that the log belongs to.
     package let stream: StreamKey
-    /// When it was accepted.
+    /// The time at which the gateway accepted the log.
     package let received: WallTime
     package let died: WallTime
     package let reason: DeathReason
-    /// What it counts for in the bound of the queue.
+    /// Its weight in the bound of the queue.
     package let cost: Int
-    /// The log, ready to be sent; nil when it changed on the disk. Such a one can only be purged or replaced.
+    /// The log, ready to be sent. Nil if it changed on the disk; such a letter can only be purged or replaced.
     package let log: EncodedLogs?
 
     package init(
@@ -34,7 +34,7 @@ package struct DeadLetter: Sendable, Identifiable {
         self.log = log
     }
 
-    /// Time and fields; nil when the log changed on the disk, or was never one.
+    /// Time and fields. Nil if the log changed on the disk, or if the letter holds text that is not a log.
     package var content: LogEntry? {
         log?.bytes.withUnsafeBytes { try? LogEntry($0) }
     }
@@ -43,7 +43,7 @@ package struct DeadLetter: Sendable, Identifiable {
 /// Some of the dead letters, and where the next ones begin.
 package struct DeadLetterPage: Sendable {
     package let letters: [DeadLetter]
-    /// What to ask for the next page; nil at the end.
+    /// The `id` to ask for the next page. Nil at the end.
     package let next: Int64?
 
     package init(letters: [DeadLetter], next: Int64?) {
@@ -52,13 +52,13 @@ package struct DeadLetterPage: Sendable {
     }
 }
 
-/// The dead letters of a destination that died of the same.
+/// The dead letters of a destination with the same code.
 package struct DeadLetterSum: Sendable, Equatable {
     package let destination: String
     package let code: String
     package var letters: Int
     package var bytes: Int
-    /// When the latest of them died, also if that one has left since.
+    /// The time of the latest death, even if that letter has left since.
     package var latest: WallTime
 
     package init(

@@ -1,29 +1,29 @@
 package import Logs
 
-/// What became of a replay or a purge. What was done is durable, also when it ended early.
+/// The result of a replay or a purge. Everything that it counts is durable, even if the change ended early.
 package struct DeadLetterChange: Sendable, Equatable {
     package enum End: Sendable, Equatable {
         case complete
-        /// The rest did not find room, or the store could not be written: they are dead letters still.
+        /// The rest found no room, or the store could not be written. The rest stay dead letters.
         case refused(QueueAdmission)
-        /// Too many changes wait already; nothing was done.
+        /// Too many changes wait already. Nothing was done.
         case busy
-        /// More ids than `DeadLetterSelection.idsMax`; nothing was done.
+        /// The selection has more ids than `DeadLetterSelection.idsMax`. Nothing was done.
         case tooManyIDs
     }
 
-    /// Dead letters that were replayed or purged.
+    /// The number of dead letters that were replayed or purged.
     package var changed = 0
-    /// Those that cannot be replayed, because they changed on the disk: they are dead letters still.
+    /// The number of dead letters that cannot be replayed, because they changed on the disk. They stay dead letters.
     package var unreadable = 0
-    /// By how much that moved the ledgers, by destination.
+    /// The change of the ledgers, by destination.
     package var effects: [String: Ledger] = [:]
     package var end = End.complete
 
     package init() {}
 }
 
-/// What is to be different about a dead letter. What is nil stays as it is.
+/// The new values for a dead letter. A nil value stays unchanged.
 package struct DeadLetterEdit: Sendable {
     package var logstore: String?
     /// Topic, source and tags.
@@ -45,14 +45,14 @@ package struct DeadLetterEdit: Sendable {
 }
 
 package enum DeadLetterEditOutcome: Sendable {
-    /// As it is now.
+    /// The letter after the edit.
     case replaced(DeadLetter)
     case notFound
-    /// It changed on the disk, so only an edit that brings both time and fields can replace it.
+    /// The letter changed on the disk, so only an edit with both time and fields can replace it.
     case unreadable
-    /// It would be larger than one request to SLS can be.
+    /// The letter would be larger than one request to SLS can be.
     case tooLarge(bytesMax: Int)
-    /// Its destination delivers to this logstore alone.
+    /// The destination delivers only to this logstore.
     case otherLogstore(String)
     case refused(QueueAdmission)
     /// Too many changes wait already.

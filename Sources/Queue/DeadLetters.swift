@@ -1,13 +1,12 @@
-/// The logs that cannot be delivered as they are: what the admin API sees of the queue.
+/// The logs that cannot be delivered unchanged, as the admin API sees them.
 ///
-/// They are read through a connection of their own, on the caller's thread, as of the last commit. Changes
-/// are made by the queue's own thread in steps of a bounded size, between which logs are accepted and
-/// delivered; they call back on that thread after the last commit, and the callback must be quick and must
-/// not wait.
+/// Reads use a separate connection, on the caller's thread, and see the last commit. The queue's thread makes changes
+/// in steps of a bounded size. Between the steps it accepts and delivers logs. It calls back on its thread after the
+/// last commit; the callback must be quick and must not wait.
 package protocol DeadLetters: Sendable {
-    /// In the order in which they died, those behind `id`: at most `limit` and 1,000, and fewer where they
-    /// are large, or so rare that many others had to be looked at; even none. Going on with `next` until it is nil
-    /// reads all, for an export.
+    /// Returns the letters behind `id` in the order in which they died, at most `limit` and 1,000. A page has fewer
+    /// letters, even none, if they are large or if many others had to be looked at. To read all for an export, ask with
+    /// `next` until it is nil.
     func deadLetters(
         matching filter: DeadLetterFilter,
         after id: Int64,
@@ -16,23 +15,23 @@ package protocol DeadLetters: Sendable {
 
     func deadLetter(_ id: Int64) throws(QueueError) -> DeadLetter?
 
-    /// By destination and code, as of the last commit. Touches no disk.
+    /// The sums by destination and code at the last commit. Touches no disk.
     var deadLetterSums: [DeadLetterSum] { get }
 
-    /// Lets them wait for delivery again, in new packets, to the logstore and with the topic, source and tags
-    /// that they have now. Their age starts again.
+    /// Lets the letters wait for delivery again, in new packets, with their present logstore, topic, source and tags.
+    /// Their age starts again.
     func replay(
         _ selection: DeadLetterSelection,
         whenDone: @escaping @Sendable (DeadLetterChange) -> Void
     )
 
-    /// Removes them for good and counts them as discarded.
+    /// Removes the letters for good and counts them as discarded.
     func purge(
         _ selection: DeadLetterSelection,
         whenDone: @escaping @Sendable (DeadLetterChange) -> Void
     )
 
-    /// Changes one, so that a replay may succeed. It keeps its id and the reason that it died of.
+    /// Changes a letter, so that a replay may succeed. The letter keeps its id and its reason.
     func replace(
         _ id: Int64,
         with edit: DeadLetterEdit,
@@ -40,11 +39,11 @@ package protocol DeadLetters: Sendable {
     )
 }
 
-/// Which dead letters: all that have what is set.
+/// A filter for dead letters. A letter matches if it equals every value that is set.
 package struct DeadLetterFilter: Sendable, Equatable {
     package var destination: String?
     package var logstore: String?
-    /// Why they died, as `DeathReason.code`.
+    /// The `DeathReason.code`.
     package var code: String?
 
     package init(destination: String? = nil, logstore: String? = nil, code: String? = nil) {
@@ -56,11 +55,11 @@ package struct DeadLetterFilter: Sendable, Equatable {
 
 /// The dead letters that a change is for.
 package enum DeadLetterSelection: Sendable, Equatable {
-    /// How many can be named in one call.
+    /// The greatest number of ids in one call.
     package static let idsMax = 10_000
 
-    /// Those of them that exist.
+    /// The letters with these ids that exist.
     case ids([Int64])
-    /// Those that had died before the change began.
+    /// The matching letters that died before the change began.
     case matching(DeadLetterFilter)
 }

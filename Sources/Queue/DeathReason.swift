@@ -1,16 +1,16 @@
 package import System
 
-/// Why a log can never be delivered as it is.
+/// The reason why a log can never be delivered unchanged.
 package struct DeathReason: Sendable, Equatable {
     /// SLS's own error code, or one of ours: `LogTimeInvalid`, `ValueTooLarge`, `LogUnreadable`,
     /// `PacketUnsendable`.
     package let code: String
     package let message: String
-    /// SLS's, when SLS refused it.
+    /// SLS's request id, if SLS refused the log.
     package let requestID: String?
-    /// The answer's HTTP status, when there was an answer.
+    /// The answer's HTTP status, if there was an answer.
     package let status: Int?
-    /// What time it was for SLS then, by which it measures the times of logs; not kept with the dead.
+    /// SLS's time at the refusal, by which SLS judges the times of logs. Dead letters do not keep it.
     package let serverTime: WallTime?
 
     package init(
@@ -29,6 +29,6 @@ package struct DeathReason: Sendable, Equatable {
 }
 
 extension DeathReason {
-    /// SLS may have refused it for a log's time: with any other code it has another cause.
+    /// True if SLS may have refused the log for its time. Every other code has another cause.
     package var mayBeTime: Bool { code == "PostBodyInvalid" || code == "InvalidTimestamp" }
 }

@@ -1,10 +1,10 @@
 package import System
 
-/// What an operator changed while the gateway ran: settings to keep over restarts, and the line that tells of it
-/// in the audit log. Both are stored in one transaction, or neither is.
+/// An operator's change while the gateway runs: settings to keep over restarts, and the line for the audit log. One
+/// transaction stores both, or neither is stored.
 package struct Decision: Sendable {
     package var settings: [String: [UInt8]]
-    /// Settings that are to be as the configuration says again.
+    /// Settings that go back to the values of the configuration.
     package var resets: Set<String>
     package var entry: AuditEntry
 
@@ -22,7 +22,7 @@ package struct Decision: Sendable {
     package static let nameBytesMax = 256
     package static let valueBytesMax = 64 << 10
 
-    /// Larger ones are no settings.
+    /// True if names and values keep the bounds above.
     package var isReasonable: Bool {
         settings.allSatisfy { name, value in
             name.utf8.count <= Self.nameBytesMax && value.count <= Self.valueBytesMax
@@ -30,12 +30,12 @@ package struct Decision: Sendable {
     }
 }
 
-/// An operator's change: actor, address, action. It never holds a secret: a fingerprint stands in its place.
+/// An operator's change: actor, address, action. It never holds a secret, only a fingerprint of it.
 package struct AuditEntry: Sendable, Equatable {
     /// The name of the token that was shown.
     package var actor: String
     package var address: String
-    /// A verb and what it was done to: "rotate", "credential default".
+    /// A verb and its object, such as "rotate" and "credential default".
     package var action: String
     package var subject: String
     package var before: String

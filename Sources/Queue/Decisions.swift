@@ -1,15 +1,15 @@
-/// Keeps what operators decide while the gateway runs. Answers come on the queue's thread.
+/// Keeps the operators' decisions of the running gateway. Answers come on the queue's thread.
 package protocol Decisions: Sendable {
-    /// Stores it, in the next commit; tells why where that is not possible.
+    /// Stores the decision in the next commit. Answers with a refusal if that is not possible.
     func decide(
         _ decision: Decision,
         whenDurable: @escaping @Sendable (DecisionRefusal?) -> Void
     )
 
-    /// All settings that were decided, or why they cannot be read.
+    /// Answers with all decided settings, or with the error that prevents reading them.
     func recall(_ answer: @escaping @Sendable (Result<[String: [UInt8]], QueueError>) -> Void)
 
-    /// The newest entries of the audit log, those before `id` where it is given, newest first.
+    /// Answers with the newest entries of the audit log, newest first. With an `id`, only entries before it.
     func audit(
         before id: Int64?,
         limit: Int,
@@ -19,12 +19,13 @@ package protocol Decisions: Sendable {
 
 /// Why a decision was not stored.
 package enum DecisionRefusal: Equatable, Sendable {
-    /// It adds a setting to as many as are kept. What changes one, or takes one away, is never refused for this.
+    /// The decision would add a setting beyond `settingsMax`. A decision that only changes or removes settings never
+    /// gets this.
     case tooManySettings
-    /// One of its settings is larger than a setting may be.
+    /// A setting of the decision is larger than `valueBytesMax`.
     case tooLarge
-    /// Too many wait to be stored already.
+    /// Too many decisions wait to be stored already.
     case busy
-    /// Nothing can be written now.
+    /// The store cannot be written now.
     case queue(QueueAdmission)
 }

@@ -1,29 +1,29 @@
-/// What the queue does for one destination, besides keeping its logs.
+/// The queue's rules for one destination.
 package struct DestinationRules: Sendable, Equatable {
-    /// What happens to a batch that finds the destination at its bound.
+    /// The treatment of a batch when the destination is at its bound.
     package enum Overflow: String, Sendable, CaseIterable {
-        /// The device keeps it and tries again.
+        /// The gateway refuses the batch, so the device keeps it and tries again.
         case reject
-        /// The oldest logs that wait make room, and are counted as expired.
+        /// The oldest waiting logs make room and count as expired.
         case dropOldest = "drop_oldest"
     }
 
     package var packet = PacketLimits()
-    /// Where all its logs go, whatever logstore they came for; nil leaves each where it came for.
+    /// The logstore that all logs of the destination go to. Nil leaves each log in the logstore that it came for.
     package var logstore: String?
-    /// Queued bytes of this destination, dead letters included; nil has no bound but the queue's own.
+    /// The bound of the destination's queued bytes, dead letters included. Nil leaves only the queue's own bound.
     package var bytesMax: Int?
-    /// Logs that wait longer are dropped and counted as expired; nil is the queue's own age.
+    /// Logs that wait longer are dropped and count as expired. Nil stands for the queue's own maximum age.
     package var ageMax: Duration?
     package var overflow = Overflow.reject
-    /// The percentage of an outlet's packets that come from fresh logs while a backlog is delivered, 0 to 90; 0 is strictly
-    /// the oldest first.
+    /// The percentage of an outlet's packets that come from fresh logs while a backlog is delivered, 0 to 90. With 0
+    /// the oldest logs always go first.
     package var freshPercent = 0
-    /// Lanes of each logstore for delivery exactly once; 0 has none.
+    /// The number of lanes of each logstore for delivery exactly once. 0 stands for no lanes.
     package var lanes = 0
-    /// What happens to logs that grew too old for SLS while they waited.
+    /// The treatment of logs that grew too old for SLS while they waited.
     package var lateLogs = LatePolicy.rewrite
-    /// Logstores that may have logs in the queue at a time.
+    /// The greatest number of logstores that have logs in the queue at a time.
     package var logstoresMax = 100
 
     package init(packet: PacketLimits = PacketLimits()) {
@@ -31,16 +31,16 @@ package struct DestinationRules: Sendable, Equatable {
     }
 }
 
-/// What happens to a log whose time SLS would refuse.
+/// The treatment of a log whose time SLS would refuse.
 package enum LatePolicy: String, Sendable, CaseIterable {
-    /// It gets the present as its time, and keeps its own as the field `__original_time__`.
+    /// The log gets the present as its time and keeps its own time in the field `__original_time__`.
     case rewrite
-    /// It is counted as discarded.
+    /// The log counts as discarded.
     case drop
     case deadLetter = "dead_letter"
 }
 
-/// How a destination's logs are cut into packets.
+/// The limits by which a destination's logs become packets.
 package struct PacketLimits: Sendable, Equatable {
     package var rawBytes = 1 << 20
     package var logs = 4096

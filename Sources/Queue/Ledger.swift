@@ -1,7 +1,7 @@
 /// The persistent counters of one destination, in logs.
 ///
-/// `accepted = delivered + queued + dead + expired + discarded`, always: they change in the
-/// transactions that change the data.
+/// `accepted = delivered + queued + dead + expired + discarded` always holds: the counters change in the transactions
+/// that change the data.
 package struct Ledger: Equatable, Sendable {
     package var accepted: Int64 = 0
     package var delivered: Int64 = 0
@@ -28,17 +28,16 @@ package struct Ledger: Equatable, Sendable {
     }
 }
 
-/// What came to a destination and left it since the start, in bytes of logs before compression; what the ledger
-/// counts in logs for ever.
+/// The same counts in bytes of logs before compression. They begin with each start, while the ledger continues.
 package struct Volumes: Equatable, Sendable {
-    /// Also of logs that were dead letters at once.
+    /// Includes logs that became dead letters at once.
     package var accepted = 0
     package var delivered = 0
     package var dead = 0
     package var expired = 0
-    /// Without logs that a policy dropped as they came: nothing of them was kept that could be measured.
+    /// Without logs that a policy dropped on arrival: the gateway keeps nothing of them that it could measure.
     package var discarded = 0
-    /// Logs that became dead letters; the ledger knows only how many there are.
+    /// The number of logs that became dead letters. The ledger knows only the present number of dead letters.
     package var died = 0
 
     package init() {}

@@ -1,67 +1,67 @@
-/// What delivery sees of the queue: it asks for packets, and gives each one back as acknowledged.
-/// One consumer only.
+/// The queue as delivery sees it: delivery asks for packets and acknowledges each one. There is only one consumer.
 ///
-/// A packet is sealed when it is handed over, not before: while a destination asks for nothing its
-/// logs gather in their streams, so that packets are full when it comes back.
+/// The queue seals a packet when it hands it over, not before. While a destination asks for nothing, its logs gather in
+/// their streams, so its packets are full when it asks again.
 package protocol PacketSource: Sendable {
-    /// Where packets go from now on. The receiver is called on the queue's thread, after the commit
-    /// that sealed them; it must be quick.
+    /// Sets the receiver of packets. The queue calls it on its thread, after the commit that sealed the packets. The
+    /// receiver must be quick.
     func deliver(to receiver: @escaping @Sendable ([SealedPacket]) -> Void)
 
-    /// Where outlets are announced: all that are known, and each that is new. The receiver is called on the
-    /// queue's thread before any packet of theirs is handed over. Nothing has been asked of an outlet that is
-    /// announced.
+    /// Sets the receiver of outlets. The queue announces all known outlets, then each new one, on its thread and before
+    /// it hands over a packet of the outlet. An announced outlet has no requests yet.
     func announceOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
 
-    /// Where outlets are named that had no logs for so long that the queue forgot them, and with them what was
-    /// asked of them. They are announced again with their next log.
+    /// Sets the receiver of retired outlets. They had no logs for so long that the queue forgot them and the requests
+    /// for them. The queue announces them again with their next log.
     func retireOutlets(to receiver: @escaping @Sendable ([Outlet]) -> Void)
 
-    /// Where packets are named that the queue wants back, by the outlet they were handed over for: they grew too
-    /// old, or go elsewhere. Those that no request carries are to be given back; the others at their next attempt,
-    /// when `blocks` says so. The receiver is called on the queue's thread.
+    /// Sets the receiver of recalls: packets that the queue wants back, by the outlet that they were handed over for.
+    /// They grew too old or now belong to another logstore. Delivery gives back packets that no request carries. It
+    /// gives back the others at their next attempt, when `blocks` throws `withdrawn`. The queue calls the receiver on
+    /// its thread.
     func recallPackets(to receiver: @escaping @Sendable ([Outlet: Set<Int64>]) -> Void)
 
-    /// A recalled packet that no request carries: forget it.
+    /// Gives back a recalled packet that no request carries. The caller forgets it.
     func giveBack(_ packet: SealedPacket)
 
-    /// Raises by `count` how many packets of an outlet, of those that were announced, may be handed over; no more
-    /// than 4096 are remembered. Packets sealed in an earlier life come first, then streams that reached their
-    /// size or age, oldest first, and with all of them in turn pieces of refused packets.
+    /// Allows the queue to hand over `count` more packets of an announced outlet. The queue remembers at most 4096.
+    /// Packets sealed before the last start come first. Then come streams that reached their size or age, oldest first.
+    /// Pieces of refused packets take turns with all of them.
     func request(_ count: Int, for outlet: Outlet)
 
-    /// The packet's content, in order. Called on the consumer's thread: from memory when the rows are
-    /// recent, else read from disk through the read-only connection.
+    /// The packet's content, in order. Called on the consumer's thread. Recent rows come from memory, others from disk
+    /// through the read-only connection.
     ///
-    /// A `corrupt` error voids the packet: forget it and request another in its place. What can still be
-    /// read of it is handed over in a new packet, the rest is counted as discarded. So does `withdrawn`: the logs
-    /// grew too old, or are handed over again for another logstore. After any other error the packet stands, and
-    /// can be read later.
+    /// A `corrupt` error makes the packet void: the caller forgets it and requests another one. The queue hands over
+    /// the readable rest in a new packet and counts the other logs as discarded. `withdrawn` also makes it void: the
+    /// logs grew too old, or the queue hands them over again for another logstore. After any other error the packet
+    /// stays valid, and the caller can read it later.
     func blocks(of packet: SealedPacket) throws(QueueError) -> [StoredBlock]
 
-    /// The packet is stored at the destination: removes it and counts its logs as delivered.
+    /// Tells the queue that the destination stored the packet. The queue removes it and counts its logs as delivered.
     func acknowledge(_ packet: SealedPacket)
 
-    /// The destination refuses the packet for what is in it, for ever. Takes out what is known to be wrong;
-    /// else halves it, until one log is left, which becomes a dead letter with the reason. What remains is
-    /// handed over in new packets: forget this one, and request others in its place.
+    /// Tells the queue that the destination refuses the packet's content for good. The queue removes logs that it knows
+    /// to be wrong. If it knows none, it halves the packet until one log is left, which becomes a dead letter with the
+    /// reason. The queue hands over the rest in new packets. The caller forgets this packet and requests others.
     func isolate(_ packet: SealedPacket, because reason: DeathReason)
 
-    /// The operator wants such packets dropped: removes it and counts its logs as discarded.
+    /// Tells the queue that the operator wants such packets dropped. The queue removes it and counts its logs as
+    /// discarded.
     func discard(_ packet: SealedPacket, because reason: DeathReason)
 
-    /// SLS has seen the packet's sequence number already, though it cannot have seen the packet: hands it over
-    /// again in another lane. Forget this one, and request another in its place.
+    /// Tells the queue that SLS has seen the packet's sequence number, although it cannot have seen the packet. The
+    /// queue hands the packet over again in another lane. The caller forgets it and requests another one.
     func relane(_ packet: SealedPacket)
 
-    /// The packet cannot be judged before another of its outlet is stored, and is kept until then: it keeps its
-    /// lane, and another packet may be sealed in its place.
+    /// Tells the queue that the packet must wait until another packet of its outlet is stored. The caller keeps it, and
+    /// it keeps its lane. The queue may seal another packet in its place.
     func setAside(_ packet: SealedPacket)
 
-    /// The same, and it is not kept any more: hands it over again, with its lane, when another of its outlet was
-    /// acknowledged or nothing else is there. Forget it, and request another in its place.
+    /// Like `setAside`, but the caller forgets the packet and requests another one. The queue hands it over again, with
+    /// its lane, when another packet of its outlet was acknowledged or nothing else is left.
     func postpone(_ packet: SealedPacket)
 
-    /// Seals what waits for a destination now, without waiting for size or age.
+    /// Seals the waiting logs of a destination now, without waiting for size or age.
     func flush(_ destination: String)
 }

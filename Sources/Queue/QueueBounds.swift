@@ -1,4 +1,4 @@
-/// What the queue as a whole may hold. It can change while the queue is open.
+/// The bounds of the whole queue. They can change while the queue is open.
 package struct QueueBounds: Sendable, Equatable {
     package var bytesMax: Int
     package var ageMax: Duration
@@ -24,7 +24,7 @@ package struct QueueBounds: Sendable, Equatable {
     }
 }
 
-/// What a commit survives.
+/// The failures that a commit survives.
 package enum Durability: String, Sendable, CaseIterable {
     /// Synced to the disk in each commit: survives a power cut.
     case full

@@ -1,4 +1,4 @@
-/// What can be wrong with the queue, named for the caller.
+/// An error of the queue.
 package struct QueueError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Kind: Equatable, Sendable {
         /// Another process holds the data directory.
@@ -7,7 +7,7 @@ package struct QueueError: Error, Equatable, Sendable, CustomStringConvertible {
         case directory
         case diskFull
         case corrupt
-        /// The queue wants the packet back.
+        /// The queue recalls the packet.
         case withdrawn
         /// Written by a newer Sluice.
         case newerSchema

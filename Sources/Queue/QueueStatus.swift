@@ -3,12 +3,12 @@ package import System
 /// The queue at its last commit, as metrics and the admin API show it.
 package struct QueueStatus: Sendable, Equatable {
     package struct Outlet: Sendable, Equatable {
-        /// Logs that are here.
+        /// Logs in the queue.
         package var queued = 0
         package var packets = 0
-        /// When the oldest of them was accepted.
+        /// The time at which the oldest of them was accepted.
         package var oldest: WallTime?
-        /// Packets that delivery may still be given.
+        /// The number of packets that delivery has requested and not received.
         package var demand = 0
         /// Packets that have a lane.
         package var lanesInUse = 0
@@ -19,33 +19,33 @@ package struct QueueStatus: Sendable, Equatable {
     package struct Destination: Sendable, Equatable {
         package var ledger = Ledger()
         package var volumes = Volumes()
-        /// When the oldest log that is still here was accepted. Looked at once a second.
+        /// The time at which the oldest queued log was accepted. Updated once a second.
         package var oldest: WallTime?
-        /// Packets that delivery may still be given.
+        /// The number of packets that delivery has requested and not received.
         package var demand = 0
         /// Packets sealed and not acknowledged.
         package var packets = 0
-        /// What its dead letters, whose number is in the ledger, take of its bytes.
+        /// The part of `bytes` that its dead letters take. The ledger has their number.
         package var deadBytes = 0
-        /// Logs of refused packets that were dropped as the operator wants, since the start, and what the last
-        /// of them was refused for; in the ledger they are among the discarded.
+        /// Logs of refused packets that were dropped on the operator's wish since the start, and the reason of the last
+        /// refusal. The ledger counts these logs as discarded.
         package var refusedLogs = 0
         package var lastRefusal: DeathReason?
-        /// Logs by which the ledger does not say what is here; 0 is as it must be. Looked at once a second.
+        /// The difference between the ledger and the queued logs; 0 is correct. Updated once a second.
         package var imbalance = 0
-        /// What it takes of the queue, and what it may; nil has no bound but the queue's own.
+        /// Its bytes in the queue, and its own bound. Without a bound of its own, only the queue's bound applies.
         package var bytes = 0
         package var bytesMax: Int?
-        /// What is said to its batches.
+        /// The answer to its batches.
         package var admission = QueueAdmission.open
-        /// Logstores that have logs, and how many may; batches for others are refused.
+        /// The number of logstores that have logs, and its bound. The queue refuses batches for further logstores.
         package var logstores = 0
         package var logstoresMax = 0
-        /// Lanes of each logstore; 0 when packets go without.
+        /// Lanes of each logstore; 0 without `exactly_once`.
         package var lanes = 0
-        /// Logs that made room for others since the start; in the ledger they are among the expired.
+        /// Logs that made room for others since the start. The ledger counts them as expired.
         package var dropped = 0
-        /// By logstore, those that have logs. Looked at once a second.
+        /// The logstores that have logs. Updated once a second.
         package var outlets: [String: Outlet] = [:]
 
         package init() {}
@@ -53,20 +53,21 @@ package struct QueueStatus: Sendable, Equatable {
 
     /// Requests with an identity.
     package struct Repeats: Sendable, Equatable {
-        /// Remembered now.
+        /// The number of remembered requests.
         package var known = 0
-        /// Sent again, and not stored a second time. Counted since the start, as what follows.
+        /// The number of repeated requests, which were not stored again. Counted since the start, as is
+        /// `forgottenEarly`.
         package var repeated = 0
-        /// Forgotten before their age, because there were too many.
+        /// Requests that were forgotten before their age, because there were too many.
         package var forgottenEarly = 0
 
         package init() {}
     }
 
     package var admission = QueueAdmission.open
-    /// Why it is failing, with the remedy; nil while it works.
+    /// The reason for `failing`, with the remedy. Nil while the store works.
     package var problem: QueueError?
-    /// Queued, compressed, with what rows and streams cost besides.
+    /// Queued bytes, compressed, including the cost of rows and streams.
     package var bytes = 0
     package var bytesMax = 0
     package var rows = 0
@@ -76,7 +77,7 @@ package struct QueueStatus: Sendable, Equatable {
     package var destinations: [String: Destination] = [:]
     /// By destination and code.
     package var deadLetters: [DeadLetterSum] = []
-    /// Bytes that wait for a commit, before compression and with the streams they go to.
+    /// Bytes that wait for a commit, before compression and including their streams.
     package var waitingBytes = 0
     package var recentBytes = 0
     package var repeats = Repeats()
@@ -87,34 +88,36 @@ package struct QueueStatus: Sendable, Equatable {
 
     // Counted since the start.
     package var commits = 0
-    /// Together and the longest, of the commits alone.
+    /// The time of all commits together, and of the longest one.
     package var commitTime = Duration.zero
     package var commitTimeMax = Duration.zero
     package var checkpoints = 0
     package var failures = 0
-    /// Damaged databases moved aside, and what was saved from them and was not, in logs.
+    /// Damaged databases that were moved aside, logs that were saved from them, and lost logs.
     package var salvages = 0
     package var salvagedLogs = 0
     package var lostLogs = 0
-    /// Damaged databases that are kept aside, logs in them that are yet to be copied, and how many were deleted.
+    /// Damaged databases that are kept.
     package var damagedCopies = 0
-    /// Bytes of those that are never deleted.
+    /// Bytes of the damaged databases that are never deleted.
     package var unsavedCopyBytes = 0
+    /// Logs in kept damaged databases that are not copied yet.
     package var asideLogs = 0
+    /// Damaged databases that were deleted.
     package var damagedCopiesRemoved = 0
-    /// Logs by which ledgers had to be put right at start.
+    /// Logs by which a start had to correct ledgers.
     package var repairedLogs = 0
-    /// How often a ledger was found not to agree with the queue while it ran.
+    /// How often a ledger disagreed with the queue while it ran.
     package var ledgerImbalances = 0
-    /// Refused packets that were taken apart, and those that wait for it.
+    /// Refused packets that were split, and refused packets that wait for it.
     package var isolations = 0
     package var isolationsWaiting = 0
-    /// Packets that got another lane, because SLS had seen their number.
+    /// Packets that got another lane because SLS had seen their number.
     package var relanes = 0
 
     package init() {}
 
-    /// All destinations together.
+    /// The sum over all destinations.
     package var ledger: Ledger {
         destinations.values.reduce(Ledger()) { $0 + $1.ledger }
     }
@@ -124,7 +127,7 @@ package struct QueueStatus: Sendable, Equatable {
     }
 }
 
-/// Batches that were refused for the streams they would need, by whose share was used up.
+/// Batches that were refused for the streams they would need, by the share that was used up.
 package struct StreamRefusals: Sendable, Equatable {
     package var queue = 0
     package var destination = 0

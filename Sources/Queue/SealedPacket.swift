@@ -1,7 +1,6 @@
 package import System
 
-/// A sealed packet on its way to delivery. Its content and pack id never change, also not across a
-/// restart.
+/// A sealed packet on its way to delivery. Its content and pack id never change, not even over a restart.
 package struct SealedPacket: Sendable {
     /// Unique in the store, ascending.
     package let number: Int64
@@ -14,16 +13,16 @@ package struct SealedPacket: Sendable {
     package let logCount: Int
     /// Bytes of the logs before compression, without the trailer.
     package let rawBytes: Int
-    /// When its oldest log was accepted.
+    /// The time at which its oldest log was accepted.
     package let oldest: WallTime
-    /// The content when it is still in memory.
+    /// The content, if it is still in memory.
     package let recent: [StoredBlock]?
-    /// For delivery exactly once; the same in each attempt.
+    /// For delivery exactly once. The same in each attempt.
     package let lane: Lane?
-    /// Handed over before with this lane, in an earlier life for example, so that it may have been sent, and
-    /// even stored, without your knowing.
+    /// True if the packet was handed over before with this lane, for example before a restart. Then it may have been
+    /// sent, and even stored, although delivery does not know that.
     package let isRecovered: Bool
-    /// All its logs are dead letters that were replayed. Not known after a restart.
+    /// True if all its logs are replayed dead letters. Not known after a restart.
     package let isReplayed: Bool
 
     package init(
@@ -66,8 +65,8 @@ package struct StoredBlock: Sendable {
     }
 }
 
-/// A hash key with its own increasing sequence numbers: SLS stores what comes under one number once, however
-/// often it is sent. A lane carries one packet at a time.
+/// A hash key with its own increasing sequence numbers. SLS stores the content under one number once, however often it
+/// is sent. A lane carries one packet at a time.
 package struct Lane: Sendable, Hashable {
     /// A point of the MD5 range, 32 lower hexadecimal digits.
     package let key: String

@@ -1,13 +1,13 @@
 package import System
 
-/// What waits in the queue, stream by stream: of each destination the first, and how many more there are.
+/// The waiting streams: the first ones of each destination, and the number of further ones.
 package struct StreamListing: Sendable {
     package struct Entry: Sendable {
         package let stream: StreamKey
         package let logs: Int
         /// Before compression.
         package let rawBytes: Int
-        /// Sealed and not acknowledged.
+        /// Packets that are sealed and not acknowledged.
         package let packets: Int
         package let oldest: WallTime
 
@@ -28,7 +28,7 @@ package struct StreamListing: Sendable {
 
     package struct Destination: Sendable {
         package let entries: [Entry]
-        /// Streams with logs that are not among these.
+        /// The number of further streams with logs.
         package let more: Int
 
         package init(entries: [Entry] = [], more: Int = 0) {
@@ -47,16 +47,16 @@ package struct StreamListing: Sendable {
 /// A question about streams.
 package struct StreamWish: Sendable, Equatable {
     package enum Order: String, Sendable, CaseIterable {
-        /// Those first that have waited longest.
+        /// Streams that have waited longest come first.
         case oldest
-        /// Those first with the most bytes.
+        /// Streams with the most bytes come first.
         case largest
     }
 
-    /// Nil for all.
+    /// Nil for all destinations.
     package var destination: String?
     package var order = Order.oldest
-    /// At most so many of each destination.
+    /// The greatest number of streams of each destination.
     package var count = 20
 
     package static let countMax = 1000
@@ -64,9 +64,9 @@ package struct StreamWish: Sendable, Equatable {
     package init() {}
 }
 
-/// What shows the queue's streams.
+/// Lists the queue's streams.
 package protocol StreamLister: Sendable {
-    /// As of the last commit, on the queue's own thread: the callback must be quick and must not wait. Nil while the
-    /// queue cannot be looked at, or too many want to.
+    /// Answers with the state at the last commit, on the queue's thread. The callback must be quick and must not wait.
+    /// The answer is nil if the queue cannot be read now or too many callers wait.
     func list(_ wish: StreamWish, _ answer: @escaping @Sendable (StreamListing?) -> Void)
 }
