@@ -21,11 +21,11 @@ final class DeliveryLoop {
     private let mailbox: Mailbox<Message>
     private let destinations: [DestinationSender]
     private let byName: [String: DestinationSender]
-    private let states: EndpointStates
-    private let agenda: DeliveryAgenda
+    private let shared: SharedState
     private var stopping: Moment?
-    /// Requests sent so far.
+    /// Requests sent so far, and how many there were when each destination sent its last one.
     private var sent = 0
+    private var lastSent: [Int]
 
     /// A bound for the sleep; everything that matters wakes earlier.
     private static let longestSleep: Duration = .seconds(60)
@@ -34,13 +34,17 @@ final class DeliveryLoop {
         _ loop: TransferLoop,
         _ mailbox: Mailbox<Message>,
         _ destinations: [DestinationSender],
-        _ states: EndpointStates
+        _ shared: SharedState
     ) {
         self.loop = loop
         self.mailbox = mailbox
         self.destinations = destinations
-        self.states = states
-        agenda = states.agenda
+        self.shared = shared
+        lastSent = Array(repeating: 0, count: destinations.count)
+        precondition(
+            destinations.enumerated().allSatisfy { $1.agendaEntry.number == $0 },
+            "the agenda counts destinations in another order"
+        )
         byName = Dictionary(uniqueKeysWithValues: destinations.map { ($0.settings.name, $0) })
     }
 
@@ -63,29 +67,26 @@ final class DeliveryLoop {
     /// that has not sent for longest begins, so none is always the first to find a shared gate open. Only destinations
     /// with something to do are looked at.
     private func send(_ now: Moment) {
-        for refusal in states.refusals.takeAll() {
+        for refusal in shared.refusals.takeAll() {
             for destination in destinations { destination.heed(refusal, now) }
         }
-        states.memory.beginTurn(agenda)
-        let due = agenda.take(now, of: destinations)
+        shared.memory.beginTurn()
+        let due = shared.agenda.take(now).map(\.number)
         guard !due.isEmpty else { return }
-        for destination in due { destination.advance(now) }
-        var line = due.filter { $0.turns.count > 0 }
-        if line.count > 1 { line.sort { $0.lastSent < $1.lastSent } }
+        for number in due { destinations[number].advance(now) }
+        var line = due.filter { destinations[$0].outlets.hasTurns }
+        if line.count > 1 { line.sort { lastSent[$0] < lastSent[$1] } }
         while !line.isEmpty {
-            var senders: [DestinationSender] = []
+            var senders: [Int] = []
             // What cannot send now cannot before something ends.
-            for destination in line where destination.sendNext(now, loop) {
+            for number in line where destinations[number].sendNext(now, loop) {
                 sent += 1
-                destination.lastSent = sent
-                senders.append(destination)
+                lastSent[number] = sent
+                senders.append(number)
             }
             line = senders
         }
-        for destination in due {
-            destination.settleTurn(now)
-            agenda.done(destination, next: destination.nextDeadline(now))
-        }
+        for number in due { destinations[number].endTurn(now) }
     }
 
     private func takeMessages() {
@@ -116,15 +117,15 @@ final class DeliveryLoop {
     private func reconfigure(_ outputs: [SLSOutput]) {
         let now = Moment.now
         for output in outputs {
-            byName[output.settings.name]?.reconfigure(output, states, now)
+            byName[output.settings.name]?.reconfigure(output, now)
         }
         // What is shared may be other gates now.
-        agenda.noteEveryone()
-        loop.allow(connections: destinations.reduce(0) { $0 + $1.places.total })
+        shared.agenda.noteEveryone()
+        loop.allow(connections: destinations.reduce(0) { $0 + $1.gates.places.total })
     }
 
     private func sleep(from now: Moment) -> Duration {
-        guard let next = stopping ?? agenda.next else { return Self.longestSleep }
+        guard let next = stopping ?? shared.agenda.next else { return Self.longestSleep }
         return min(Self.longestSleep, max(.zero, next - now))
     }
 }

@@ -4,7 +4,6 @@ import System
 struct DestinationEndpoints {
     let endpoints: [EndpointState]
     private(set) var choice: EndpointChoice
-    var notices = EndpointNotices()
     /// How often each endpoint was seen to recover and to close.
     private var seen: [(recoveries: Int, closures: Int)]
 
@@ -50,7 +49,7 @@ struct DestinationEndpoints {
         // An endpoint that is no longer in the settings says nothing.
         guard let place = place(of: endpoint) else { return nil }
         let isSilent =
-            judgement.requestID == nil
+            !judgement.isAnswered
             || judgement.scope == .endpoint && judgement.retryAfter == nil
         return isSilent
             ? choice.failed(at: place, after: duration, now, random: .random(in: 0...1))

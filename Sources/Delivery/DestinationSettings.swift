@@ -70,6 +70,12 @@ extension DestinationSettings {
     /// Of a gate that lets so many requests through.
     func bounds(most: Int) -> Gate.Bounds { Gate.Bounds(most: most, probeWaits) }
 
+    /// True when requests may have to take another route, or trust other authorities, than with the old settings.
+    func needsNewConnections(after old: DestinationSettings) -> Bool {
+        // A file of the same name may have another content.
+        certificateAuthorities != nil || old.certificateAuthorities != nil || proxy != old.proxy
+    }
+
     /// What a connection must manage at least. All requests share the uplink: on 1 Mbit/s eight of them
     /// have no more than this each.
     private static let slowestBytesPerSecond = 16 << 10

@@ -1,4 +1,5 @@
 import Queue
+import SLS
 import System
 
 /// An endpoint, and the proxy before it, as all destinations find it that use it: one gate for them
@@ -25,12 +26,15 @@ final class EndpointState: SharedGate {
         super.init(waits: waits)
     }
 
-    func admits(_ outlet: DeliveryOutlet, _ now: Moment) -> Bool {
-        gate.permits(now)
-            || hearsWitnesses && outlet.gate.inFlight == 0 && !silent.contains(outlet.name)
+    /// True when an outlet with so many requests in flight may send one more.
+    func admits(_ outlet: Outlet, inFlight: Int, _ now: Moment) -> Bool {
+        gate.permits(now) || hearsWitnesses && inFlight == 0 && !silent.contains(outlet)
     }
 
-    /// Whether outlets may be admitted that the gate does not let through.
+    /// The address, as operators wrote it.
+    var description: String { key.endpoint.description }
+
+    /// True when outlets may be admitted that the gate does not let through.
     var hearsWitnesses: Bool { !wantsRest && !silent.isEmpty }
 
     /// Takes back a request and what its answer says; tells what that changes.
@@ -41,7 +45,7 @@ final class EndpointState: SharedGate {
         of outlet: Outlet,
         _ now: Moment
     ) -> Gate.Change? {
-        if judgement.requestID != nil {
+        if judgement.isAnswered {
             silent.remove(outlet)
             if judgement.scope == .endpoint { wantsRest = true }
             if verdict == .stored { wantsRest = false }

@@ -1,15 +1,6 @@
-/// The endpoints of all destinations, and what else destinations share. Those with the same endpoint and proxy share
-/// one state.
+/// The endpoints of all destinations. Those with the same endpoint and proxy share one state.
 final class EndpointStates {
-    let quotas = ProjectQuotas()
-    let agenda = DeliveryAgenda()
-    let refusals = CredentialRefusals()
-    let memory: DeliveryMemory
     private var byKey: [EndpointKey: EndpointState] = [:]
-
-    init(memoryMax: Int = DeliveryMemory.usualMax) {
-        memory = DeliveryMemory(max: memoryMax)
-    }
 
     /// For one more destination with so many places.
     func endpoint(for key: EndpointKey, places: Int, waits: Backoff) -> EndpointState {

@@ -77,9 +77,9 @@ package final class Forwarder: Sendable {
         surroundings.source.retireOutlets { outlets in mailbox.post(.retired(outlets)) }
         surroundings.source.announceOutlets { outlets in mailbox.post(.announced(outlets)) }
         let worker = try Worker("delivery") {
-            let states = EndpointStates(memoryMax: memoryMax)
-            let destinations = parts.map { DestinationSender($0, states, $1, surroundings) }
-            DeliveryLoop(loop, mailbox, destinations, states).run()
+            let shared = SharedState(memoryMax: memoryMax)
+            let destinations = parts.map { DestinationSender($0, shared, $1, surroundings) }
+            DeliveryLoop(loop, mailbox, destinations, shared).run()
         }
         self.worker.withLock { $0 = worker }
     }

@@ -8,4 +8,14 @@ extension SLSAnswer {
         guard requestID != nil else { return "not_sls" }
         return errorCode.flatMap { ErrorCode.known($0)?.name } ?? "other"
     }
+
+    var time: AnswerTime {
+        // The two names that SLS has had for it.
+        let codes: Set = ["RequestTimeExpired", "RequestTimeTooSkewed"]
+        return AnswerTime(
+            told: serverTime,
+            isStored: isStored,
+            isRefusedForItsTime: errorCode.map(codes.contains) ?? false
+        )
+    }
 }

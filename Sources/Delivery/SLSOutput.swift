@@ -1,17 +1,12 @@
+import HTTPClient
 import Logs
 import Queue
 import SLS
 import System
 
-/// Turns packets into requests that a transfer can send. Knows SLS and packets, but no network.
+/// How a destination of SLS is spoken to: turns packets into requests, and judges answers. The loop that sends knows SLS
+/// only through this type. It knows no network.
 struct SLSOutput {
-    /// A request as the transport sends it.
-    struct Request {
-        let url: String
-        let headers: [SLSRequest.Field]
-        let body: [UInt8]
-    }
-
     /// A packet that can never be sent as it is.
     struct Unsendable: Error, Equatable {
         let reason: String
@@ -20,8 +15,8 @@ struct SLSOutput {
     }
 
     let settings: DestinationSettings
-    let signing: SigningMethod
-    let userAgent: String
+    private let signing: SigningMethod
+    private let userAgent: String
 
     init(_ settings: DestinationSettings, userAgent: String) throws(EndpointError) {
         self.settings = settings
@@ -39,7 +34,7 @@ struct SLSOutput {
         to endpoint: Endpoint,
         by credential: Credential,
         at time: WallTime
-    ) throws(Unsendable) -> Request {
+    ) throws(Unsendable) -> TransferRequest {
         // The name becomes part of the URL.
         if let problem = NamePattern.logstore.problem(with: packet.stream.logstore) {
             throw Unsendable(reason: problem)
@@ -53,14 +48,61 @@ struct SLSOutput {
             )
         }
         let (body, rawBytes) = try encode(blocks, ending: ending(of: packet))
-        let put = PutLogsRequest(
+        return transferRequest(
+            put(
+                packet.stream.logstore,
+                to: endpoint,
+                packet.lane.map { .hash(key: $0.key, sequence: $0.sequence) } ?? .balanced
+            ),
+            body,
+            rawBytes: rawBytes,
+            by: credential,
+            at: time
+        )
+    }
+
+    /// A PutLogs without any log, which proves a credential.
+    func proof(
+        _ logstore: String,
+        to endpoint: Endpoint,
+        by credential: Credential,
+        at time: WallTime
+    ) -> TransferRequest {
+        // A source that is empty, and nothing else.
+        let emptyGroup: [UInt8] = [0x22, 0x00]
+        var put = put(logstore, to: endpoint, .balanced)
+        put.compression = .none
+        return transferRequest(
+            put,
+            emptyGroup,
+            rawBytes: emptyGroup.count,
+            by: credential,
+            at: time
+        )
+    }
+
+    private func put(
+        _ logstore: String,
+        to endpoint: Endpoint,
+        _ route: PutLogsRequest.Route
+    ) -> PutLogsRequest {
+        PutLogsRequest(
             endpoint: endpoint,
             project: settings.project,
-            logstore: packet.stream.logstore,
-            route: packet.lane.map { .hash(key: $0.key, sequence: $0.sequence) } ?? .balanced,
+            logstore: logstore,
+            route: route,
             compression: settings.compression,
             userAgent: userAgent
         )
+    }
+
+    private func transferRequest(
+        _ put: PutLogsRequest,
+        _ body: [UInt8],
+        rawBytes: Int,
+        by credential: Credential,
+        at time: WallTime
+    ) -> TransferRequest {
         let (url, headers) = put.signed(
             body: body,
             rawBytes: rawBytes,
@@ -68,7 +110,22 @@ struct SLSOutput {
             signing,
             at: time
         )
-        return Request(url: url, headers: headers, body: body)
+        var request = TransferRequest(url, keeping: .slsAnswer)
+        request.method = "POST"
+        request.headers = headers.map { "\($0.name): \($0.value)" }
+        request.body = .plain(body)
+        request.timeLimit = settings.timeLimit(bodyBytes: body.count)
+        return request
+    }
+
+    // MARK: - The body
+
+    /// How many bytes a request's body may have at most.
+    func bodyBytesMax(of lease: Lease) -> Int {
+        // Blocks in memory are joined as they are; of others only the bound is known.
+        let isKnown = settings.compression == .lz4 && lease.contentBytes > 0
+        let bytes = isKnown ? lease.contentBytes : lease.packet.rawBytes
+        return bytes + lease.packet.stream.trailer.bytes.count
     }
 
     /// What comes after the logs: topic, source and tags of the stream, tags of the destination, and

@@ -4,25 +4,28 @@ import System
 
 // What HTTPClient is told of a request to SLS, and what SLS's answer is made of.
 
-extension TransferOptions {
-    init(_ settings: DestinationSettings, connectionsSince: Moment? = nil) {
-        self.init(connectTimeout: settings.connectTimeout)
-        if let file = settings.certificateAuthorities { trust = .authorities(file: file) }
-        proxy = settings.proxy.map {
-            ProxyAccess(address: $0.address, user: $0.user, password: $0.password)
+extension SLSOutput {
+    /// What a request to SLS needs of its connection.
+    func transferOptions(connectionsSince: Moment? = nil) -> TransferOptions {
+        var options = TransferOptions(connectTimeout: settings.connectTimeout)
+        if let file = settings.certificateAuthorities { options.trust = .authorities(file: file) }
+        options.proxy = settings.proxy.map {
+            TransferOptions.ProxyAccess(address: $0.address, user: $0.user, password: $0.password)
         }
-        stallTimeout = settings.stallTimeout ?? settings.sendTimeout
-        self.connectionsSince = connectionsSince
+        options.stallTimeout = settings.stallTimeout ?? settings.sendTimeout
+        options.connectionsSince = connectionsSince
+        return options
     }
-}
 
-extension TransferRequest {
-    init(_ request: SLSOutput.Request, within settings: DestinationSettings) {
-        self.init(request.url, keeping: .slsAnswer)
-        method = "POST"
-        headers = request.headers.map { "\($0.name): \($0.value)" }
-        body = .plain(request.body)
-        timeLimit = settings.timeLimit(bodyBytes: request.body.count)
+    func answer(_ response: TransferResponse) -> SLSAnswer { SLSAnswer(response) }
+
+    func judge(_ answer: SLSAnswer, _ attempt: Attempt) -> Judgement {
+        Judge.judge(answer, attempt)
+    }
+
+    /// There was no answer. `isTaken` tells whether curl took something of the body.
+    func judge(_ failure: TransferFailure, isTaken: Bool) -> Judgement {
+        Judge.judge(TransportProblem(failure), isTaken: isTaken)
     }
 }
 

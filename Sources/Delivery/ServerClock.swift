@@ -1,6 +1,15 @@
 import SLS
 import System
 
+/// What an answer tells of the time.
+struct AnswerTime {
+    /// The time at SLS, in whole seconds; nil when the answer does not tell it.
+    let told: WallTime?
+    let isStored: Bool
+    /// The request was refused because of the time that it was signed with.
+    let isRefusedForItsTime: Bool
+}
+
 /// What time it is at SLS, so that requests are signed with the time that SLS checks them against, and
 /// that nobody calls a log late by a host's clock that is far off: the times of logs are never touched.
 ///
@@ -70,13 +79,13 @@ struct ServerClock {
 
     /// Takes the time from an answer. `sent` and `received` are the host's.
     mutating func learn(
-        from answer: SLSAnswer,
+        from answer: AnswerTime,
         sent: WallTime,
         received: WallTime,
         assuming start: Duration = .zero
     ) -> Change? {
         // A host's clock that was set back in between makes the range meaningless.
-        guard let told = answer.serverTime, sent <= received else { return nil }
+        guard let told = answer.told, sent <= received else { return nil }
         let low = told - received
         let high = told + .seconds(1) - sent
         let present = offset ?? start
@@ -90,7 +99,7 @@ struct ServerClock {
     }
 
     private func isBelievable(
-        _ answer: SLSAnswer,
+        _ answer: AnswerTime,
         _ found: Duration,
         _ distance: Duration
     ) -> Bool {
@@ -116,13 +125,6 @@ struct ServerClock {
             return .hostIsRightAgain
         }
         return nil
-    }
-}
-
-extension SLSAnswer {
-    /// The two names that SLS has had for it.
-    var isRefusedForItsTime: Bool {
-        errorCode == "RequestTimeExpired" || errorCode == "RequestTimeTooSkewed"
     }
 }
 

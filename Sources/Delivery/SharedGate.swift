@@ -4,7 +4,7 @@ class SharedGate {
     var gate: Gate
     /// Why the gate is closed.
     var pause: Pause?
-    let waiters = GateWaiters()
+    var waiters = GateWaiters()
     /// Destinations that go through it.
     private(set) var users = 0
     private var places = 0
@@ -23,6 +23,7 @@ class SharedGate {
 
     /// A destination does not go through it any more.
     func leave(places: Int) {
+        precondition(users > 0 && self.places >= places, "a destination leaves a gate once")
         users -= 1
         self.places -= places
         gate.widen(to: max(1, self.places))

@@ -10,7 +10,7 @@ import Testing
 /// Which destinations and outlets a turn looks at.
 @Suite(.timeLimit(.minutes(1))) struct DeliveryAgendaTests {
     let now = Moment.now
-    let states = EndpointStates()
+    let shared = SharedState()
     let source: MemorySource
 
     init() throws {
@@ -20,32 +20,36 @@ import Testing
     private func destinations(_ count: Int) throws -> [DestinationSender] {
         try (0..<count).map { number in
             let settings = try Samples.destination(port: 1, name: "d\(number)")
-            return DestinationSender(
-                try SLSOutput(settings, userAgent: "sluice"),
-                states,
-                Locked(DestinationStatus(settings)),
-                DestinationSender.Surroundings(
-                    source: source,
-                    credentials: CredentialDoor { _ in
-                        Credential(accessKeyID: "id", secret: Secret("secret"))
-                    },
-                    journal: .silent,
-                    now: { .now }
-                )
-            )
+            return try destination(settings, Locked(DestinationStatus(settings)))
         }
+    }
+
+    private func destination(
+        _ settings: DestinationSettings,
+        _ status: Locked<DestinationStatus>
+    ) throws -> DestinationSender {
+        DestinationSender(
+            try SLSOutput(settings, userAgent: "sluice"),
+            shared,
+            status,
+            DestinationSender.Surroundings(
+                source: source,
+                credentials: CredentialDoor { _ in
+                    Credential(accessKeyID: "id", secret: Secret("secret"))
+                },
+                journal: .silent,
+                now: { .now }
+            )
+        )
     }
 
     /// As the loop does, without sending. Returns what was looked at.
     @discardableResult
     private func turn(_ all: [DestinationSender], after seconds: Int = 0) -> [String] {
         let time = now + .milliseconds(seconds * 1000)
-        let due = states.agenda.take(time, of: all)
+        let due = shared.agenda.take(time).map { all[$0.number] }
         for destination in due { destination.advance(time) }
-        for destination in due {
-            destination.settleTurn(time)
-            states.agenda.done(destination, next: destination.nextDeadline(time))
-        }
+        for destination in due { destination.endTurn(time) }
         return due.map(\.settings.name)
     }
 
@@ -69,50 +73,63 @@ import Testing
         )
     }
 
+    private let refusal = DeliveryFailure(
+        kind: .unauthorized,
+        result: .sendUnauthorized,
+        logstore: "l",
+        status: 401,
+        code: "Unauthorized",
+        message: "denied",
+        requestID: nil,
+        remedy: "grant it",
+        at: .now
+    )
+
     @Test("To try again looks at all, since they share the gates that it opens")
     func tryAgain() throws {
         let all = try destinations(3)
         turn(all)
         #expect(turn(all) == [])
-        all[0].endpoint.gate.pause(.seconds(60), now, random: 1)
+        all[0].gates.endpoint.gate.pause(.seconds(60), now, random: 1)
         all[0].tryAgain()
-        #expect(all[2].endpoint.gate.permits(Moment.now), "it is the same endpoint")
+        #expect(all[2].gates.endpoint.gate.permits(Moment.now), "it is the same endpoint")
         #expect(turn(all) == ["d0", "d1", "d2"])
     }
 
     @Test("A closed gate whose probe is due keeps nothing back where nothing is queued")
     func inTheWay() throws {
-        let destination = try destinations(1)[0]
-        func isPaused() -> Bool {
-            destination.publish(now)
-            return destination.status.withLock { $0.state } != .running
-        }
-        #expect(!isPaused())
-        for pause in [0, 1, 2] {
-            func change(_ change: (inout Gate) -> Void) {
-                switch pause {
-                case 0: change(&destination.project)
-                case 1: change(&destination.quota.gate)
-                default: change(&destination.endpoint.gate)
-                }
+        for scope in [GateScope.project, .quota, .endpoint] {
+            let settings = try Samples.destination(port: 1, name: "d0")
+            let status = Locked(DestinationStatus(settings))
+            let destination = try destination(settings, status)
+            let gates = destination.gates
+            func isPaused() -> Bool {
+                destination.publish(now)
+                return status.withLock { $0.state } != .running
             }
-            change { $0.pause(.seconds(60), now, random: 1) }
+            #expect(!isPaused())
+            switch scope {
+            case .project:
+                let pause = Pause(failure: refusal, scope: .project)
+                gates.pauseForCredential(pause, isUndecided: false, now)
+            case .quota: gates.quota.gate.pause(.seconds(60), now, random: 1)
+            default: gates.endpoint.gate.pause(.seconds(60), now, random: 1)
+            }
             #expect(isPaused(), "the probe may not go yet")
-            // As a rotation does.
-            change { $0.reopen(now) }
+            gates.tryAgain(now)
             #expect(!isPaused(), "the next log is the probe")
-            destination.take(packet(Int64(pause), of: "d0", "a"))
+            destination.take(packet(1, of: "d0", "a"))
             #expect(isPaused(), "a log waits for the probe's answer")
-            destination.giveBack([Int64(pause)], of: "a")
-            change { $0.probing = nil }
-            while destination.turns.next() != nil {}
+            destination.giveBack([1], of: "a")
+            gates.quota.gate.probing = nil
+            gates.endpoint.gate.probing = nil
         }
     }
 
     @Test("Only a destination to which something happened is looked at, and once a second all are")
     func noted() throws {
         let all = try destinations(3)
-        let agenda = states.agenda
+        let agenda = shared.agenda
         #expect(turn(all) == ["d0", "d1", "d2"])
         #expect(turn(all) == [])
         #expect(agenda.next == nil)
@@ -130,31 +147,34 @@ import Testing
     func deadlines() throws {
         let all = try destinations(2)
         turn(all)
-        let agenda = states.agenda
-        for seconds in [9, 5] { agenda.done(all[0], next: now + .seconds(seconds)) }
-        agenda.done(all[1], next: now + .seconds(7))
+        let agenda = shared.agenda
+        for seconds in [9, 5] {
+            all[0].agendaEntry.done(hasMore: false, next: now + .seconds(seconds))
+        }
+        all[1].agendaEntry.done(hasMore: false, next: now + .seconds(7))
         #expect(agenda.next == now + .seconds(5))
         // Keeps the look at all away.
         agenda.noteEveryone()
-        #expect(agenda.take(now + .seconds(4), of: all).count == 2)
+        #expect(agenda.take(now + .seconds(4)).count == 2)
         for seconds in [3, 5] {
-            agenda.done(all[0], next: now + .milliseconds(seconds * 1000 - 100))
+            let deadline = now + .milliseconds(seconds * 1000 - 100)
+            all[0].agendaEntry.done(hasMore: false, next: deadline)
         }
-        agenda.done(all[1], next: now + .seconds(7))
-        #expect(agenda.take(now + .milliseconds(4950), of: all).map(\.settings.name) == ["d0"])
-        agenda.done(all[0], next: nil)
-        #expect(agenda.take(now + .milliseconds(4990), of: all).isEmpty)
+        all[1].agendaEntry.done(hasMore: false, next: now + .seconds(7))
+        #expect(agenda.take(now + .milliseconds(4950)).map(\.number) == [0])
+        all[0].agendaEntry.done(hasMore: false, next: nil)
+        #expect(agenda.take(now + .milliseconds(4990)).isEmpty)
     }
 
     @Test("Whoever waits for a shared gate is noted once when a request behind it ends")
     func waiters() throws {
         let all = try destinations(3)
         turn(all)
-        all[0].endpoint.waiters.add(all[1])
-        all[0].endpoint.waiters.add(all[1])
-        all[0].endpoint.waiters.wake(states.agenda)
+        all[0].gates.endpoint.waiters.add(all[1].agendaEntry)
+        all[0].gates.endpoint.waiters.add(all[1].agendaEntry)
+        all[0].gates.endpoint.waiters.wake()
         #expect(turn(all) == ["d1"])
-        all[0].endpoint.waiters.wake(states.agenda)
+        all[0].gates.endpoint.waiters.wake()
         #expect(turn(all) == [])
     }
 
@@ -169,42 +189,30 @@ import Testing
             destination.take(packet(Int64(number), of: "d0", name))
         }
         while !turn(all).isEmpty {}
-        let failure = DeliveryFailure(
-            kind: .unauthorized,
-            result: .sendUnauthorized,
-            logstore: "l",
-            status: 401,
-            code: "Unauthorized",
-            message: "denied",
-            requestID: nil,
-            remedy: "grant it",
-            at: .now
-        )
-        for outlet in destination.outlets.values {
+        let outlets = destination.outlets
+        outlets.forEach { outlet in
             outlet.gate.pause(.seconds(60), now, random: 1)
-            outlet.pause = Pause(failure: failure, scope: .logstore)
-            destination.turns.rouse(outlet)
+            outlet.pause = Pause(failure: refusal, scope: .logstore)
+            outlets.rouse(outlet)
         }
-        while let outlet = destination.turns.next() {
-            destination.turns.sleep(outlet, until: now + .seconds(60))
-        }
-        #expect(destination.turns.count == 0)
+        let isSent = outlets.giveTurn(now, prefersOpen: false, admitsProbes: true) { _ in .used }
+        #expect(!isSent, "all wait for their probes")
+        #expect(!outlets.hasTurns)
+        while outlets.changedCount > 0 { turn(all) }
 
         let start = threadTime()
         destination.credentialsChanged()
         let reopening = threadTime() - start
-        #expect(destination.turns.count == 10_000)
-        #expect(destination.touched.count == 10_000)
+        #expect(outlets.turnCount == 10_000)
+        #expect(outlets.changedCount == 10_000)
         var turns = 0
-        while destination.hasMoreToSettle {
+        while outlets.changedCount > 0 {
             turn(all)
             turns += 1
         }
-        #expect(
-            turns == (10_000 + DestinationSender.settledAtOnce - 1)
-                / DestinationSender.settledAtOnce
-        )
-        #expect(destination.outlets.values.allSatisfy { !$0.isTouched })
+        let atOnce = OutletRegistry.looksAtOnce
+        #expect(turns == (10_000 + atOnce - 1) / atOnce)
+        outlets.forEach { #expect(!$0.isTouched) }
         // A generous bound: a quadratic pass took seconds in a debug build.
         #expect(reopening < .milliseconds(500), "\(reopening)")
     }

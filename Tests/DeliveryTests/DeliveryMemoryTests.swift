@@ -10,7 +10,7 @@ import Testing
         var hasSent = true
         while hasSent {
             hasSent = false
-            memory.beginTurn(DeliveryAgenda())
+            memory.beginTurn()
             for index in own.indices where memory.admitsBody(bytes, holding: own[index]) {
                 memory.takeBody(bytes)
                 own[index] += bytes
@@ -50,7 +50,7 @@ import Testing
         // Each round one of their requests ends, and the destination with the large one is asked first.
         while rounds < 1000 {
             rounds += 1
-            memory.beginTurn(DeliveryAgenda())
+            memory.beginTurn()
             if memory.admitsBody(4000, holding: 0) { break }
             let busiest = own.indices.max { own[$0] < own[$1] } ?? 0
             memory.freeBody(100)
@@ -91,7 +91,7 @@ import Testing
             let index = Int(random.next() % 7)
             let bytes = 1 + Int(random.next() % 20_000)
             switch random.next() % 5 {
-            case 0: memory.beginTurn(DeliveryAgenda())
+            case 0: memory.beginTurn()
             case 1:
                 let own = bodies[index].reduce(0, +)
                 guard memory.admitsBody(bytes, holding: own) else { continue }

@@ -70,8 +70,10 @@ import Testing
             // Whoever waits for a probe's turn waits longer than this test may take.
             $0.probeWaits = Backoff(first: .seconds(3600), longest: .seconds(3600))
         }
-        for logstore in ["hanging-1", "hanging-2", "hanging-3", "hanging-4"] {
-            for number in 1...40 as ClosedRange<Int64> { source.offer(number, logstore: logstore) }
+        for logstore in 1...4 as ClosedRange<Int64> {
+            for number in 1...40 as ClosedRange<Int64> {
+                source.offer(1000 * logstore + number, logstore: "hanging-\(logstore)")
+            }
         }
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("endpoint is paused") } })
         source.offer(100, logstore: "fine")

@@ -134,7 +134,7 @@ import Testing
         let cases: [(Int64, Bool)] = [(600, false), (7200, true), (-7200, true), (0, false)]
         for (seconds, isWrong) in cases {
             let (now, answer) = (ServerClockTests.host, ServerClockTests().answer(seconds))
-            _ = clock.learn(from: answer, sent: now, received: now)
+            _ = clock.learn(from: answer.time, sent: now, received: now)
             #expect((clock.hostIsWrong() != nil) == isWrong, "\(seconds)")
             #expect(clock.hostIsWrong(assuming: .seconds(86_400)) == clock.hostIsWrong())
         }

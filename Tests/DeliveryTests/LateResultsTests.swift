@@ -87,7 +87,7 @@ import Testing
     @Test("Whoever goes elsewhere leaves no silence behind for those who stay")
     func silence() throws {
         let (old, new) = (try Samples.destination(port: 1), try Samples.destination(port: 2))
-        let states = EndpointStates()
+        let shared = SharedState()
         let surroundings = DestinationSender.Surroundings(
             source: source,
             credentials: CredentialDoor { _ in nil },
@@ -96,19 +96,19 @@ import Testing
         )
         let destination = DestinationSender(
             try SLSOutput(old, userAgent: "t"),
-            states,
+            shared,
             Locked(DestinationStatus(old)),
             surroundings
         )
         let key = EndpointKey(endpoint: old.endpoint, proxy: nil)
-        let endpoint = states.endpoint(for: key, places: 8, waits: old.probeWaits)
+        let endpoint = shared.endpoints.endpoint(for: key, places: 8, waits: old.probeWaits)
         let outlet = Outlet(destination: "app", logstore: "app-log")
         destination.announced(outlet)
         let now = Moment.now
         let silence = Judge.judge(TransportProblem(.gotNothing, detail: ""))
         _ = endpoint.leave(endpoint.gate.enter(now, bytes: 1), silence, .failed, of: outlet, now)
         #expect(endpoint.hearsWitnesses)
-        destination.reconfigure(try SLSOutput(new, userAgent: "t"), states, now)
+        destination.reconfigure(try SLSOutput(new, userAgent: "t"), now)
         #expect(!endpoint.hearsWitnesses)
     }
 }

@@ -28,7 +28,7 @@ import Testing
 
     /// The offset after such an answer, which came at once.
     func offset(_ clock: inout ServerClock, _ answer: SLSAnswer) -> Duration? {
-        _ = clock.learn(from: answer, sent: Self.host, received: Self.host)
+        _ = clock.learn(from: answer.time, sent: Self.host, received: Self.host)
         return clock.offset
     }
 
@@ -43,7 +43,7 @@ import Testing
     @Test("A host that is right is told so exactly", arguments: [-2, -1, 0, 1, 2])
     func right(seconds: Int64) throws {
         var clock = try clock()
-        let change = clock.learn(from: answer(seconds), sent: Self.host, received: Self.host)
+        let change = clock.learn(from: answer(seconds).time, sent: Self.host, received: Self.host)
         #expect(change == nil)
         #expect(clock.offset == .zero)
     }
@@ -53,7 +53,7 @@ import Testing
         var clock = try clock()
         let sent = Self.host + .milliseconds(200)
         let change = clock.learn(
-            from: answer(seconds),
+            from: answer(seconds).time,
             sent: sent,
             received: sent + .milliseconds(400)
         )
@@ -68,7 +68,7 @@ import Testing
     func assumed() throws {
         var clock = try clock()
         let same = clock.learn(
-            from: answer(20),
+            from: answer(20).time,
             sent: Self.host,
             received: Self.host,
             assuming: .seconds(19)
@@ -82,13 +82,13 @@ import Testing
     func slow() throws {
         var clock = try clock()
         let change = clock.learn(
-            from: answer(30),
+            from: answer(30).time,
             sent: Self.host,
             received: Self.host + .seconds(60)
         )
         #expect(change == nil)
         #expect(clock.offset == .zero)
-        _ = clock.learn(from: answer(300), sent: Self.host, received: Self.host + .seconds(60))
+        _ = clock.learn(from: answer(300).time, sent: Self.host, received: Self.host + .seconds(60))
         #expect(clock.offset == .milliseconds(270_500))
     }
 
@@ -96,7 +96,7 @@ import Testing
     func setBack() throws {
         var clock = try clock()
         let change = clock.learn(
-            from: answer(300),
+            from: answer(300).time,
             sent: Self.host,
             received: Self.host + .seconds(-1)
         )
@@ -109,7 +109,7 @@ import Testing
         var clock = try clock()
         var generator = SystemRandomNumberGenerator()
         let trueOffset: Duration = .milliseconds(734_567)
-        _ = clock.learn(from: answer(734), sent: Self.host, received: Self.host)
+        _ = clock.learn(from: answer(734).time, sent: Self.host, received: Self.host)
         var moves = 0
         for step in 0..<10_000 {
             let sent = Self.host + .milliseconds(step * 137)
@@ -122,7 +122,7 @@ import Testing
                 ],
                 body: []
             )
-            if clock.learn(from: told, sent: sent, received: received) != nil { moves += 1 }
+            if clock.learn(from: told.time, sent: sent, received: received) != nil { moves += 1 }
             let error = try #require(clock.offset) - trueOffset
             #expect(error > .seconds(-3) && error < .seconds(3))
         }
@@ -183,7 +183,11 @@ import Testing
         var clock = try clock()
         var notices: [ServerClock.Notice] = []
         for seconds in [0, 50, 70, 90, 55, 61, 40, 20, 50, -61, -100, 0] as [Int64] {
-            let change = clock.learn(from: answer(seconds), sent: Self.host, received: Self.host)
+            let change = clock.learn(
+                from: answer(seconds).time,
+                sent: Self.host,
+                received: Self.host
+            )
             if let notice = change?.notice { notices.append(notice) }
         }
         #expect(
@@ -195,7 +199,7 @@ import Testing
     func noticeOfAssumed() throws {
         var clock = try clock()
         let change = clock.learn(
-            from: answer(3600),
+            from: answer(3600).time,
             sent: Self.host,
             received: Self.host,
             assuming: .seconds(3600)

@@ -39,6 +39,35 @@ package struct DeliveryFailure: Sendable, Equatable {
 }
 
 extension DeliveryFailure {
+    init(_ judgement: Judgement, _ logstore: String, at time: WallTime) {
+        self.init(
+            kind: judgement.kind,
+            result: judgement.result,
+            logstore: logstore,
+            status: judgement.status,
+            code: judgement.code,
+            message: judgement.message,
+            requestID: judgement.requestID,
+            remedy: judgement.remedy,
+            at: time
+        )
+    }
+
+    /// The queue could not read a packet.
+    init(unread message: String, _ logstore: String, at time: WallTime) {
+        self.init(
+            kind: .queue,
+            result: .persistentError,
+            logstore: logstore,
+            status: nil,
+            code: nil,
+            message: message,
+            requestID: nil,
+            remedy: "check the disk that holds the queue",
+            at: time
+        )
+    }
+
     /// "403 WriteQuotaExceed: Project write quota exceed: qps"
     package var summary: String {
         let start = [status.map { "\($0)" }, code].compactMap(\.self).joined(separator: " ")

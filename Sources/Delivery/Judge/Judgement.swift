@@ -36,6 +36,9 @@ struct Judgement: Equatable {
 }
 
 extension Judgement {
+    /// SLS answered, whatever it said.
+    var isAnswered: Bool { requestID != nil }
+
     /// Whose gate the answer moves, if any.
     var scope: GateScope? {
         switch action {

@@ -11,18 +11,18 @@ final class DeliveryOutlet {
     var gate: Gate
     var leases = Leases()
     var evidence = Evidence()
-    var turn = Turn.none
-    /// Of its entry in `Turns`, and of no other one.
-    var ticket = 0
     /// Why its gate is closed.
     var pause: Pause?
     var notices = FailureNotices()
     var status: OutletStatus
     /// The queue has forgotten it; it goes when its last packet has.
     var isRetired = false
-    /// It had packets on lease when it was last looked at.
+
+    /// Of its entry in `Turns`, and of no other one.
+    var turn = Turn.none
+    var ticket = 0
+    /// For `OutletRegistry`: it had packets on lease when it was last looked at, and it changed since.
     var isBusy = false
-    /// Something happened to it that was not told yet.
     var isTouched = false
 
     init(_ name: Outlet, _ bounds: Gate.Bounds) {
@@ -30,6 +30,9 @@ final class DeliveryOutlet {
         gate = Gate(bounds)
         status = OutletStatus(logstore: name.logstore)
     }
+
+    /// The queue has forgotten it, and delivery has none of its packets.
+    var isOver: Bool { isRetired && leases.isEmpty }
 }
 
 /// Why a gate is closed.
@@ -38,8 +41,14 @@ struct Pause {
     /// How far the failure reached.
     let scope: GateScope
 
-    /// Whether another credential may end it.
+    /// Another credential may end it.
     var mayEndWithCredential: Bool {
         failure.kind == .unauthorized || failure.kind == .suspended
     }
+
+    /// Another endpoint may end it.
+    var isUnanswered: Bool { scope == .endpoint || failure.kind == .network }
+
+    /// The host's clock may end it.
+    var isOfClock: Bool { failure.kind == .clock && scope == .logstore }
 }

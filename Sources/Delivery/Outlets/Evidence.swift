@@ -1,3 +1,4 @@
+import Queue
 import System
 
 /// What is known of an outlet that refuses packets. While it stores other packets, a refused one is at fault itself.
@@ -22,6 +23,18 @@ struct Evidence {
     mutating func stored(_ now: Moment) {
         self = Evidence()
         lastStored = now
+    }
+
+    /// Takes in what SLS said of a packet. What refuses all that is sent to the outlet proves nothing against the packet.
+    mutating func weighed(_ original: Judgement, of lease: Lease) -> Judgement {
+        var judgement = original
+        if judgement.isOfContent,
+            refused(isAlone: lease.packet.logCount == 1, isReplayed: lease.packet.isReplayed)
+        {
+            judgement = judgement.doubtedAsAll
+        }
+        if judgement.action == .suspect { suspected() }
+        return judgement
     }
 
     /// A packet was refused, and it is not clear whether it is at fault.

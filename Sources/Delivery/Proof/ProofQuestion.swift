@@ -10,15 +10,12 @@ final class ProofQuestion {
     private let credential: Credential
     private let place: CredentialProver.Place
     private let output: SLSOutput
-    private let userAgent: String
     private let now: @Sendable () -> WallTime
 
     private var endpoints: ArraySlice<Endpoint>
     private var isResigned = false
     private var judgement: (Judgement, at: Endpoint)?
 
-    /// A source that is empty, and nothing else.
-    private static let emptyGroup: [UInt8] = [0x22, 0x00]
     /// Where no logstore is known: whether it exists, or may be written to, says nothing.
     private static let anyLogstore = "sluice-proof"
 
@@ -38,10 +35,9 @@ final class ProofQuestion {
         }
         self.credential = credential
         self.place = place
-        self.userAgent = userAgent
         self.now = now
         endpoints = place.settings.endpoints[...]
-        transfer = Transfer(TransferOptions(place.settings))
+        transfer = Transfer(output.transferOptions())
     }
 
     /// Whether the answer here is the answer there as well.
@@ -123,24 +119,12 @@ final class ProofQuestion {
     }
 
     private func prepare(at time: WallTime) {
-        let put = PutLogsRequest(
-            endpoint: endpoints[endpoints.startIndex],
-            project: place.settings.project,
-            logstore: place.logstore ?? Self.anyLogstore,
-            compression: .none,
-            userAgent: userAgent
-        )
-        let (url, headers) = put.signed(
-            body: Self.emptyGroup,
-            rawBytes: Self.emptyGroup.count,
-            by: credential,
-            output.signing,
-            at: time
-        )
         transfer.prepare(
-            TransferRequest(
-                SLSOutput.Request(url: url, headers: headers, body: Self.emptyGroup),
-                within: place.settings
+            output.proof(
+                place.logstore ?? Self.anyLogstore,
+                to: endpoints[endpoints.startIndex],
+                by: credential,
+                at: time
             )
         )
     }

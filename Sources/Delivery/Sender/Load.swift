@@ -2,13 +2,11 @@ import Queue
 import SLS
 import System
 
-/// What a request carries, besides its bytes: who signed for it, and through which gates it went.
+/// What a request carries, besides its bytes: its packet, who signed it and when, and the gates that it passed.
 struct Load {
     var lease: Lease
     let credential: Credential
     let outlet: DeliveryOutlet
-    let endpoint: EndpointState
-    let quota: ProjectQuota
     let passes: Passes
     /// Which of the destination's settings it was sent with.
     let generation: Int
@@ -17,13 +15,17 @@ struct Load {
     let signed: WallTime
     let dated: WallTime
 
-    /// One pass of each gate, each given back exactly once.
+    /// One pass of each gate, each given back exactly once, to the gate that gave it.
     struct Passes {
-        let endpoint: Gate.Pass
-        let quota: Gate.Pass
-        let project: Gate.Pass
-        let logstore: Gate.Pass
+        let endpoint: EndpointState
+        let quota: ProjectQuota
+        let ofEndpoint: Gate.Pass
+        let ofQuota: Gate.Pass
+        let ofProject: Gate.Pass
+        let ofOutlet: Gate.Pass
     }
+
+    var endpoint: EndpointState { passes.endpoint }
 
     /// Servers that disagree about the time would have a packet signed for ever.
     private static let signaturesMax = 3

@@ -1,7 +1,7 @@
-/// What delivery keeps in memory for all destinations together: content of packets that wait for their turn, and bodies
-/// of requests under way. For the delivery thread only.
+/// The memory that all destinations share: content of packets that wait for their turn, and bodies of requests under
+/// way. For the delivery thread only.
 ///
-/// A quarter is kept for first requests: of the rest a destination gets no more than what it then leaves free. A
+/// A quarter is reserved for first requests: of the rest a destination gets no more than what it then leaves free. A
 /// destination without any request gets what is free, and where that is too little the others wait until it has that. So
 /// destinations that hang cannot keep a healthy one from sending, one request at a time at least.
 package final class DeliveryMemory {
@@ -17,7 +17,7 @@ package final class DeliveryMemory {
     /// What destinations without any request wait for in this turn.
     private var claimed = 0
     /// Destinations whose next request found no room.
-    private let waiters = GateWaiters()
+    private var waiters = GateWaiters()
 
     init(max: Int) {
         self.max = max
@@ -27,15 +27,16 @@ package final class DeliveryMemory {
 
     /// Every destination that waits for room is looked at in each turn of the delivery thread, so that what it claims
     /// is kept for it. Room comes with the end of a request, and that begins a turn.
-    func beginTurn(_ agenda: DeliveryAgenda) {
+    func beginTurn() {
         claimed = 0
-        waiters.wake(agenda)
+        waiters.wake()
     }
 
-    func waits(_ destination: DestinationSender) { waiters.add(destination) }
+    func wait(_ entry: AgendaEntry) { waiters.add(entry) }
 
-    /// Takes room for content that waits, unless it would be too much. Bodies always have half of the bound.
+    /// Reserves room for content that waits, unless it would be too much. Bodies always have half of the bound.
     func takeContent(_ bytes: Int, holding own: Int) -> Bool {
+        precondition(bytes >= 0 && own >= 0, "a negative amount of memory")
         let share = min(max / 2 - contents, Self.contentsOfOneMax)
         guard own + bytes <= share, used + bytes <= max else { return false }
         contents += bytes
@@ -43,7 +44,7 @@ package final class DeliveryMemory {
     }
 
     func freeContent(_ bytes: Int) {
-        precondition(contents >= bytes, "content is given back once")
+        precondition((0...contents).contains(bytes), "content is given back once")
         contents -= bytes
     }
 
@@ -58,10 +59,13 @@ package final class DeliveryMemory {
         return false
     }
 
-    func takeBody(_ bytes: Int) { bodies += bytes }
+    func takeBody(_ bytes: Int) {
+        precondition(bytes >= 0, "a negative amount of memory")
+        bodies += bytes
+    }
 
     func freeBody(_ bytes: Int) {
-        precondition(bodies >= bytes, "a body is given back once")
+        precondition((0...bodies).contains(bytes), "a body is given back once")
         bodies -= bytes
     }
 }

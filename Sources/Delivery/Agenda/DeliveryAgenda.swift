@@ -1,0 +1,118 @@
+import System
+
+/// A destination's place in the delivery thread's agenda.
+final class AgendaEntry {
+    /// Counts the entries of an agenda in the order in which they joined it.
+    let number: Int
+    private unowned let agenda: DeliveryAgenda
+    fileprivate var isNoted = false
+    /// When the destination is looked at unless something happens before, and how often that was planned.
+    fileprivate var deadline: Moment?
+    fileprivate var plans = 0
+
+    fileprivate init(_ number: Int, _ agenda: DeliveryAgenda) {
+        self.number = number
+        self.agenda = agenda
+    }
+
+    /// Something happened to the destination: it is looked at in the next turn.
+    func note() { agenda.note(self) }
+
+    /// Something happened that may concern all destinations.
+    func noteEveryone() { agenda.noteEveryone() }
+
+    /// The destination was looked at. It is looked at again at its deadline, or in the next turn if it has more to do.
+    func done(hasMore: Bool, next deadline: Moment?) {
+        agenda.done(self, hasMore: hasMore, next: deadline)
+    }
+}
+
+/// Which destinations the delivery thread has to look at: those to which something happened, and those whose deadline has
+/// come. A destination with nothing to do is in no list and costs nothing, however often others are answered.
+///
+/// Destinations share endpoints and quotas. One that is blocked by such a gate stands in that gate's `GateWaiters`, and is
+/// noted when a request behind the gate ends. A gate that closes or recovers concerns all destinations that use it, which
+/// is rare: then every destination is looked at once. The same happens once a second while the thread is awake, for
+/// figures that are only shown.
+final class DeliveryAgenda {
+    private struct Plan {
+        let entry: AgendaEntry
+        let number: Int
+
+        /// False when another deadline was planned since.
+        var isLatest: Bool { number == entry.plans }
+    }
+
+    private var entries: [AgendaEntry] = []
+    private var noted: [AgendaEntry] = []
+    private var deadlines = PriorityQueue<Moment, Plan>()
+    private var compactAt = 64
+    private var everyone = true
+    private var nextRound = Moment(nanoseconds: 0)
+    static let roundEvery: Duration = .seconds(1)
+
+    func join() -> AgendaEntry {
+        let entry = AgendaEntry(entries.count, self)
+        entries.append(entry)
+        return entry
+    }
+
+    /// The next deadline; in the past when something has happened already.
+    var next: Moment? {
+        everyone || !noted.isEmpty ? Moment(nanoseconds: 0) : deadlines.nextKey
+    }
+
+    fileprivate func note(_ entry: AgendaEntry) {
+        guard !entry.isNoted else { return }
+        entry.isNoted = true
+        noted.append(entry)
+    }
+
+    func noteEveryone() {
+        everyone = true
+    }
+
+    /// The entries to look at in this turn. What happens to them until `done` belongs to it.
+    func take(_ now: Moment) -> [AgendaEntry] {
+        while let plan = deadlines.takeFirst(upTo: now)?.element {
+            guard plan.isLatest else { continue }
+            plan.entry.deadline = nil
+            note(plan.entry)
+        }
+        defer { noted.removeAll(keepingCapacity: true) }
+        guard everyone || nextRound <= now else { return noted }
+        everyone = false
+        nextRound = now + Self.roundEvery
+        for entry in entries { entry.isNoted = true }
+        return entries
+    }
+
+    fileprivate func done(_ entry: AgendaEntry, hasMore: Bool, next deadline: Moment?) {
+        entry.isNoted = false
+        if hasMore { note(entry) }
+        guard entry.deadline != deadline else { return }
+        entry.deadline = deadline
+        entry.plans += 1
+        guard let deadline else { return }
+        deadlines.add(Plan(entry: entry, number: entry.plans), at: deadline)
+        guard deadlines.count > compactAt else { return }
+        deadlines.removeAll { !$0.isLatest }
+        compactAt = 2 * deadlines.count + 64
+    }
+}
+
+/// Destinations that wait for a gate, or for memory, which they share with others.
+struct GateWaiters {
+    private var waiters: [ObjectIdentifier: AgendaEntry] = [:]
+
+    mutating func add(_ entry: AgendaEntry) {
+        waiters[ObjectIdentifier(entry)] = entry
+    }
+
+    /// A request behind the gate has ended.
+    mutating func wake() {
+        guard !waiters.isEmpty else { return }
+        for waiter in waiters.values { waiter.note() }
+        waiters.removeAll(keepingCapacity: true)
+    }
+}

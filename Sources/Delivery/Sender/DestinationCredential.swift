@@ -1,0 +1,94 @@
+import SLS
+import System
+
+/// A destination's credential: whether there is one, and what SLS said of it.
+struct DestinationCredential {
+    private let destination: String
+    private var name: String
+    private let door: CredentialDoor
+    private let refusals: CredentialRefusals
+    private var access: CredentialAccess
+    private var standing = CredentialStanding()
+
+    init(_ settings: DestinationSettings, _ door: CredentialDoor, _ refusals: CredentialRefusals) {
+        destination = settings.name
+        name = settings.credential
+        self.door = door
+        self.refusals = refusals
+        access = CredentialAccess(name)
+    }
+
+    // MARK: - Its presence
+
+    var isMissing: Bool { access.isWaiting }
+    /// When to look again while there is none.
+    var nextLook: Moment? { access.nextLook }
+    /// Why there is none; nil while there is one, and before the first look.
+    var problem: String? { access.problem }
+
+    /// The credential, when there is one just now that can be used. Told to the reporter when that changes.
+    mutating func look(_ now: Moment, _ reporter: DeliveryReporter) -> Credential? {
+        let (credential, change) = access.look(now, door)
+        reporter.credentialChanged(name, change)
+        return credential
+    }
+
+    /// Something has changed about credentials.
+    mutating func lookNow() { access.lookNow() }
+
+    /// The settings may name another one.
+    mutating func use(_ name: String) {
+        guard name != self.name else { return }
+        self.name = name
+        access = CredentialAccess(name)
+    }
+
+    /// True when a request that is signed now would be signed with this one.
+    func isCurrent(_ credential: Credential) -> Bool { door.credential(name) == credential }
+
+    // MARK: - What SLS says of it
+
+    /// A refusal with an unknown code may mean the credential or the logstore. While packets of other logstores are
+    /// stored with the credential, only the logstore is refused.
+    func narrowed(_ judgement: Judgement, by credential: Credential, _ now: Moment) -> Judgement {
+        guard judgement.isOfUnknownUnauthorized, standing.isGoodElsewhere(credential, now) else {
+            return judgement
+        }
+        var judgement = judgement
+        judgement.action = .pause(.logstore)
+        return judgement
+    }
+
+    /// Reports a credential that is refused, or accepted again, when that is news: to whoever keeps it, and to other
+    /// destinations that sign with it.
+    mutating func judged(
+        _ judgement: Judgement,
+        _ failure: DeliveryFailure?,
+        _ credential: Credential,
+        sent: Moment,
+        _ now: Moment
+    ) {
+        if judgement.isOfCredential {
+            guard standing.refused(credential, now) else { return }
+            door.refused(name, credential)
+            guard let failure else { return }
+            refusals.add(
+                .init(
+                    destination: destination,
+                    name: name,
+                    credential: credential,
+                    failure: failure,
+                    isUndecided: judgement.isOfUnknownUnauthorized
+                )
+            )
+        } else if judgement.action == .acknowledge, standing.stored(credential, sent: sent, now) {
+            door.accepted(name)
+        }
+    }
+
+    /// True when a refusal that another destination got would have been this one's, too.
+    func isConcerned(by refusal: CredentialRefusals.Refusal) -> Bool {
+        refusal.destination != destination && refusal.name == name
+            && isCurrent(refusal.credential)
+    }
+}

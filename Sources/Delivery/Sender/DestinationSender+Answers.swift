@@ -1,0 +1,181 @@
+import HTTPClient
+import Queue
+import SLS
+import System
+
+/// What an answer, or the lack of one, means for a packet and for all that wait behind it.
+extension DestinationSender {
+    /// Takes back a transfer that has ended.
+    func finish(_ transfer: Transfer, _ carried: Load, _ outcome: TransferOutcome) {
+        let now = Moment.now
+        let body = transfer.body
+        var load = carried
+        memory.release(body: body.count)
+        transfers.ended(transfer, of: load.generation)
+        if body.isRepeated {
+            // curl had no answer to the first one.
+            load.lease.mayBeStored = true
+            status.lostOutcome()
+        }
+        switch outcome {
+        case .answered(let response):
+            let answer = output.answer(response)
+            status.answered(answer.countedAs, after: now - transfer.started)
+            if let change = clock.learn(from: answer.time, at: load.endpoint, signed: load.signed) {
+                // Others go there, too.
+                agendaEntry.noteEveryone()
+                reporter.clockChanged(at: load.endpoint, change)
+            }
+            let time = clock.time(of: load.endpoint, at: clock.now)
+            judged(output.judge(answer, load.attempt(time)), load, body.count, now)
+        case .failed(let failure):
+            judged(output.judge(failure, isTaken: body.isTaken), load, body.count, now)
+        }
+    }
+
+    private func judged(
+        _ original: Judgement,
+        _ load: Load,
+        _ bodyBytes: Int,
+        _ now: Moment
+    ) {
+        let outlet = load.outlet
+        let isOfNow = load.generation == transfers.generation
+        var judgement = original
+        if let offset = clock.wrongness(at: load.endpoint) {
+            judgement = judgement.doubted(for: offset)
+        }
+        // What is stored has nothing to tell, and is what there is most of.
+        if judgement.action != .acknowledge {
+            judgement = credential.narrowed(judgement, by: load.credential, now)
+            judgement.message = load.credential.redacted(judgement.message)
+        }
+        var lease = load.lease
+        if judgement.isOutcomeUnknown {
+            lease.mayBeStored = true
+            status.lostOutcome()
+        }
+        if isOfNow { judgement = outlet.evidence.weighed(judgement, of: lease) }
+        let isConvicted = isOfNow && outlet.evidence.convicts(lease, now)
+        let failure = failure(judgement, of: outlet)
+        if let failure { reporter.count(failure, of: outlet) }
+        credential.judged(judgement, failure, load.credential, sent: load.started, now)
+        gates.leave(
+            load,
+            judgement,
+            failure,
+            isExcused: isExcused(judgement, load),
+            isConvicted: isConvicted,
+            now
+        )
+        gates.ended(at: load.endpoint, judgement, failure, after: now - load.started, now)
+        if failure != nil { lease.firstFailure = lease.firstFailure ?? now }
+        settle(lease, load, judgement, isConvicted: isConvicted, now)
+        if judgement.action == .acknowledge {
+            status.stored(
+                lease.packet,
+                of: outlet,
+                bodyBytes: bodyBytes,
+                // A refused sequence number: an attempt whose outcome was unknown had stored it.
+                wasStoredBefore: judgement.code != nil,
+                at: clock.now
+            )
+            reporter.stored(in: outlet)
+            // With other settings it says nothing about these.
+            if isOfNow { outlet.evidence.stored(now) }
+        }
+        outlets.rouse(outlet)
+    }
+
+    private func failure(_ judgement: Judgement, of outlet: DeliveryOutlet) -> DeliveryFailure? {
+        guard judgement.action != .acknowledge else { return nil }
+        return DeliveryFailure(judgement, outlet.name.logstore, at: clock.now)
+    }
+
+    /// True when a refusal says nothing about any gate: it was for another credential.
+    private func isExcused(_ judgement: Judgement, _ load: Load) -> Bool {
+        judgement.kind == .unauthorized && !credential.isCurrent(load.credential)
+    }
+
+    /// What becomes of the packet.
+    private func settle(
+        _ original: Lease,
+        _ load: Load,
+        _ judgement: Judgement,
+        isConvicted: Bool,
+        _ now: Moment
+    ) {
+        let outlet = load.outlet
+        var lease = original
+        switch judgement.action {
+        case .acknowledge:
+            leases.stored(lease, of: outlet)
+            outlet.leases.recall()
+        case .again, .slowDown, .pause: again(lease, load, judgement, now)
+        case .resign:
+            lease.resigned += 1
+            status.resigned()
+            outlet.leases.failed(lease)
+        case .split:
+            let time = clock.time(of: load.endpoint, at: clock.now)
+            leases.isolate(lease, of: outlet, DeathReason(judgement, at: time))
+        case .suspect where load.generation != transfers.generation: outlet.leases.failed(lease)
+        case .suspect:
+            lease.suspicions += 1
+            if judgement.kind == .clock, lease.packet.logCount == 1 {
+                let random = Double.random(in: 0...1)
+                let wait = settings.probeWaits.wait(after: lease.suspicions, random: random)
+                leases.awaitClock(lease, of: outlet, until: now + wait)
+            } else {
+                suspected(lease, load, judgement, isConvicted: isConvicted)
+            }
+        case .relane: leases.relane(lease, of: outlet)
+        }
+    }
+
+    /// The same packet goes again when its gates let it through, unless an operator wants unauthorized packets dropped
+    /// (`drop_unauthorized`, as the SDKs' `DropUnauthorizedLog`).
+    private func again(_ original: Lease, _ load: Load, _ judgement: Judgement, _ now: Moment) {
+        let outlet = load.outlet
+        guard settings.dropUnauthorized, judgement.deniesRights,
+            credential.isCurrent(load.credential)
+        else { return outlet.leases.failed(original) }
+        // The second refusal drops the packet. In between it waits for the gate that the first one has closed, but no
+        // longer than for a first probe: the backlog that is to be dropped would outgrow the queue.
+        var lease = original
+        let isConfirmed = lease.refused == load.credential
+        lease.refused = load.credential
+        let wait =
+            isConfirmed ? .zero : settings.probeWaits.wait(after: 1, random: .random(in: 0...1))
+        gates.hastenProbe(of: outlet, judgement.scope, to: now + wait)
+        if isConfirmed {
+            leases.discard(lease, of: outlet, DeathReason(judgement))
+        } else {
+            outlet.leases.failed(lease)
+        }
+    }
+
+    /// The packet may be at fault, or the settings. Only a packet that must be at fault is taken apart for good; else one
+    /// packet at a time is halved, to see whether a part of it is stored.
+    private func suspected(
+        _ lease: Lease,
+        _ load: Load,
+        _ judgement: Judgement,
+        isConvicted: Bool
+    ) {
+        let outlet = load.outlet
+        let isAlone = lease.packet.logCount == 1
+        if isConvicted {
+            // A lone log dies of it, so it is asked for twice.
+            if isAlone, lease.suspicions < 2 { return outlet.leases.failed(lease) }
+            return leases.isolate(lease, of: outlet, DeathReason(judgement))
+        }
+        guard load.passes.ofOutlet.isProbe else { return outlet.leases.failed(lease) }
+        // Parts of what SLS may have, under other numbers, would be stored a second time.
+        if !isAlone, !lease.mayBeKnown, outlet.evidence.mayHalve() {
+            leases.isolate(lease, of: outlet, DeathReason(judgement))
+        } else {
+            leases.setAside(lease, of: outlet)
+        }
+    }
+}

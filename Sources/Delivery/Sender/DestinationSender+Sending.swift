@@ -1,0 +1,126 @@
+import HTTPClient
+import Queue
+import SLS
+import System
+
+/// The next request: which outlet sends, and through which gates.
+extension DestinationSender {
+    /// Starts the next request, if there is one that may go; tells whether it did anything. Outlets take turns, and each
+    /// sends its oldest packet.
+    func sendNext(_ now: Moment, _ loop: TransferLoop) -> Bool {
+        guard !isHeld, outlets.hasTurns, let endpoint = gates.openEndpoint(now),
+            let credential = presentCredential(now)
+        else { return false }
+        return outlets.giveTurn(
+            now,
+            prefersOpen: gates.prefersOpenOutlets,
+            admitsProbes: gates.admitsProbes(now)
+        ) { outlet in
+            guard gates.admits(outlet, at: endpoint, now), let lease = outlet.leases.upcoming else {
+                return .passed
+            }
+            // It stays the first in line, or smaller packets would take for ever what it waits for.
+            guard memory.admits(body: output.bodyBytesMax(of: lease)) else { return .blocked }
+            _ = outlet.leases.next()
+            send(lease, of: outlet, to: endpoint, by: credential, now, loop)
+            return .used
+        }
+    }
+
+    /// The credential, when there is one just now that can be used.
+    func presentCredential(_ now: Moment) -> Credential? {
+        credential.look(now, reporter)
+    }
+
+    private func send(
+        _ next: Lease,
+        of outlet: DeliveryOutlet,
+        to endpoint: EndpointState,
+        by credential: Credential,
+        _ now: Moment,
+        _ loop: TransferLoop
+    ) {
+        var lease = next
+        outlets.touch(outlet)
+        memory.release(content: lease.contentBytes)
+        let signed = clock.now
+        let dated = clock.time(of: endpoint, at: signed)
+        guard let blocks = blocks(of: lease, of: outlet, now) else { return }
+        let request: TransferRequest
+        do throws(SLSOutput.Unsendable) {
+            request = try output.request(
+                for: lease.packet,
+                blocks,
+                to: endpoint.key.endpoint,
+                by: credential,
+                at: dated
+            )
+        } catch {
+            return unsendable(lease, of: outlet, error)
+        }
+        // The body is built: the blocks it was made of need no memory any more.
+        lease.dropContent()
+        lease.unread = 0
+        let load = Load(
+            lease: lease,
+            credential: credential,
+            outlet: outlet,
+            passes: gates.enter(outlet, at: endpoint, bytes: lease.packet.rawBytes, now),
+            generation: transfers.generation,
+            started: now,
+            signed: signed,
+            dated: dated
+        )
+        if lease.firstFailure != nil { status.retried() }
+        let bytes = transfers.start(request, output, on: loop) { [self] in finish($0, load, $1) }
+        memory.reserve(body: bytes)
+    }
+
+    /// The packet's content; nil when there is none now, and the lease is settled already.
+    private func blocks(
+        of lease: Lease,
+        of outlet: DeliveryOutlet,
+        _ now: Moment
+    ) -> [StoredBlock]? {
+        do throws(QueueError) {
+            return try leases.blocks(of: lease)
+        } catch {
+            switch error.kind {
+            case .corrupt: leases.voided(lease, of: outlet, error.description)
+            case .withdrawn: leases.withdrawn(lease, of: outlet)
+            default: unread(lease, of: outlet, error.description, now)
+            }
+            return nil
+        }
+    }
+
+    /// The disk may recover, so the packet is read again later.
+    private func unread(
+        _ original: Lease,
+        of outlet: DeliveryOutlet,
+        _ message: String,
+        _ now: Moment
+    ) {
+        var lease = original
+        lease.unread += 1
+        let wait = Backoff.retry.wait(after: lease.unread, random: .random(in: 0...1))
+        leases.reread(lease, of: outlet, at: now + wait)
+        let failure = DeliveryFailure(unread: message, outlet.name.logstore, at: clock.now)
+        reporter.count(failure, of: outlet)
+        reporter.failed(failure, at: gates.endpoint, now)
+    }
+
+    private func unsendable(
+        _ lease: Lease,
+        of outlet: DeliveryOutlet,
+        _ error: SLSOutput.Unsendable
+    ) {
+        if error.isDamage, lease.packet.recent != nil {
+            // What is on the disk may be right; if not, the queue finds that out.
+            outlet.leases.failed(lease)
+        } else {
+            let reason = DeathReason(code: "PacketUnsendable", message: error.reason)
+            leases.isolate(lease, of: outlet, reason)
+        }
+    }
+}

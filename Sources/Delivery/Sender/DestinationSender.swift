@@ -1,0 +1,195 @@
+import HTTPClient
+import Queue
+import System
+
+/// A destination on the delivery thread. It holds the parts, and tells the story of a packet: taken from the queue, sent
+/// in a request when outlet, gates, place and memory allow it (`+Sending`), and stored, tried again, taken apart,
+/// discarded or given back as the answer says (`+Answers`).
+final class DestinationSender {
+    /// What a destination has to do with, outside of the delivery thread.
+    struct Surroundings: Sendable {
+        let source: any PacketSource
+        let credentials: CredentialDoor
+        let journal: Journal
+        let now: @Sendable () -> WallTime
+        let clockOffsets = ClockOffsets()
+    }
+
+    private(set) var output: SLSOutput
+    let agendaEntry: AgendaEntry
+    let outlets: OutletRegistry
+    let gates: GateKeeper
+    let leases: LeaseKeeper
+    let reporter: DeliveryReporter
+    let status: StatusPublisher
+    var credential: DestinationCredential
+    var clock: DestinationClock
+    var memory: MemoryShare
+    var transfers = TransferPool()
+    /// By an operator, until told otherwise.
+    private(set) var isHeld = false
+
+    init(
+        _ output: SLSOutput,
+        _ shared: SharedState,
+        _ status: Locked<DestinationStatus>,
+        _ surroundings: Surroundings
+    ) {
+        let settings = output.settings
+        self.output = output
+        self.status = StatusPublisher(status)
+        agendaEntry = shared.agenda.join()
+        outlets = OutletRegistry(agendaEntry)
+        reporter = DeliveryReporter(settings.name, surroundings.journal, status)
+        gates = GateKeeper(settings, shared, agendaEntry, outlets, reporter)
+        leases = LeaseKeeper(surroundings.source, status)
+        memory = MemoryShare(shared.memory, agendaEntry)
+        credential = DestinationCredential(settings, surroundings.credentials, shared.refusals)
+        clock = DestinationClock(
+            settings.name,
+            host: surroundings.now,
+            surroundings.clockOffsets,
+            assuming: settings.clockOffset
+        )
+    }
+
+    var settings: DestinationSettings { output.settings }
+    /// No request is under way.
+    var isIdle: Bool { transfers.isEmpty }
+
+    // MARK: - From the queue
+
+    func take(_ packet: SealedPacket) {
+        var lease = Lease(packet)
+        leases.began(lease)
+        if !memory.reserve(content: lease.contentBytes) { lease.dropContent() }
+        outlets.arrived(lease, settings.bounds(most: settings.concurrency))
+    }
+
+    func announced(_ outlet: Outlet) {
+        outlets.announced(outlet, settings.bounds(most: settings.concurrency))
+    }
+
+    func retired(_ outlet: Outlet) { outlets.retired(outlet) }
+
+    /// The queue wants these back. Those under way come back with their next attempt, when the queue refuses the content.
+    func giveBack(_ numbers: Set<Int64>, of logstore: String) {
+        let waiting = outlets.takeOut(numbers, of: logstore)
+        for lease in waiting { memory.release(content: lease.contentBytes) }
+        leases.giveBack(waiting)
+    }
+
+    // MARK: - From operators, and from other destinations
+
+    /// Sends nothing more, or goes on.
+    func hold(_ isHeld: Bool) {
+        guard isHeld != self.isHeld else { return }
+        self.isHeld = isHeld
+        agendaEntry.note()
+        if isHeld { reporter.countPause(.held) }
+    }
+
+    func tryAgain() { gates.tryAgain(.now) }
+
+    func credentialsChanged() {
+        credential.lookNow()
+        agendaEntry.note()
+        gates.credentialChanged(.now)
+    }
+
+    /// Pauses this destination when its credential was refused to another one. A single request then tries it here.
+    func heed(_ refusal: CredentialRefusals.Refusal, _ now: Moment) {
+        guard gates.project.probing == nil, credential.isConcerned(by: refusal) else { return }
+        agendaEntry.note()
+        let cause = Pause(failure: refusal.failure, scope: .project)
+        gates.pauseForCredential(cause, isUndecided: refusal.isUndecided, now)
+    }
+
+    /// Goes on with other settings. Requests that are in flight end as they began. What they bring back about gates does
+    /// not count any more, because it was said about something else.
+    func reconfigure(_ new: SLSOutput, _ now: Moment) {
+        let old = settings
+        output = new
+        gates.replaceSettings(old, with: settings, now)
+        credential.use(settings.credential)
+        clock.assumed = settings.clockOffset
+        transfers.renew(now, dropsConnections: settings.needsNewConnections(after: old))
+        let hasMoved = settings.endpoints != old.endpoints || settings.proxy != old.proxy
+        status.follow(settings, hasMoved: hasMoved)
+    }
+
+    /// Gives up what is in flight. Its packets were never acknowledged, so the queue has them.
+    func abandon(_ loop: TransferLoop) {
+        transfers.abandon(loop)
+        status.stopped()
+    }
+
+    // MARK: - A turn of the delivery thread
+
+    /// What became due since the last turn.
+    func advance(_ now: Moment) {
+        if credential.isMissing { _ = presentCredential(now) }
+        gates.lookAtEndpoints(now)
+        while let lease = leases.takeReread(now) { lineUp(lease) }
+        let clockIsRight = clock.isRightAgain(at: gates.endpoint)
+        while let lease = leases.takeClockWait(now, clockIsRight: clockIsRight) { lineUp(lease) }
+        if clockIsRight { outlets.clockIsRight(now) }
+        outlets.wake(now)
+    }
+
+    private func lineUp(_ lease: Lease) {
+        guard let outlet = outlets[lease.packet.stream.logstore] else {
+            preconditionFailure("an outlet goes after its last packet")
+        }
+        leases.lineUp(lease, of: outlet)
+        outlets.rouse(outlet)
+    }
+
+    /// Tells what this turn has changed: to the queue, and to those who look.
+    func endTurn(_ now: Moment) {
+        outlets.follow(appetite)
+        outlets.lookAtChanged { outlet in
+            if outlet.isOver { return forget(outlet) }
+            if !outlet.isRetired { request(for: outlet, now) }
+            status.show(outlet, at: clock.now, now)
+        }
+        publish(now)
+        agendaEntry.done(hasMore: outlets.changedCount > 0, next: nextDeadline(now))
+    }
+
+    /// When there is something to do that no event tells.
+    private func nextDeadline(_ now: Moment) -> Moment? {
+        if isHeld { return nil }
+        // Without a credential nothing is due before the next look for one.
+        if let nextLook = credential.nextLook { return nextLook }
+        let opening = outlets.hasTurns ? gates.nextOpening(now) : nil
+        return [outlets.nextWaking, leases.nextDeadline, opening].compactMap(\.self).min()
+    }
+
+    private var appetite: Appetite {
+        isHeld || credential.isMissing ? .nothing : gates.appetite
+    }
+
+    /// Asks the queue for what the outlet could send.
+    private func request(for outlet: DeliveryOutlet, _ now: Moment) {
+        let wanted = appetite == .nothing ? 0 : gates.demand(of: outlet, now)
+        let count = outlet.leases.demand(upTo: wanted)
+        if count > 0 { leases.request(count, for: outlet.name) }
+    }
+
+    private func forget(_ outlet: DeliveryOutlet) {
+        for endpoint in gates.endpoints.endpoints { endpoint.forget(outlet.name) }
+        status.forget(outlet)
+    }
+
+    func publish(_ now: Moment) {
+        clock.publish(clock.wrongness(at: gates.endpoint))
+        status.show(state(now), gates, leases, memory, clock, now)
+    }
+
+    private func state(_ now: Moment) -> DestinationStatus.State {
+        if isHeld { return .held }
+        if let problem = credential.problem { return .waitingForCredential(reason: problem) }
+        return status.state(of: gates, at: clock.now, now)
+    }
+}

@@ -1,0 +1,263 @@
+import Queue
+import System
+
+/// The gates that a destination's requests pass: the endpoint's and the project quota's, which other destinations share,
+/// the destination's own, and that of each outlet. A request takes a pass of each, and leaves it there with what its
+/// answer says.
+final class GateKeeper {
+    private let shared: SharedState
+    private let entry: AgendaEntry
+    private let reporter: DeliveryReporter
+    let outlets: OutletRegistry
+    let pauses: PauseReporter
+    private(set) var endpoints: DestinationEndpoints
+    private(set) var quota: ProjectQuota
+    /// The destination's own gate.
+    private(set) var project: Gate
+    private(set) var places: Places
+
+    init(
+        _ settings: DestinationSettings,
+        _ shared: SharedState,
+        _ entry: AgendaEntry,
+        _ outlets: OutletRegistry,
+        _ reporter: DeliveryReporter
+    ) {
+        self.shared = shared
+        self.entry = entry
+        self.outlets = outlets
+        self.reporter = reporter
+        pauses = PauseReporter(outlets, reporter)
+        places = Places(total: 2 * settings.concurrency)
+        endpoints = DestinationEndpoints(settings, shared.endpoints, places: places.total)
+        quota = shared.quotas.quota(for: settings, places: places.total)
+        project = Gate(settings.bounds(most: places.total))
+        // Each outlet begins carefully; together they are bounded by the places.
+        project.limit = places.total
+    }
+
+    /// The endpoint that requests use now.
+    var endpoint: EndpointState { endpoints.current }
+
+    // MARK: - The way in
+
+    /// The endpoint of the next request; nil while a gate that all outlets use is closed. Where other destinations share
+    /// that gate, this one is looked at when a request behind it ends.
+    func openEndpoint(_ now: Moment) -> EndpointState? {
+        guard places.free(within: project.limit) > 0, project.permits(now) else { return nil }
+        guard quota.gate.permits(now) else {
+            quota.waiters.add(entry)
+            return nil
+        }
+        let endpoint = endpoints.next(now)
+        guard endpoint.gate.permits(now) || endpoint.hearsWitnesses else {
+            waitForEndpoints()
+            return nil
+        }
+        return endpoint
+    }
+
+    /// While the destination tries one request at a time, a logstore that was not refused itself goes first.
+    var prefersOpenOutlets: Bool { project.probing != nil }
+
+    func admitsProbes(_ now: Moment) -> Bool {
+        places.admitProbes && project.nextOpeningOfRefused.map { $0 <= now } ?? false
+    }
+
+    /// True when the outlet, whose own gate is open, may send to the endpoint.
+    func admits(_ outlet: DeliveryOutlet, at endpoint: EndpointState, _ now: Moment) -> Bool {
+        guard endpoint.admits(outlet.name, inFlight: outlet.gate.inFlight, now) else {
+            waitForEndpoints()
+            return false
+        }
+        return places.admits(
+            holding: outlet.gate.inFlight,
+            isProbe: outlet.gate.probing != nil,
+            within: project.limit
+        )
+    }
+
+    func enter(
+        _ outlet: DeliveryOutlet,
+        at endpoint: EndpointState,
+        bytes: Int,
+        _ now: Moment
+    ) -> Load.Passes {
+        let passes = Load.Passes(
+            endpoint: endpoint,
+            quota: quota,
+            ofEndpoint: endpoint.gate.enter(now, bytes: bytes),
+            ofQuota: quota.gate.enter(now, bytes: bytes),
+            ofProject: project.enter(now, bytes: bytes),
+            ofOutlet: outlet.gate.enter(now, bytes: bytes)
+        )
+        places.take(isProbe: passes.ofOutlet.isProbe)
+        endpoints.started(endpoint, now)
+        return passes
+    }
+
+    private func waitForEndpoints() {
+        for endpoint in endpoints.endpoints { endpoint.waiters.add(entry) }
+    }
+
+    // MARK: - The way out
+
+    /// Gives back the passes of a request, each with what its answer says about its gate, and notes which pauses that
+    /// begins and ends. `isExcused` tells that the answer says nothing about any gate; `isConvicted` that other packets of
+    /// the outlet are stored.
+    func leave(
+        _ load: Load,
+        _ judgement: Judgement,
+        _ failure: DeliveryFailure?,
+        isExcused: Bool,
+        isConvicted: Bool,
+        _ now: Moment
+    ) {
+        let (passes, outlet) = (load.passes, load.outlet)
+        func verdict(_ scope: GateScope) -> Gate.Verdict {
+            guard isExcused else {
+                return judgement.verdict(for: scope, isOutletProven: isConvicted)
+            }
+            // SLS answered, so the endpoint works, whatever is refused.
+            return scope == .endpoint && judgement.isAnswered ? .reached : .none
+        }
+        func leave(_ gate: inout Gate, _ pass: Gate.Pass, _ scope: GateScope) -> Gate.Change? {
+            gate.leave(
+                pass,
+                verdict(scope),
+                retryAfter: isExcused ? nil : judgement.retryAfter(for: scope),
+                now,
+                random: .random(in: 0...1)
+            )
+        }
+        places.giveBack(isProbe: passes.ofOutlet.isProbe)
+        // What was sent before the last change tells no reason for what is closed now.
+        let isOutletWitness = !isExcused && passes.ofOutlet.epoch == outlet.gate.epoch
+        let isProjectWitness = !isExcused && passes.ofProject.epoch == project.epoch
+        let ofOutlet = leave(&outlet.gate, passes.ofOutlet, .logstore)
+        let ofProject = leave(&project, passes.ofProject, .project)
+        let ofQuota = leave(&passes.quota.gate, passes.ofQuota, .quota)
+        let ofEndpoint = passes.endpoint.leave(
+            passes.ofEndpoint,
+            judgement,
+            verdict(.endpoint),
+            of: outlet.name,
+            now
+        )
+        // Outlets that stay there need not wait for one that went elsewhere.
+        if !endpoints.leads(to: passes.endpoint) { passes.endpoint.forget(outlet.name) }
+        passes.quota.waiters.wake()
+        passes.endpoint.waiters.wake()
+        if ofQuota != nil || ofEndpoint != nil { entry.noteEveryone() }
+
+        let cause = failure.map { Pause(failure: $0, scope: judgement.scope ?? .logstore) }
+        pauses.note(ofEndpoint, of: passes.endpoint, cause, now)
+        pauses.note(ofQuota, of: passes.quota, cause)
+        pauses.noteDestination(
+            ofProject,
+            isProbing: project.probing != nil,
+            cause,
+            isWitness: isProjectWitness,
+            at: endpoint,
+            now
+        )
+        pauses.note(ofOutlet, of: outlet, cause, isWitness: isOutletWitness, at: endpoint, now)
+        if let failure, !isExcused, ![ofOutlet, ofProject, ofEndpoint].contains(.closed) {
+            pauses.report(failure, judgement, of: outlet, at: endpoint, now)
+        }
+    }
+
+    /// A request ended after that time. Silence may lead to another endpoint.
+    func ended(
+        at endpoint: EndpointState,
+        _ judgement: Judgement,
+        _ failure: DeliveryFailure?,
+        after duration: Duration,
+        _ now: Moment
+    ) {
+        guard let change = endpoints.ended(endpoint, judgement, after: duration, now) else {
+            return
+        }
+        switched(change, because: failure, now)
+    }
+
+    /// Notices what happened to the endpoints since the last turn, maybe because of other destinations.
+    func lookAtEndpoints(_ now: Moment) {
+        if endpoints.hasRecovered() { outlets.reopen(now) { $0.scope == .endpoint } }
+        if let change = endpoints.leaveClosed(now) {
+            switched(change, because: endpoints.endpoints[change.from].pause?.failure, now)
+        }
+    }
+
+    /// Requests use another endpoint. What was paused for want of answers is worth a request there.
+    private func switched(
+        _ change: EndpointChoice.Switch,
+        because failure: DeliveryFailure?,
+        _ now: Moment
+    ) {
+        if pauses.ofDestination?.isUnanswered == true { project.reopen(now) }
+        outlets.reopen(now, where: \.isUnanswered)
+        reporter.switched(change, among: endpoints.endpoints, because: failure, now)
+    }
+
+    // MARK: - From outside
+
+    /// Another destination's request was refused for the credential that this one uses, too: single requests try it here.
+    func pauseForCredential(_ cause: Pause, isUndecided: Bool, _ now: Moment) {
+        let bounds = project.bounds
+        let longestWait = isUndecided ? bounds.longestWaitUndecided : bounds.longestWait
+        project.pause(longestWait, now, random: .random(in: 0...1))
+        pauses.pausedForCredential(cause, at: endpoint, now)
+    }
+
+    /// Rights are denied: the next request need not wait longer than until then.
+    func hastenProbe(of outlet: DeliveryOutlet, _ scope: GateScope?, to moment: Moment) {
+        if scope == .project { project.hastenProbe(to: moment) }
+        outlet.gate.hastenProbe(to: moment)
+    }
+
+    /// A credential was changed: what was refused with the old one is worth a request at once.
+    func credentialChanged(_ now: Moment) {
+        if pauses.ofDestination?.mayEndWithCredential == true { project.reopen(now) }
+        outlets.reopen(now, where: \.mayEndWithCredential)
+    }
+
+    /// An operator has looked at it: everything paused is worth a request at once, and packets that are refused for their
+    /// content are taken apart again.
+    func tryAgain(_ now: Moment) {
+        // Other destinations share gates that open now.
+        entry.noteEveryone()
+        project.reopen(now)
+        reopenShared(now)
+        outlets.forgetEvidenceOfPaused()
+        outlets.reopen(now) { _ in true }
+    }
+
+    /// Goes on with other settings. What was learned of endpoints and quotas holds as long as they stay the same.
+    func replaceSettings(_ old: DestinationSettings, with new: DestinationSettings, _ now: Moment) {
+        let oldTotal = places.total
+        places.set(total: 2 * new.concurrency)
+        if new.endpoints == old.endpoints, new.proxy == old.proxy {
+            endpoints.resize(from: oldTotal, to: places.total)
+        } else {
+            let left = endpoints
+            // The new ones before the old ones are let go of, so that those in both keep what they know.
+            endpoints = DestinationEndpoints(new, shared.endpoints, places: places.total)
+            shared.endpoints.release(left, places: oldTotal)
+            for endpoint in left.endpoints { outlets.forEach { endpoint.forget($0.name) } }
+        }
+        let oldQuota = quota
+        quota = shared.quotas.quota(for: new, places: places.total)
+        shared.quotas.release(oldQuota, places: oldTotal)
+        reopenShared(now)
+        project.widen(to: places.total)
+        project.reopen(now)
+        pauses.forgetDestination()
+        outlets.renew(concurrency: new.concurrency, now)
+    }
+
+    private func reopenShared(_ now: Moment) {
+        quota.gate.reopen(now)
+        for endpoint in endpoints.endpoints { endpoint.gate.reopen(now) }
+    }
+}

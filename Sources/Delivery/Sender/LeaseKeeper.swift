@@ -1,0 +1,160 @@
+import Queue
+import System
+
+/// The packets that a destination has on lease from the queue. Each lease ends exactly once: its packet was stored, or the
+/// queue takes it back in one of the ways below.
+///
+/// Two kinds of packets are worth no request for a time and wait here: those that could not be read, and lone logs that
+/// SLS refused while the host's clock is wrong.
+final class LeaseKeeper {
+    private let source: any PacketSource
+    private let status: Locked<DestinationStatus>
+    private var held: Set<Int64> = []
+    private var rereads = PriorityQueue<Moment, Lease>()
+    private var clockWaits = PriorityQueue<Moment, Lease>()
+
+    init(_ source: any PacketSource, _ status: Locked<DestinationStatus>) {
+        self.source = source
+        self.status = status
+    }
+
+    /// Packets that delivery has from the queue, those in flight included.
+    var count: Int { held.count }
+    var clockWaitCount: Int { clockWaits.count }
+
+    // MARK: - From the queue
+
+    /// Asks the queue for more packets.
+    func request(_ count: Int, for outlet: Outlet) {
+        source.request(count, for: outlet)
+    }
+
+    func began(_ lease: Lease) {
+        let isNew = held.insert(lease.packet.number).inserted
+        precondition(isNew, "the queue handed over a packet that delivery has already")
+    }
+
+    /// The packet's content. Asked for also when it is in memory: the queue may want the packet back.
+    func blocks(of lease: Lease) throws(QueueError) -> [StoredBlock] {
+        try source.blocks(of: lease.packet)
+    }
+
+    // MARK: - Packets that end in a request
+
+    func stored(_ lease: Lease, of outlet: DeliveryOutlet) {
+        end(lease, of: outlet)
+        source.acknowledge(lease.packet)
+    }
+
+    /// A log in the packet is refused: the queue finds it and takes it out.
+    func isolate(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: DeathReason) {
+        end(lease, of: outlet)
+        source.isolate(lease.packet, because: reason)
+        status.withLock { $0.isolated.count(lease.packet, reason.message) }
+    }
+
+    func discard(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: DeathReason) {
+        end(lease, of: outlet)
+        source.discard(lease.packet, because: reason)
+        status.withLock { $0.discarded.count(lease.packet, reason.message) }
+    }
+
+    /// SLS has seen the number of the packet's lane already.
+    func relane(_ lease: Lease, of outlet: DeliveryOutlet) {
+        end(lease, of: outlet)
+        status.withLock { $0.relaned += 1 }
+        source.relane(lease.packet)
+    }
+
+    /// The queue has voided the packet and counts it itself.
+    func voided(_ lease: Lease, of outlet: DeliveryOutlet, _ reason: String) {
+        end(lease, of: outlet)
+        status.withLock { status in
+            status.voided.packets += 1
+            status.voided.reason = reason
+        }
+    }
+
+    /// The queue has withdrawn the packet.
+    func withdrawn(_ lease: Lease, of outlet: DeliveryOutlet) {
+        end(lease, of: outlet)
+    }
+
+    // MARK: - Packets that wait
+
+    /// Another packet has to be stored before this one can be judged.
+    func setAside(_ lease: Lease, of outlet: DeliveryOutlet) {
+        source.setAside(lease.packet)
+        postpone(outlet.leases.setAside(lease))
+    }
+
+    /// The disk may recover, so the packet is read again later.
+    func reread(_ lease: Lease, of outlet: DeliveryOutlet, at moment: Moment) {
+        outlet.leases.keptBack(lease)
+        rereads.add(lease, at: moment)
+    }
+
+    /// A lone log may be refused for nothing but the time that the host gave it. It waits, and is tried now and then,
+    /// until the clock is right. Some may wait while others are delivered; with more of them the logstore waits, so that a
+    /// wrong clock never has packets taken apart without a bound.
+    func awaitClock(_ original: Lease, of outlet: DeliveryOutlet, until moment: Moment) {
+        var lease = original
+        lease.awaitsClock = true
+        outlet.leases.keptBack(lease)
+        // Its lane is free for another packet, as that of one that stands aside.
+        source.setAside(lease.packet)
+        clockWaits.add(lease, at: moment)
+    }
+
+    /// When the first of those that wait is worth another try.
+    var nextDeadline: Moment? {
+        [rereads.nextKey, clockWaits.nextKey].compactMap(\.self).min()
+    }
+
+    /// The next packet that is worth another read.
+    func takeReread(_ now: Moment) -> Lease? {
+        rereads.takeFirst(upTo: now)?.element
+    }
+
+    /// The next lone log that is worth another try; when the clock is right each of them is.
+    func takeClockWait(_ now: Moment, clockIsRight: Bool) -> Lease? {
+        clockWaits.takeFirst(upTo: clockIsRight ? Moment(nanoseconds: .max) : now)?.element
+    }
+
+    /// Puts a packet that waited here back in line.
+    func lineUp(_ lease: Lease, of outlet: DeliveryOutlet) {
+        if lease.awaitsClock {
+            postpone(outlet.leases.standAside(lease))
+        } else {
+            outlet.leases.lineUpAgain(lease)
+        }
+    }
+
+    // MARK: - Packets that the queue gets back without a request
+
+    /// The queue wants these back.
+    func giveBack(_ leases: [Lease]) {
+        for lease in leases {
+            release(lease)
+            source.giveBack(lease.packet)
+        }
+    }
+
+    /// A packet that has stood aside for too long goes back to the queue, which hands it over again.
+    private func postpone(_ lease: Lease?) {
+        guard let lease else { return }
+        release(lease)
+        source.postpone(lease.packet)
+    }
+
+    /// A packet that was in flight, or about to be, is the queue's again.
+    private func end(_ lease: Lease, of outlet: DeliveryOutlet) {
+        outlet.leases.ended()
+        release(lease)
+    }
+
+    private func release(_ lease: Lease) {
+        let wasHeld = held.remove(lease.packet.number) != nil
+        precondition(wasHeld, "a lease ends once")
+    }
+}

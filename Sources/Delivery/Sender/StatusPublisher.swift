@@ -1,0 +1,125 @@
+import Queue
+import SLS
+import System
+
+/// Publishes what a destination does and has done, for other threads to read.
+struct StatusPublisher {
+    private let status: Locked<DestinationStatus>
+
+    init(_ status: Locked<DestinationStatus>) {
+        self.status = status
+    }
+
+    // MARK: - What happened
+
+    func retried() { status.withLock { $0.retries += 1 } }
+
+    func resigned() { status.withLock { $0.resigned += 1 } }
+
+    /// A request's packet may be stored though no answer said so.
+    func lostOutcome() { status.withLock { $0.unknownOutcomes += 1 } }
+
+    func answered(_ answer: String, after latency: Duration) {
+        status.withLock { status in
+            status.latency.record(latency)
+            status.answers[answer, default: 0] += 1
+        }
+    }
+
+    func stored(
+        _ packet: SealedPacket,
+        of outlet: DeliveryOutlet,
+        bodyBytes: Int,
+        wasStoredBefore: Bool,
+        at time: WallTime
+    ) {
+        outlet.status.sentPackets += 1
+        outlet.status.sentLogs += packet.logCount
+        outlet.status.lastSuccess = time
+        status.withLock { status in
+            status.sentPackets += 1
+            status.sentLogs += packet.logCount
+            status.sentRawBytes += packet.rawBytes
+            status.sentWireBytes += bodyBytes
+            status.waits.record(max(.zero, time - packet.oldest))
+            if wasStoredBefore { status.storedBefore += 1 }
+            status.failuresInARow = 0
+            status.lastSuccess = time
+        }
+    }
+
+    /// The settings have changed. `hasMoved` tells that the endpoints are others.
+    func follow(_ settings: DestinationSettings, hasMoved: Bool) {
+        status.withLock { status in
+            status.project = settings.project
+            guard hasMoved else { return }
+            status.endpoints = settings.endpoints.map(\.description)
+            status.endpoint = settings.endpoint.description
+            status.endpointReason = nil
+        }
+    }
+
+    func stopped() { status.withLock { $0.stop() } }
+
+    // MARK: - The present state
+
+    func show(_ outlet: DeliveryOutlet, at time: WallTime, _ now: Moment) {
+        let gate = outlet.gate
+        outlet.status.limit = gate.probing == nil ? gate.limit : 1
+        outlet.status.inFlight = outlet.leases.inFlight
+        outlet.status.waiting = outlet.leases.waitingCount
+        outlet.status.retrying = outlet.leases.failedCount
+        outlet.status.rate = gate.pacing.rate(now)
+        outlet.status.state =
+            gate.probing.map { probing in
+                .paused(reason: reason(outlet.pause), until: nextProbe(of: probing, at: time, now))
+            } ?? .running
+        let shown = outlet.status
+        status.withLock { $0.byLogstore[shown.logstore] = shown }
+    }
+
+    func forget(_ outlet: DeliveryOutlet) {
+        status.withLock { _ = $0.byLogstore.removeValue(forKey: outlet.name.logstore) }
+    }
+
+    func show(
+        _ state: DestinationStatus.State,
+        _ gates: GateKeeper,
+        _ leases: LeaseKeeper,
+        _ memory: MemoryShare,
+        _ clock: DestinationClock,
+        _ now: Moment
+    ) {
+        let endpoint = gates.endpoint
+        status.withLock { status in
+            status.state = state
+            status.clockOffset = clock.offset(of: endpoint)
+            status.hostIsWrongBy = clock.wrongness(at: endpoint)
+            status.awaitingClock = leases.clockWaitCount
+            status.leased = leases.count
+            status.memoryBytes = memory.used
+            status.memoryWaits = memory.waits
+            status.inFlight = gates.places.taken
+            status.rate = gates.quota.gate.pacing.rate(now)
+            status.limit =
+                gates.project.probing == nil
+                ? min(gates.project.limit, gates.places.total) : 1
+        }
+    }
+
+    /// The state of a destination that is neither held nor without a credential.
+    func state(of gates: GateKeeper, at time: WallTime, _ now: Moment) -> DestinationStatus.State {
+        guard let (pause, probing) = gates.blockage(now) else { return .running }
+        return .paused(reason: reason(pause), until: nextProbe(of: probing, at: time, now))
+    }
+
+    private func reason(_ pause: Pause?) -> String {
+        guard let failure = pause?.failure else { return "it was asked to wait" }
+        return "\(failure.summary); \(failure.remedy)"
+    }
+
+    /// When the next probe goes; nil while one is on its way.
+    private func nextProbe(of probing: Probing, at time: WallTime, _ now: Moment) -> WallTime? {
+        probing.isFlying ? nil : time + max(.zero, probing.nextOfRefused - now)
+    }
+}

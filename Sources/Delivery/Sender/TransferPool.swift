@@ -1,0 +1,54 @@
+import HTTPClient
+import System
+
+/// The transfers of a destination: those under way, and idle ones that may be used again.
+struct TransferPool {
+    /// Counts the settings that the destination has had. What a request with older settings brings back says nothing
+    /// about the present ones.
+    private(set) var generation = 0
+    private var idle: [Transfer] = []
+    private var underWay: [ObjectIdentifier: Transfer] = [:]
+    /// Older connections are not used; nil when all may be.
+    private var connectionsSince: Moment?
+
+    var isEmpty: Bool { underWay.isEmpty }
+
+    /// Starts a request, and returns how many bytes its body has. `whenDone` is called from `TransferLoop.perform`, never from here.
+    mutating func start(
+        _ request: TransferRequest,
+        _ output: SLSOutput,
+        on loop: TransferLoop,
+        whenDone: @escaping (Transfer, TransferOutcome) -> Void
+    ) -> Int {
+        let transfer =
+            idle.popLast() ?? Transfer(output.transferOptions(connectionsSince: connectionsSince))
+        transfer.prepare(request)
+        underWay[ObjectIdentifier(transfer)] = transfer
+        loop.start(transfer, whenDone: whenDone)
+        return transfer.body.count
+    }
+
+    /// The request ended. Its transfer serves another one, unless it was made for older settings.
+    mutating func ended(_ transfer: Transfer, of generation: Int) {
+        let known = underWay.removeValue(forKey: ObjectIdentifier(transfer))
+        precondition(known != nil, "a transfer ends once")
+        if generation == self.generation { idle.append(transfer) }
+    }
+
+    /// The settings have changed, so new requests need transfers of their own. Where routes or trusted authorities may
+    /// have changed they need new connections, too.
+    mutating func renew(_ now: Moment, dropsConnections: Bool) {
+        idle = []
+        generation += 1
+        if dropsConnections { connectionsSince = now }
+    }
+
+    /// Gives up what is under way. Its packets were never acknowledged, so the queue still has them.
+    mutating func abandon(_ loop: TransferLoop) {
+        for transfer in underWay.values {
+            transfer.leaveQuickly()
+            loop.cancel(transfer)
+        }
+        underWay = [:]
+    }
+}

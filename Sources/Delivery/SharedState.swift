@@ -1,0 +1,12 @@
+/// What destinations share, on the delivery thread alone.
+struct SharedState {
+    let agenda = DeliveryAgenda()
+    let endpoints = EndpointStates()
+    let quotas = ProjectQuotas()
+    let refusals = CredentialRefusals()
+    let memory: DeliveryMemory
+
+    init(memoryMax: Int = DeliveryMemory.usualMax) {
+        memory = DeliveryMemory(max: memoryMax)
+    }
+}
