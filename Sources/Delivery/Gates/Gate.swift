@@ -98,3 +98,15 @@ struct Gate {
         inFlight -= 1
     }
 }
+
+extension Gate.Bounds {
+    init(most: Int, _ waits: Backoff) {
+        self.init(
+            most: most,
+            firstWait: waits.first,
+            longestWait: waits.longest,
+            longestWaitSuspended: waits.longest * 5,
+            longestWaitUndecided: max(waits.first, min(waits.longest, .seconds(1)))
+        )
+    }
+}

@@ -1,4 +1,7 @@
-/// What an answer means for a packet, for those who wait behind it, and for the operator.
+import Queue
+import System
+
+/// What an answer means for a packet, for the gates that its request passed, and for the operator.
 struct Judgement: Equatable {
     enum Action: Equatable {
         /// It is stored.
@@ -20,25 +23,42 @@ struct Judgement: Equatable {
         case relane
     }
 
+    /// What else an answer says, where gates and packets depend on it.
+    struct Traits: OptionSet {
+        let rawValue: Int
+
+        /// The destination answered, whatever it said.
+        static let answered = Traits(rawValue: 1)
+        /// The code is none that the judge knows.
+        static let unknownCode = Traits(rawValue: 2)
+        /// The sender is known and denied, or what it writes to does not exist. An expired token is denied nothing:
+        /// another token is missing.
+        static let deniesRights = Traits(rawValue: 4)
+        /// The packet is refused for its size, which a smaller packet cures.
+        static let ofSize = Traits(rawValue: 8)
+        /// A log may be refused for its time.
+        static let mayBeOfTime = Traits(rawValue: 16)
+    }
+
     var action: Action
     var kind: DeliveryFailure.Kind
     let result: ProducerResult
     let status: Int?
-    /// SLS's error code, or the transport's.
+    /// The destination's error code, or the transport's.
     let code: String?
-    /// May hold what SLS was sent: redact the credential before showing it.
+    /// May hold what was sent: redact the credential before showing it.
     var message: String
     let requestID: String?
     var remedy: String
     let retryAfter: Duration?
     /// The logs may be stored all the same, which makes a refused sequence number good news later.
     let isOutcomeUnknown: Bool
+    var traits: Traits = []
+    /// What a used up quota counts.
+    var quota = Quota.unknown
 }
 
 extension Judgement {
-    /// SLS answered, whatever it said.
-    var isAnswered: Bool { requestID != nil }
-
     /// Whose gate the answer moves, if any.
     var scope: GateScope? {
         switch action {
@@ -48,10 +68,79 @@ extension Judgement {
         }
     }
 
-    /// What a quota counts: only SLS's words tell (`Inflow Quota Exceed`, `Write QPS Exceed`).
-    var quota: Quota {
-        let words = message.lowercased()
-        if words.contains("inflow") { return .bytes }
-        return words.contains("qps") ? .requests : .unknown
+    /// The destination answered, whatever it said.
+    var isAnswered: Bool { traits.contains(.answered) }
+
+    /// The credential itself is refused, wherever it is used.
+    var isOfCredential: Bool { kind == .unauthorized && action == .pause(.project) }
+
+    /// The credential is refused with an unknown code, which may also mean the logstore.
+    var isOfUnknownUnauthorized: Bool { isOfCredential && traits.contains(.unknownCode) }
+
+    /// The content of the packet is refused. A proxy on the way may have changed it.
+    var isOfContent: Bool { action == .split && !traits.contains(.ofSize) }
+
+    /// The same where everything is refused: no single log is at fault, but something that all of them pass.
+    var doubtedAsAll: Judgement {
+        var judgement = self
+        judgement.action = .suspect
+        judgement.remedy =
+            "everything that is sent to this logstore is refused, so no log is given up for now: look for what "
+            + "changes requests on the way (a proxy), and at the applications and clocks of the devices; if the "
+            + "logs are bad indeed, sluice resume DESTINATION has the next ones taken apart"
+        return judgement
     }
+
+    /// The same while the host's clock is so wrong (SLS's minus the host's) that logs with a time of this host are outside
+    /// of what SLS takes: the log is not at fault, and setting the clock is the remedy.
+    func doubted(for offset: Duration) -> Judgement {
+        guard action == .split || action == .suspect, traits.contains(.mayBeOfTime) else {
+            return self
+        }
+        var judgement = self
+        judgement.action = .suspect
+        judgement.kind = .clock
+        judgement.remedy = DeliveryFailure.remedy(forClock: offset)
+        return judgement
+    }
+}
+
+extension DeliveryFailure {
+    init(_ judgement: Judgement, _ logstore: String, at time: WallTime) {
+        self.init(
+            kind: judgement.kind,
+            result: judgement.result,
+            logstore: logstore,
+            status: judgement.status,
+            code: judgement.code,
+            message: judgement.message,
+            requestID: judgement.requestID,
+            remedy: judgement.remedy,
+            at: time
+        )
+    }
+}
+
+extension DeathReason {
+    /// `serverTime` is SLS's, where a log's time is measured by it.
+    init(_ judgement: Judgement, at serverTime: WallTime? = nil) {
+        self.init(
+            code: judgement.code ?? "HTTP \(judgement.status ?? 0)",
+            message: judgement.message,
+            requestID: judgement.requestID,
+            status: judgement.status,
+            serverTime: serverTime
+        )
+    }
+}
+
+/// What is known about a packet when the answer to one of its requests is judged.
+struct Attempt: Equatable {
+    /// An earlier request with it had an unknown outcome, or was sent before the last start: it may be
+    /// stored already.
+    var mayBeStored = false
+    /// The request was signed again because SLS had found the clock wrong.
+    var isResigned = false
+    /// It was sent with a hash key and a sequence number.
+    var hasLane = false
 }

@@ -34,21 +34,3 @@ final class DeliveryOutlet {
     /// The queue has forgotten it, and delivery has none of its packets.
     var isOver: Bool { isRetired && leases.isEmpty }
 }
-
-/// Why a gate is closed.
-struct Pause {
-    let failure: DeliveryFailure
-    /// How far the failure reached.
-    let scope: GateScope
-
-    /// Another credential may end it.
-    var mayEndWithCredential: Bool {
-        failure.kind == .unauthorized || failure.kind == .suspended
-    }
-
-    /// Another endpoint may end it.
-    var isUnanswered: Bool { scope == .endpoint || failure.kind == .network }
-
-    /// The host's clock may end it.
-    var isOfClock: Bool { failure.kind == .clock && scope == .logstore }
-}

@@ -137,7 +137,7 @@ extension DestinationSender {
     /// (`drop_unauthorized`, as the SDKs' `DropUnauthorizedLog`).
     private func again(_ original: Lease, _ load: Load, _ judgement: Judgement, _ now: Moment) {
         let outlet = load.outlet
-        guard settings.dropUnauthorized, judgement.deniesRights,
+        guard settings.dropUnauthorized, judgement.traits.contains(.deniesRights),
             credential.isCurrent(load.credential)
         else { return outlet.leases.failed(original) }
         // The second refusal drops the packet. In between it waits for the gate that the first one has closed, but no

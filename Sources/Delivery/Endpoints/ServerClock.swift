@@ -1,0 +1,133 @@
+import SLS
+import System
+
+/// What an answer tells of the time.
+struct AnswerTime {
+    /// The time at SLS, in whole seconds; nil when the answer does not tell it.
+    let told: WallTime?
+    let isStored: Bool
+    /// The request was refused because of the time that it was signed with.
+    let isRefusedForItsTime: Bool
+}
+
+/// What time it is at SLS, so that requests are signed with the time that SLS checks them against, and
+/// that nobody calls a log late by a host's clock that is far off: the times of logs are never touched.
+///
+/// SLS tells its time with every answer, in whole seconds. So an answer that was asked for at `sent` and
+/// came at `received` puts the offset of its clock into a range: at most `told + 1 s - sent`, at least
+/// `told - received`. The offset stays where it is while it lies in that range or close to it, which
+/// makes slow networks and rounding harmless; otherwise it moves to the middle of the range.
+///
+/// **Whom it believes.** Answers with a request id, over a connection that nobody else can answer on:
+/// https, where the certificate is always verified, or this machine. Over plain http elsewhere, which
+/// the operator chose, only a refusal because of the time counts, and no more than a day: a host whose
+/// clock is wrong delivers all the same, and whoever lies there gains no more than a refused request,
+/// which he could as well have swallowed, and whose answer teaches the right time. An answer that
+/// says "stored" and shows a time at which SLS would have refused the request contradicts itself and
+/// is not believed.
+struct ServerClock {
+    /// The offset was found to be another.
+    struct Change: Equatable {
+        let from: Duration
+        let to: Duration
+        /// What the operator hears of it.
+        let notice: Notice?
+    }
+
+    enum Notice: Equatable {
+        case hostIsFarOff
+        case hostIsRightAgain
+    }
+
+    /// How far a request's date may be from SLS's clock.
+    static let tolerance: Duration = .seconds(15 * 60)
+    /// What is not worth a change.
+    static let deadband: Duration = .seconds(2)
+    static let offsetMax = DestinationSettings.clockOffsetMax
+    static let unverifiedOffsetMax: Duration = .seconds(86400)
+    /// An operator hears of a clock that is farther off, and again when it is much closer.
+    static let farOff: Duration = .seconds(60)
+    private static let closeAgain: Duration = .seconds(30)
+
+    /// SLS's clock minus the host's; nil before anything was learned.
+    private(set) var offset: Duration?
+    private let isVerified: Bool
+    private var isFarOff = false
+
+    init(_ key: EndpointKey) {
+        isVerified = key.endpoint.scheme == .https || key.staysHere
+    }
+
+    /// The time to sign with. `start` is what the operator says of the offset (the SDKs'
+    /// NtpTimeOffset): it counts until SLS has told.
+    func time(at host: WallTime, assuming start: Duration = .zero) -> WallTime {
+        host + (offset ?? start)
+    }
+
+    /// The offset when it is known, from SLS or by `start`, to be so large that logs which got their time
+    /// from the host may be outside of what SLS takes; nil while it is not.
+    func hostIsWrong(assuming start: Duration = .zero) -> Duration? {
+        let present = offset ?? start
+        return abs(present) > Self.tolerance ? present : nil
+    }
+
+    /// Whether SLS may take this time where it refused that one. Not when they are the same by and
+    /// large, or a request would go round and round.
+    static func mayAccept(_ time: WallTime, not refused: WallTime) -> Bool {
+        abs(time - refused) > farOff
+    }
+
+    /// Takes the time from an answer. `sent` and `received` are the host's.
+    mutating func learn(
+        from answer: AnswerTime,
+        sent: WallTime,
+        received: WallTime,
+        assuming start: Duration = .zero
+    ) -> Change? {
+        // A host's clock that was set back in between makes the range meaningless.
+        guard let told = answer.told, sent <= received else { return nil }
+        let low = told - received
+        let high = told + .seconds(1) - sent
+        let present = offset ?? start
+        let distance = max(low - present, present - high, .zero)
+        let found = distance <= Self.deadband ? present : Self.middle(low, high)
+        guard isBelievable(answer, found, distance) else { return nil }
+        offset = found
+        let notice = notice(of: found)
+        return found == present && notice == nil
+            ? nil : Change(from: present, to: found, notice: notice)
+    }
+
+    private func isBelievable(
+        _ answer: AnswerTime,
+        _ found: Duration,
+        _ distance: Duration
+    ) -> Bool {
+        if answer.isStored && distance > Self.tolerance { return false }
+        guard !isVerified else { return abs(found) <= Self.offsetMax }
+        return answer.isRefusedForItsTime && abs(found) <= Self.unverifiedOffsetMax
+    }
+
+    /// A clock that is right is told so exactly; fractions of a millisecond mean nothing.
+    private static func middle(_ low: Duration, _ high: Duration) -> Duration {
+        guard low > .zero || high < .zero else { return .zero }
+        return .milliseconds(((low + high) / 2).milliseconds)
+    }
+
+    private mutating func notice(of offset: Duration) -> Notice? {
+        let size = abs(offset)
+        if !isFarOff, size > Self.farOff {
+            isFarOff = true
+            return .hostIsFarOff
+        }
+        if isFarOff, size < Self.closeAgain {
+            isFarOff = false
+            return .hostIsRightAgain
+        }
+        return nil
+    }
+}
+
+private func abs(_ duration: Duration) -> Duration {
+    max(duration, .zero - duration)
+}

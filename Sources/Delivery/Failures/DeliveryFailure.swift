@@ -1,0 +1,71 @@
+package import System
+
+/// Why a packet was not stored, with what an operator needs to end it.
+package struct DeliveryFailure: Sendable, Equatable {
+    /// What was wrong, as a class that metrics count.
+    package enum Kind: String, Sendable, CaseIterable {
+        /// No answer: name, connection, TLS, timeout. Whether the packet is stored is unknown.
+        case network
+        /// An answer that is not from SLS.
+        case notSLS = "not_sls"
+        case server
+        case quota
+        case unauthorized
+        case notFound = "not_found"
+        case suspended
+        case clock
+        /// A log in it, or its size.
+        case content
+        /// A sequence number that SLS has seen already.
+        case sequence
+        /// The request's form.
+        case request
+        case other
+        /// The queue could not give the packet's content.
+        case queue
+    }
+
+    package let kind: Kind
+    /// As SLS's SDKs call it.
+    package let result: ProducerResult
+    package let logstore: String
+    package let status: Int?
+    /// SLS's error code, or the transport's.
+    package let code: String?
+    package let message: String
+    package let requestID: String?
+    package let remedy: String
+    package let at: WallTime
+}
+
+extension DeliveryFailure {
+    /// The queue could not read a packet.
+    init(unread message: String, _ logstore: String, at time: WallTime) {
+        self.init(
+            kind: .queue,
+            result: .persistentError,
+            logstore: logstore,
+            status: nil,
+            code: nil,
+            message: message,
+            requestID: nil,
+            remedy: "check the disk that holds the queue",
+            at: time
+        )
+    }
+
+    /// "403 WriteQuotaExceed: Project write quota exceed: qps"
+    package var summary: String {
+        let start = [status.map { "\($0)" }, code].compactMap(\.self).joined(separator: " ")
+        return start.isEmpty ? message : "\(start): \(message)"
+    }
+
+    /// How an operator ends failures of a host's clock that is so wrong that SLS refuses the times of its logs. `offset` is
+    /// SLS's clock minus the host's.
+    static func remedy(forClock offset: Duration) -> String {
+        let seconds = offset.components.seconds
+        return
+            "the clock of this host is \(seconds.magnitude) s \(seconds < 0 ? "ahead" : "behind"): "
+            + "set it (NTP); until then no log is given up for its time"
+    }
+}

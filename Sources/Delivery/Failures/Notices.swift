@@ -1,0 +1,63 @@
+import System
+
+/// When a destination's failures are worth a line in the journal: the first of each kind at once, then
+/// one a minute, and the end of it.
+struct FailureNotices {
+    static let interval: Duration = .seconds(60)
+
+    struct Notice: Equatable {
+        /// Failures of this kind that were passed over since the last line.
+        let passedOver: Int
+    }
+
+    private struct Record {
+        var told: Moment
+        var passedOver = 0
+    }
+
+    private var records: [DeliveryFailure.Kind: Record] = [:]
+    private var isTold = false
+
+    mutating func failed(_ kind: DeliveryFailure.Kind, _ now: Moment) -> Notice? {
+        if let record = records[kind], now < record.told + Self.interval {
+            records[kind]?.passedOver += 1
+            return nil
+        }
+        let notice = Notice(passedOver: records[kind]?.passedOver ?? 0)
+        records[kind] = Record(told: now)
+        isTold = true
+        return notice
+    }
+
+    /// Whether the recovery is worth a line: when the trouble was.
+    mutating func succeeded() -> Bool {
+        defer { isTold = false }
+        return isTold
+    }
+}
+
+/// How many switches between endpoints are worth a line in the journal: where two of them come and go
+/// under load, they may be many a second. The status always tells which one is in use.
+struct EndpointNotices {
+    static let linesMax = 4
+    static let interval: Duration = .seconds(60)
+
+    private var began: Moment?
+    private var lines = 0
+    private var passedOver = 0
+
+    /// How many were passed over since the last line; nil when this one is passed over too.
+    mutating func happened(_ now: Moment) -> Int? {
+        if began.map({ now - $0 >= Self.interval }) ?? true {
+            began = now
+            lines = 0
+        }
+        guard lines < Self.linesMax else {
+            passedOver += 1
+            return nil
+        }
+        lines += 1
+        defer { passedOver = 0 }
+        return passedOver
+    }
+}

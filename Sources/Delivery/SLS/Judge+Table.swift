@@ -1,0 +1,222 @@
+import SLS
+
+extension Judge {
+    /// What each code means for us; what it means for the operator stands with the code. A code decides
+    /// before the status that it came with.
+    static let byCode: [Rule.ByCode] = [
+        .init(
+            Rule(.resign, .clock, .sendTimeError),
+            "RequestTimeExpired",
+            "RequestTimeTooSkewed"
+        ),
+        .init(
+            Rule(.split, .content, .sendDiscardError),
+            "PostBodyInvalid",
+            "PostBodyTooLarge",
+            "InvalidTimestamp",
+            "InvalidEncoding",
+            "InvalidKey"
+        ),
+        .init(
+            Rule(.suspect, .request, .sendDiscardError),
+            "ParameterInvalid",
+            "PostBodyUncompressError",
+            "InvalidCompressType",
+            "InvalidRequestTime",
+            "InvalidDateFormat",
+            "MissingDate",
+            "MissingParameter",
+            "MissingContentType",
+            "InvalidContentType",
+            "MissingContentLength",
+            "MissingBodyRawSize",
+            "InvalidBodyRawSize",
+            "MissingHost",
+            "MissingAPIVersion",
+            "InvalidAPIVersion",
+            "MissAccessKeyId",
+            "MissingSignatureMethod",
+            "InvalidSignatureMethod"
+        ),
+        .init(Rule(.suspect, .request, .parametersInvalid), "InvalidMethod"),
+        .init(Rule(.sequence, .sequence, .sendDiscardError), "InvalidSequenceId"),
+        .init(
+            Rule(.pause(.project), .unauthorized, .sendUnauthorized),
+            "SignatureNotMatch",
+            "InvalidAccessKeyId",
+            "SecurityTokenExpired",
+            "SecurityToken.Expired"
+        ),
+        .init(Rule(.pause(.logstore), .unauthorized, .sendUnauthorized), "Unauthorized"),
+        .init(Rule(.slowDown(.logstore), .quota, .sendQuotaError), "ShardWriteQuotaExceed"),
+        .init(
+            Rule(.slowDown(.quota), .quota, .sendQuotaError),
+            "WriteQuotaExceed",
+            "ProjectQuotaExceed",
+            "ExceedQuota",
+            "QuotaExceed",
+            "ReadQuotaExceed",
+            "MetaOperationQpsLimitExceeded"
+        ),
+        .init(Rule(.pause(.project), .suspended, .sendQuotaError), "ProjectForbidden"),
+        .init(
+            Rule(.pause(.project), .notFound, .sendUnauthorized),
+            "ProjectNotExist",
+            "ProjectNotExists"
+        ),
+        .init(Rule(.pause(.project), .notFound, .sendDiscardError), "InvalidHost"),
+        .init(
+            Rule(.pause(.logstore), .notFound, .sendUnauthorized),
+            "LogStoreNotExist",
+            "LogstoreNotExists"
+        ),
+        .init(
+            Rule(.again(.endpoint), .server, .sendServerError),
+            "InternalServerError",
+            "RequestTimeout",
+            "ServerBusy"
+        ),
+    ]
+
+    /// For answers with a request id and a code that nobody knows, or none. The first row that fits.
+    static let byStatus: [Rule.ByStatus] = [
+        // The one status that is about who asks. Where it is about one logstore all the same, the destination
+        // notices by what the others store.
+        .init(
+            401...401,
+            Rule(.pause(.project), .unauthorized, .sendUnauthorized),
+            "check the credential and its permission to write to this logstore"
+        ),
+        .init(
+            403...403,
+            Rule(.slowDown(.quota), .quota, .sendQuotaError),
+            "look the code up in the documentation of SLS; it may be a quota to raise",
+            saying: "quota",
+            "exceed"
+        ),
+        // Whoever refuses one logstore for a reason of its own must not slow down its project.
+        .init(
+            403...403,
+            Rule(.pause(.logstore), .other, .sendQuotaError),
+            "look the code up in the documentation of SLS; it may be a permission or an access rule"
+        ),
+        .init(
+            404...404,
+            Rule(.pause(.logstore), .notFound, .sendUnauthorized),
+            "check endpoint, project and logstore"
+        ),
+        .init(
+            405...405,
+            Rule(.suspect, .request, .parametersInvalid),
+            "check the endpoint, and that nothing on the way changes requests"
+        ),
+        .init(
+            413...413,
+            Rule(.split, .content, .sendDiscardError),
+            "lower packet.bytes of the destination"
+        ),
+        .init(
+            429...429,
+            Rule(.slowDown(.logstore), .quota, .sendDiscardError),
+            "none needed unless it lasts"
+        ),
+        .init(
+            500...599,
+            Rule(.again(.endpoint), .server, .sendServerError),
+            "none needed unless it lasts"
+        ),
+        .init(
+            300...399,
+            Rule(.pause(.project), .request, .sendDiscardError),
+            "set the endpoint that the redirection leads to; Sluice follows none"
+        ),
+        .init(
+            400...499,
+            Rule(.suspect, .request, .sendDiscardError),
+            "look the code up in the documentation of SLS"
+        ),
+        .init(
+            0...999,
+            Rule(.again(.endpoint), .other, .sendDiscardError),
+            "check the endpoint: SLS answers a write with 200 or an error"
+        ),
+    ]
+
+    /// An answer without a request id: a captive portal, a proxy, another server. Even its 200 says
+    /// nothing about the packet.
+    static let foreign = Rule(.again(.endpoint), .notSLS, .sendServerError)
+
+    static let foreignRemedy =
+        "check the endpoint, and what stands between here and SLS (proxy, load balancer)"
+
+    /// For a number that nothing of ours can have used.
+    static let relaneRemedy =
+        "the packet goes again in another lane; if this lasts, SLS takes no sequence numbers for this "
+        + "logstore: set exactly_once: false for the destination"
+
+    static let transport = Rule(.again(.endpoint), .network, .sendNetworkError)
+}
+
+/// A row of the judge's table.
+struct Rule: Equatable {
+    enum Plan: Equatable {
+        case again(GateScope)
+        case slowDown(GateScope)
+        case pause(GateScope)
+        case resign
+        case split
+        case suspect
+        case sequence
+    }
+
+    let plan: Plan
+    let kind: DeliveryFailure.Kind
+    let result: ProducerResult
+
+    init(_ plan: Plan, _ kind: DeliveryFailure.Kind, _ result: ProducerResult) {
+        self.plan = plan
+        self.kind = kind
+        self.result = result
+    }
+}
+
+extension Rule {
+    /// For codes that SLS is known to send.
+    struct ByCode {
+        let rule: Rule
+        let codes: [String]
+
+        init(_ rule: Rule, _ codes: String...) {
+            self.rule = rule
+            self.codes = codes
+        }
+    }
+
+    /// For answers of SLS whose code nobody knows.
+    struct ByStatus {
+        let rule: Rule
+        let statuses: ClosedRange<Int>
+        let remedy: String
+        /// One of these has to be in the code or the message; when there are none, any will do.
+        let words: [String]
+
+        init(
+            _ statuses: ClosedRange<Int>,
+            _ rule: Rule,
+            _ remedy: String,
+            saying words: String...
+        ) {
+            self.statuses = statuses
+            self.rule = rule
+            self.remedy = remedy
+            self.words = words
+        }
+
+        func fits(_ answer: SLSAnswer) -> Bool {
+            guard statuses.contains(answer.status) else { return false }
+            if words.isEmpty { return true }
+            let said = [answer.errorCode, answer.errorMessage].compactMap { $0?.lowercased() }
+            return words.contains { word in said.contains { $0.contains(word) } }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import SLS
+
+/// Decides from what came back what becomes of a packet, and how far the reason reaches. Everything that
+/// it knows stands in its table.
+enum Judge {
+    static func judge(_ answer: SLSAnswer, _ attempt: Attempt = Attempt()) -> Judgement {
+        if answer.isStored { return .stored(answer) }
+        guard answer.requestID != nil else {
+            return Judgement(
+                answer,
+                foreign,
+                action: .again(.endpoint),
+                message: "the answer with HTTP status \(answer.status) has no x-log-requestid: it "
+                    + "is not from SLS",
+                remedy: foreignRemedy
+            )
+        }
+        let known = answer.errorCode.flatMap(ErrorCode.known)
+        let byStatus = byStatus.first { $0.fits(answer) }
+        let rule = answer.errorCode.flatMap(rule(for:)) ?? byStatus?.rule ?? foreign
+        let action = action(of: rule, answer, attempt)
+        return Judgement(
+            answer,
+            rule,
+            action: action,
+            message: answer.errorMessage ?? known?.meaning ?? "HTTP status \(answer.status)",
+            remedy: action == .relane
+                ? relaneRemedy : known?.remedy ?? byStatus?.remedy ?? foreignRemedy
+        )
+    }
+
+    /// `isTaken` tells whether curl took something of the body. Then an earlier connection may have carried
+    /// it, though the last one was never made: curl repeats by itself what broke without a word.
+    static func judge(_ problem: TransportProblem, isTaken: Bool = false) -> Judgement {
+        Judgement(
+            action: .again(problem.scope),
+            kind: transport.kind,
+            result: transport.result,
+            status: nil,
+            code: problem.code,
+            message: problem.message,
+            requestID: nil,
+            remedy: problem.remedy,
+            retryAfter: nil,
+            isOutcomeUnknown: isTaken || !problem.isSurelyUnsent
+        )
+    }
+
+    private static let ruleByCode = Dictionary(
+        byCode.flatMap { row in row.codes.map { ($0, row.rule) } },
+        uniquingKeysWith: { first, _ in first }
+    )
+
+    private static func rule(for code: String) -> Rule? { ruleByCode[code] }
+
+    private static func action(
+        of rule: Rule,
+        _ answer: SLSAnswer,
+        _ attempt: Attempt
+    ) -> Judgement.Action {
+        switch rule.plan {
+        case .again(let scope): .again(scope)
+        case .slowDown(let scope): .slowDown(scope)
+        case .pause(.logstore) where isAboutCredential(answer): .pause(.project)
+        case .pause(let scope): .pause(scope)
+        // The time of SLS itself did not help, so another request would not either.
+        case .resign: attempt.isResigned ? .pause(.endpoint) : .resign
+        case .split: .split
+        case .suspect: .suspect
+        case .sequence:
+            if !attempt.hasLane { .suspect } else { attempt.mayBeStored ? .acknowledge : .relane }
+        }
+    }
+
+    /// SLS says `Unauthorized` for a key that is refused everywhere and for a permission that is missing
+    /// on one logstore; only its words tell which.
+    private static func isAboutCredential(_ answer: SLSAnswer) -> Bool {
+        guard answer.errorCode == "Unauthorized", let message = answer.errorMessage?.lowercased()
+        else { return false }
+        // Names the resource, which may contain any word.
+        if message.contains("denied by") { return false }
+        return ["token", "accesskey", "access key", "does not belong"].contains(
+            where: message.contains
+        )
+    }
+}
+
+extension Judgement {
+    fileprivate static func stored(_ answer: SLSAnswer) -> Judgement {
+        Judgement(
+            action: .acknowledge,
+            kind: .other,
+            result: .ok,
+            status: answer.status,
+            code: nil,
+            message: "stored",
+            requestID: answer.requestID,
+            remedy: "none needed",
+            retryAfter: nil,
+            isOutcomeUnknown: false,
+            traits: .answered
+        )
+    }
+
+    fileprivate init(
+        _ answer: SLSAnswer,
+        _ rule: Rule,
+        action: Action,
+        message: String,
+        remedy: String
+    ) {
+        self.init(
+            action: action,
+            kind: rule.kind,
+            result: action == .acknowledge ? .ok : rule.result,
+            status: answer.status,
+            code: answer.errorCode,
+            message: message,
+            requestID: answer.requestID,
+            remedy: remedy,
+            retryAfter: answer.retryAfter,
+            isOutcomeUnknown: answer.requestID == nil || answer.status >= 500,
+            traits: Traits(answer, rule, message),
+            quota: Self.quota(named: message)
+        )
+    }
+
+    /// Only SLS's words tell what a quota counts (`Inflow Quota Exceed`, `Write QPS Exceed`).
+    private static func quota(named message: String) -> Quota {
+        let words = message.lowercased()
+        if words.contains("inflow") { return .bytes }
+        return words.contains("qps") ? .requests : .unknown
+    }
+}
+
+extension Judgement.Traits {
+    fileprivate init(_ answer: SLSAnswer, _ rule: Rule, _ message: String) {
+        self = answer.requestID == nil ? [] : .answered
+        let code = answer.errorCode ?? ""
+        if ErrorCode.known(code) == nil { insert(.unknownCode) }
+        if answer.status == 413 || code == "PostBodyTooLarge" { insert(.ofSize) }
+        if ["PostBodyInvalid", "InvalidTimestamp", "ParameterInvalid"].contains(code) {
+            insert(.mayBeOfTime)
+        }
+        if rule.result == .sendUnauthorized, !Self.isAboutExpiry(code, message.lowercased()) {
+            insert(.deniesRights)
+        }
+    }
+
+    private static func isAboutExpiry(_ code: String, _ words: String) -> Bool {
+        code.contains("TokenExpired") || code == "SecurityToken.Expired"
+            || words.contains("token") && words.contains("expired")
+    }
+}

@@ -1,0 +1,52 @@
+import SLS
+
+extension DestinationSettings {
+    package static let endpointsMax = 8
+    /// How far SLS's clock may be from the host's.
+    static let clockOffsetMax: Duration = .seconds(10 * 365 * 86400)
+
+    /// A setting that cannot work, with its name and one sentence.
+    package struct Problem: Sendable, Equatable {
+        package let setting: String
+        package let reason: String
+    }
+
+    /// Everything that is wrong with these settings.
+    package var problems: [Problem] {
+        var problems: [Problem] = []
+        func note(_ setting: String, _ reason: String) {
+            problems.append(Problem(setting: setting, reason: reason))
+        }
+        if let reason = NamePattern.project.problem(with: project) { note("project", reason) }
+        if !(1...Self.endpointsMax).contains(endpoints.count) {
+            note(
+                "endpoints",
+                "there are \(endpoints.count) endpoints; give 1 to \(Self.endpointsMax)"
+            )
+        }
+        if Set(endpoints).count != endpoints.count {
+            note("endpoints", "an endpoint is given twice")
+        }
+        do throws(EndpointError) {
+            _ = try SigningMethod(signature, region: region, endpoints: endpoints)
+        } catch {
+            note("region", error.description)
+        }
+        if !(1...256).contains(concurrency) {
+            note("concurrency", "concurrency is \(concurrency); use 1 to 256")
+        }
+        let timeouts = [
+            ("connect_timeout", connectTimeout), ("send_timeout", sendTimeout),
+            ("stall_timeout", stallTimeout),
+        ]
+        for case (let name, let timeout?) in timeouts
+        where !(.milliseconds(100) ... .seconds(3600)).contains(timeout) {
+            note(name, "\(name) is \(timeout); use 100 milliseconds to 1 hour")
+        }
+        let clockOffsets = (.zero - Self.clockOffsetMax)...Self.clockOffsetMax
+        if !clockOffsets.contains(clockOffset) {
+            note("clock_offset", "clock_offset is \(clockOffset); SLS's clock cannot be so far off")
+        }
+        return problems
+    }
+}

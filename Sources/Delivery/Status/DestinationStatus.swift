@@ -1,0 +1,155 @@
+import Queue
+import SLS
+package import System
+
+/// What a destination is doing and has done since the start.
+package struct DestinationStatus: Sendable {
+    package enum State: Sendable, Equatable {
+        case running
+        /// Nothing is sent until a credential comes; the queue keeps what arrives.
+        case waitingForCredential(reason: String)
+        /// One request at a time tries whether the destination takes anything: the next one then, or one
+        /// is on its way.
+        case paused(reason: String, until: WallTime?)
+        /// An operator lets nothing go; what arrives is kept.
+        case held
+        case stopped
+    }
+
+    /// Packets that the queue took back because it could not read them any more. What is left of them
+    /// comes again in new packets.
+    package struct Voided: Sendable, Equatable {
+        package var packets = 0
+        /// Why, for the latest of them.
+        package var reason: String?
+    }
+
+    /// Packets that were given back to the queue, to be taken apart or thrown away.
+    package struct GivenBack: Sendable, Equatable {
+        package var packets = 0
+        package var logs = 0
+        /// Why, for the latest of them.
+        package var reason: String?
+
+        mutating func count(_ packet: SealedPacket, _ reason: String) {
+            packets += 1
+            logs += packet.logCount
+            self.reason = reason
+        }
+    }
+
+    package let name: String
+    package internal(set) var project: String
+    /// In the operator's order.
+    package internal(set) var endpoints: [String]
+    /// The one in use.
+    package internal(set) var endpoint: String
+    /// Why it is not the first; nil while it is.
+    package internal(set) var endpointReason: String?
+    /// SLS's clock minus the host's, as requests are signed.
+    package internal(set) var clockOffset: Duration
+
+    /// The same, when the host's clock is so wrong that logs with a time of this host may be refused.
+    package internal(set) var hostIsWrongBy: Duration?
+    /// Lone logs that were refused meanwhile, and wait until the clock is set.
+    package internal(set) var awaitingClock = 0
+
+    package internal(set) var state = State.stopped
+    /// Requests that may be in flight, to all logstores together.
+    package internal(set) var limit = 0
+    package internal(set) var inFlight = 0
+    /// Packets that delivery has from the queue, those in flight included.
+    package internal(set) var leased = 0
+    /// Bytes in memory: packets that wait with their content, and bodies under way.
+    package internal(set) var memoryBytes = 0
+    /// How often a request began to wait for room in memory.
+    package internal(set) var memoryWaits = 0
+    /// Requests a second while the project's quota paces them, to all destinations of the project.
+    package internal(set) var rate: Double?
+
+    package internal(set) var voided = Voided()
+    /// Of a packet that is halved again and again its logs count each time.
+    package internal(set) var isolated = GivenBack()
+    /// Refused for want of a permission, where the operator wants such packets dropped.
+    package internal(set) var discarded = GivenBack()
+    /// Packets that needed another lane.
+    package internal(set) var relaned = 0
+    /// Requests whose packet may be stored though no answer said so.
+    package internal(set) var unknownOutcomes = 0
+    /// Packets that turned out to be stored by an earlier request.
+    package internal(set) var storedBefore = 0
+    /// Requests that were signed anew for SLS's clock.
+    package internal(set) var resigned = 0
+
+    package internal(set) var sentPackets = 0
+    package internal(set) var sentLogs = 0
+    /// Before compression, without the LogGroup's trailer.
+    package internal(set) var sentRawBytes = 0
+    /// Request bodies on the wire, of packets that were stored.
+    package internal(set) var sentWireBytes = 0
+
+    package internal(set) var failures: [DeliveryFailure.Kind: Int] = [:]
+    /// The same failures, as SLS's SDKs call them.
+    package internal(set) var results: [ProducerResult: Int] = [:]
+    package internal(set) var failuresInARow = 0
+    package internal(set) var lastFailure: DeliveryFailure?
+    package internal(set) var lastSuccess: WallTime?
+    /// Of requests that were answered, whatever the answer.
+    package internal(set) var latency = LatencyHistogram()
+    /// From the acceptance of a packet's oldest log until it was stored.
+    package internal(set) var waits = LatencyHistogram(bounds: LatencyHistogram.ofWaits)
+    /// Answers, by what `SLSAnswer.countedAs` calls them.
+    package internal(set) var answers: [String: Int] = [:]
+    /// Requests with packets that had failed before.
+    package internal(set) var retries = 0
+    package internal(set) var pauses: [PauseReason: Int] = [:]
+
+    /// As many as the queue allows the destination logstores.
+    var byLogstore: [String: OutletStatus] = [:]
+
+    /// Each logstore that has logs, or had some lately, by name.
+    package var outlets: [OutletStatus] {
+        byLogstore.values.sorted { $0.logstore < $1.logstore }
+    }
+
+    /// The one that took a packet last: where a credential can be tried out that may write to few.
+    package var provenLogstore: String? {
+        let proven = byLogstore.values.compactMap { outlet in
+            outlet.lastSuccess.map { (outlet.logstore, $0) }
+        }
+        return proven.max { $0.1 < $1.1 }?.0
+    }
+
+    /// Packets that wait to be sent again.
+    package var waitingRetry: Int { byLogstore.values.reduce(0) { $0 + $1.retrying } }
+
+    init(_ settings: DestinationSettings) {
+        name = settings.name
+        project = settings.project
+        endpoints = settings.endpoints.map(\.description)
+        endpoint = settings.endpoint.description
+        clockOffset = settings.clockOffset
+    }
+
+    /// Nothing is under way any more.
+    mutating func stop() {
+        state = .stopped
+        inFlight = 0
+        leased = 0
+        memoryBytes = 0
+        awaitingClock = 0
+        for logstore in byLogstore.keys {
+            byLogstore[logstore]?.inFlight = 0
+            byLogstore[logstore]?.waiting = 0
+            byLogstore[logstore]?.retrying = 0
+        }
+    }
+}
+
+extension DestinationStatus {
+    /// What has to be done about the host's clock; nil while nothing waits for it.
+    package var clockTrouble: String? {
+        guard awaitingClock > 0 else { return nil }
+        return hostIsWrongBy.map(DeliveryFailure.remedy(forClock:))
+    }
+}
