@@ -66,12 +66,12 @@ extension Destination {
         settings.endpoints = endpoints
         settings.concurrency = transfer.concurrency
         settings.dropUnauthorized = transfer.dropsUnauthorized
-        settings.connectTimeout = transfer.connectTimeout
-        settings.sendTimeout = transfer.sendTimeout
-        settings.stallTimeout = transfer.stallTimeout
+        settings.transport.connectTimeout = transfer.connectTimeout
+        settings.transport.sendTimeout = transfer.sendTimeout
+        settings.transport.stallTimeout = transfer.stallTimeout
         settings.clockOffset = transfer.clockOffset
-        settings.proxy = transfer.proxy
-        settings.certificateAuthorities = transfer.certificateFile
+        settings.transport.proxy = transfer.proxy
+        settings.transport.certificateAuthorities = transfer.certificateFile
         return settings
     }
 }

@@ -124,7 +124,7 @@ package final class Forwarder: Sendable {
     /// The operator has listed such an endpoint, so it is used when its turn comes.
     func warnOfPlainText(_ settings: DestinationSettings) {
         for endpoint in settings.endpoints where endpoint.scheme == .http {
-            guard !EndpointKey(endpoint: endpoint, proxy: settings.proxy).staysHere else {
+            guard !EndpointKey(endpoint: endpoint, proxy: settings.transport.proxy).staysHere else {
                 continue
             }
             surroundings.journal.warning(

@@ -16,8 +16,8 @@ import Testing
         settings.project = "My Project"
         settings.region = nil
         settings.concurrency = 0
-        settings.connectTimeout = .zero
-        settings.sendTimeout = .seconds(7200)
+        settings.transport.connectTimeout = .zero
+        settings.transport.sendTimeout = .seconds(7200)
         #expect(
             settings.problems.map(\.setting)
                 == [
@@ -39,7 +39,7 @@ import Testing
     func extremes() throws {
         var settings = try Samples.destination(port: 80)
         settings.concurrency = .max
-        settings.stallTimeout = .seconds(-1)
+        settings.transport.stallTimeout = .seconds(-1)
         #expect(
             settings.problems.map(\.setting) == [
                 "concurrency", "stall_timeout",
@@ -67,7 +67,7 @@ import Testing
     )
     func timeLimit(bytes: Int, seconds: Int) throws {
         let settings = try Samples.destination(port: 80)
-        #expect(settings.timeLimit(bodyBytes: bytes) == .seconds(seconds))
+        #expect(settings.transport.timeLimit(bodyBytes: bytes) == .seconds(seconds))
     }
 
     @Test("Two destinations need two names")

@@ -34,7 +34,7 @@ import Testing
             return .stored
         }
         let rig = try Rig(source, server, compression: .none) {
-            $0.sendTimeout = .milliseconds(100)
+            $0.transport.sendTimeout = .milliseconds(100)
             $0.concurrency = 4
             $0.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
         }

@@ -89,7 +89,7 @@ import Testing
         ]
     )
     func awayAndBack(fault: String) throws {
-        let forwarder = try forwarder { $0.sendTimeout = .milliseconds(300) }
+        let forwarder = try forwarder { $0.transport.sendTimeout = .milliseconds(300) }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         #expect(try first.has(packet: 1))
@@ -161,7 +161,7 @@ import Testing
         let proxy = try Proxy(parsing: "socks5h://127.0.0.1:\(tunnel.port)")
         let forwarder = try forwarder {
             $0.endpoints = endpoints
-            $0.proxy = proxy
+            $0.transport.proxy = proxy
         }
         for number in 1...5 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 5 })

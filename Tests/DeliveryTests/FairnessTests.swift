@@ -66,7 +66,7 @@ import Testing
         let source = try MemorySource()
         let server = try ScriptedServer { request, _ in Self.reply(request.logstore) }
         let rig = try Rig(source, server) {
-            $0.sendTimeout = .milliseconds(100)
+            $0.transport.sendTimeout = .milliseconds(100)
             // Whoever waits for a probe's turn waits longer than this test may take.
             $0.probeWaits = Backoff(first: .seconds(3600), longest: .seconds(3600))
         }

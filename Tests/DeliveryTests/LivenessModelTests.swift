@@ -42,7 +42,7 @@ import Testing
         }
 
         private static func adjust(_ settings: inout DestinationSettings) {
-            settings.sendTimeout = .milliseconds(100)
+            settings.transport.sendTimeout = .milliseconds(100)
             settings.concurrency = 4
             settings.probeWaits = Backoff(first: .milliseconds(1), longest: .milliseconds(4))
         }

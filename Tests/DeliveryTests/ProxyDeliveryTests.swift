@@ -23,7 +23,7 @@ import Testing
         let endpoint = try Endpoint(parsing: "http://nowhere.invalid")
         let rig = try Rig(source, server) {
             $0.endpoint = endpoint
-            $0.proxy = proxy
+            $0.transport.proxy = proxy
         }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
@@ -43,8 +43,8 @@ import Testing
         let endpoint = try Endpoint(parsing: "https://localhost:\(tls.port)")
         let rig = try Rig(source, ScriptedServer()) {
             $0.endpoint = endpoint
-            $0.proxy = proxy
-            $0.certificateAuthorities = isTrusted ? tls.certificate : nil
+            $0.transport.proxy = proxy
+            $0.transport.certificateAuthorities = isTrusted ? tls.certificate : nil
         }
         source.offer(1)
         if isTrusted {
@@ -77,7 +77,7 @@ import Testing
         let endpoint = try Endpoint(parsing: "http://nowhere.invalid:\(server.port)")
         let rig = try Rig(source, server) {
             $0.endpoint = endpoint
-            $0.proxy = proxy
+            $0.transport.proxy = proxy
         }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
@@ -101,7 +101,7 @@ import Testing
         let place = try Endpoint(parsing: endpoint)
         let rig = try Rig(source, ScriptedServer()) {
             $0.endpoint = place
-            $0.proxy = proxy
+            $0.transport.proxy = proxy
         }
         source.offer(1)
         #expect(rig.recorder.lines.wait { $0.contains { $0.contains("delivery failed") } })
@@ -124,8 +124,8 @@ import Testing
             let endpoint = try Endpoint(parsing: "https://nowhere.invalid")
             let rig = try Rig(source, ScriptedServer()) {
                 $0.endpoint = endpoint
-                $0.proxy = proxy
-                $0.certificateAuthorities = isTrusted ? tls.certificate : nil
+                $0.transport.proxy = proxy
+                $0.transport.certificateAuthorities = isTrusted ? tls.certificate : nil
             }
             source.offer(1)
             if isTrusted {
@@ -150,7 +150,7 @@ import Testing
             let endpoint = try Endpoint(parsing: "http://nowhere.invalid")
             let rig = try Rig(source, server) {
                 $0.endpoint = endpoint
-                $0.proxy = proxy
+                $0.transport.proxy = proxy
             }
             source.offer(1)
             let isDelivered = source.state.wait { $0.acknowledged == [1] }

@@ -149,8 +149,10 @@ import Testing
         func settings(_ password: String) throws -> DestinationSettings {
             var settings = try Samples.destination(port: 1)
             settings.endpoint = endpoint
-            settings.certificateAuthorities = tls.certificate
-            settings.proxy = try Proxy(parsing: "http://a:\(password)@127.0.0.1:\(tunnel.port)")
+            settings.transport.certificateAuthorities = tls.certificate
+            settings.transport.proxy = try Proxy(
+                parsing: "http://a:\(password)@127.0.0.1:\(tunnel.port)"
+            )
             return settings
         }
         func answer() {
@@ -182,10 +184,10 @@ import Testing
         let directory = try TemporaryDirectory()
         defer { directory.remove() }
         let server = try ScriptedServer()
-        let rig = try Rig(source, server) { $0.certificateAuthorities = nil }
+        let rig = try Rig(source, server) { $0.transport.certificateAuthorities = nil }
         #expect(stored(1) && stored(2))
         var settings = try Samples.destination(port: server.port)
-        settings.certificateAuthorities = "\(directory.path)/authorities.pem"
+        settings.transport.certificateAuthorities = "\(directory.path)/authorities.pem"
         try rig.forwarder.reconfigure([settings])
         #expect(stored(3))
         // curl counts the ages of connections in whole seconds, and takes its own clock for it.

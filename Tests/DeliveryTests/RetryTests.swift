@@ -82,7 +82,7 @@ import Testing
     func hostileServer(index: Int) throws {
         let source = try MemorySource()
         let server = try ScriptedServer { _, number in number == 0 ? Self.hostile[index] : .stored }
-        let rig = try Rig(source, server) { $0.sendTimeout = .milliseconds(500) }
+        let rig = try Rig(source, server) { $0.transport.sendTimeout = .milliseconds(500) }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         rig.stop()
@@ -120,7 +120,7 @@ import Testing
     func timeout() throws {
         let source = try MemorySource()
         let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
-        let rig = try Rig(source, server) { $0.sendTimeout = .milliseconds(500) }
+        let rig = try Rig(source, server) { $0.transport.sendTimeout = .milliseconds(500) }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
         rig.stop()
@@ -133,8 +133,8 @@ import Testing
         let source = try MemorySource()
         let server = try ScriptedServer { _, number in number == 0 ? .silence : .stored }
         let rig = try Rig(source, server) {
-            $0.sendTimeout = .seconds(300)
-            $0.stallTimeout = .seconds(1)
+            $0.transport.sendTimeout = .seconds(300)
+            $0.transport.stallTimeout = .seconds(1)
         }
         source.offer(1)
         #expect(source.state.wait { $0.acknowledged == [1] })
@@ -151,7 +151,7 @@ import Testing
             return .stored
         }
         let rig = try Rig(source, server, compression: .none) {
-            $0.sendTimeout = .milliseconds(500)
+            $0.transport.sendTimeout = .milliseconds(500)
         }
         source.offer(1, rows: 40)
         #expect(source.state.wait { $0.acknowledged == [1] })

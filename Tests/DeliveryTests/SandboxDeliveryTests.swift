@@ -143,7 +143,7 @@ import Testing
         let forwarder = try forwarder(
             source,
             sandbox,
-            adjusting: { $0.sendTimeout = .milliseconds(500) }
+            adjusting: { $0.transport.sendTimeout = .milliseconds(500) }
         )
         for number in 1...10 as ClosedRange<Int64> { source.offer(number) }
         #expect(source.state.wait { $0.acknowledged.count == 10 })

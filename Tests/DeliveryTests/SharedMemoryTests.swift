@@ -29,7 +29,7 @@ import Testing
         let ports = stuck.map(\.port) + [well.port]
         let settings = try zip(Self.hanging + ["well"], ports).map { name, port in
             var settings = try Samples.destination(port: port, name: name, compression: .none)
-            settings.sendTimeout = .seconds(60)
+            settings.transport.sendTimeout = .seconds(60)
             return settings
         }
         let forwarder = try Forwarder(

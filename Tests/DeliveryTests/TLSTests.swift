@@ -14,7 +14,7 @@ import Testing
     ) throws -> Forwarder {
         var settings = try Samples.destination(port: port)
         settings.endpoint = try Endpoint(parsing: "https://localhost:\(port)")
-        settings.certificateAuthorities = file
+        settings.transport.certificateAuthorities = file
         let forwarder = try Forwarder(
             [settings],
             source: source,

@@ -10,7 +10,7 @@ struct DestinationEndpoints {
     init(_ settings: DestinationSettings, _ states: EndpointStates, places: Int) {
         self.endpoints = settings.endpoints.map { endpoint in
             states.endpoint(
-                for: EndpointKey(endpoint: endpoint, proxy: settings.proxy),
+                for: EndpointKey(endpoint: endpoint, proxy: settings.transport.proxy),
                 places: places,
                 waits: settings.probeWaits
             )

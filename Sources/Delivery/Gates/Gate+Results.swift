@@ -36,6 +36,7 @@ extension Gate {
         _ now: Moment,
         random: Double
     ) -> Change? {
+        precondition(pass.epoch <= epoch, "a pass of another gate")
         freePlace()
         let wasOpen = probing == nil
         let isWitness = wasOpen || pass.epoch == epoch

@@ -67,19 +67,19 @@ struct Leases {
 
     /// The packet is the queue's again, or stored.
     mutating func ended() {
-        inFlight -= 1
+        leaveFlight()
     }
 
     /// The packet is to be sent again.
     mutating func failed(_ lease: Lease) {
-        inFlight -= 1
+        leaveFlight()
         line(up: lease)
     }
 
     /// The packet is to be sent again when all others have had their turn. Returns the one that has stood aside
     /// for longest, and must go, when there are too many.
     mutating func setAside(_ lease: Lease) -> Lease? {
-        inFlight -= 1
+        leaveFlight()
         aside.append(lease.dropped)
         return aside.count > Self.asideMax ? aside.removeFirst() : nil
     }
@@ -102,13 +102,14 @@ struct Leases {
 
     /// Somebody keeps the packet for a time.
     mutating func keptBack(_ lease: Lease) {
-        inFlight -= 1
+        leaveFlight()
         waitingElsewhere += 1
         if lease.awaitsClock { awaitingClock += 1 }
     }
 
     /// It is worth another try.
     mutating func lineUpAgain(_ lease: Lease) {
+        precondition(waitingElsewhere > 0, "a packet comes back once")
         waitingElsewhere -= 1
         line(up: lease)
     }
@@ -117,11 +118,17 @@ struct Leases {
     /// tells that the clock is right by now. Returns one that must go, as `setAside` does.
     mutating func standAside(_ original: Lease) -> Lease? {
         var lease = original
+        precondition(waitingElsewhere > 0, "a packet comes back once")
         waitingElsewhere -= 1
         awaitingClock -= 1
         lease.awaitsClock = false
         aside.append(lease.dropped)
         return aside.count > Self.asideMax ? aside.removeFirst() : nil
+    }
+
+    private mutating func leaveFlight() {
+        precondition(inFlight > 0, "a packet leaves its request once")
+        inFlight -= 1
     }
 
     private mutating func line(up lease: Lease) {

@@ -36,6 +36,7 @@ struct Places: Equatable {
 
     mutating func giveBack(isProbe: Bool) {
         precondition(taken > 0, "a place is given back once")
+        precondition(!isProbe || takenByProbes > 0, "a probe's place is given back once")
         taken -= 1
         if isProbe { takenByProbes -= 1 }
     }

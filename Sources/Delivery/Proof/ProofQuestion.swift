@@ -37,7 +37,7 @@ final class ProofQuestion {
         self.place = place
         self.now = now
         endpoints = place.settings.endpoints[...]
-        transfer = Transfer(output.transferOptions())
+        transfer = Transfer(place.settings.transport.options())
     }
 
     /// Whether the answer here is the answer there as well.
@@ -45,8 +45,8 @@ final class ProofQuestion {
         let (mine, others) = (place.settings, other.settings)
         return place.logstore == other.logstore && mine.endpoints == others.endpoints
             && mine.project == others.project && mine.region == others.region
-            && mine.signature == others.signature && mine.proxy == others.proxy
-            && mine.certificateAuthorities == others.certificateAuthorities
+            && mine.signature == others.signature && mine.transport.proxy == others.transport.proxy
+            && mine.transport.certificateAuthorities == others.transport.certificateAuthorities
             && mine.clockOffset == others.clockOffset
     }
 

@@ -114,8 +114,21 @@ struct SLSOutput {
         request.method = "POST"
         request.headers = headers.map { "\($0.name): \($0.value)" }
         request.body = .plain(body)
-        request.timeLimit = settings.timeLimit(bodyBytes: body.count)
+        request.timeLimit = settings.transport.timeLimit(bodyBytes: body.count)
         return request
+    }
+
+    // MARK: - The answer
+
+    func answer(_ response: TransferResponse) -> SLSAnswer { SLSAnswer(response) }
+
+    func judge(_ answer: SLSAnswer, _ attempt: Attempt) -> Judgement {
+        Judge.judge(answer, attempt)
+    }
+
+    /// There was no answer. `isTaken` tells whether curl took something of the body.
+    func judge(_ failure: TransferFailure, isTaken: Bool) -> Judgement {
+        Judge.judge(TransportProblem(failure), isTaken: isTaken)
     }
 
     // MARK: - The body

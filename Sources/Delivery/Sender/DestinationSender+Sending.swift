@@ -72,7 +72,9 @@ extension DestinationSender {
             dated: dated
         )
         if lease.firstFailure != nil { status.retried() }
-        let bytes = transfers.start(request, output, on: loop) { [self] in finish($0, load, $1) }
+        let bytes = transfers.start(request, settings.transport, on: loop) { [self] in
+            finish($0, load, $1)
+        }
         memory.reserve(body: bytes)
     }
 

@@ -113,9 +113,9 @@ final class DestinationSender {
         gates.replaceSettings(old, with: settings, now)
         credential.use(settings.credential)
         clock.assumed = settings.clockOffset
-        transfers.renew(now, dropsConnections: settings.needsNewConnections(after: old))
-        let hasMoved = settings.endpoints != old.endpoints || settings.proxy != old.proxy
-        status.follow(settings, hasMoved: hasMoved)
+        let dropsConnections = settings.transport.needsNewConnections(after: old.transport)
+        transfers.renew(now, dropsConnections: dropsConnections)
+        status.follow(settings, hasMoved: settings.hasMoved(from: old))
     }
 
     /// Gives up what is in flight. Its packets were never acknowledged, so the queue has them.

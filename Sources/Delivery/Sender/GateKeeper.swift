@@ -237,7 +237,7 @@ final class GateKeeper {
     func replaceSettings(_ old: DestinationSettings, with new: DestinationSettings, _ now: Moment) {
         let oldTotal = places.total
         places.set(total: 2 * new.concurrency)
-        if new.endpoints == old.endpoints, new.proxy == old.proxy {
+        if !new.hasMoved(from: old) {
             endpoints.resize(from: oldTotal, to: places.total)
         } else {
             let left = endpoints

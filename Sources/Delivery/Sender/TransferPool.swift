@@ -16,12 +16,12 @@ struct TransferPool {
     /// Starts a request, and returns how many bytes its body has. `whenDone` is called from `TransferLoop.perform`, never from here.
     mutating func start(
         _ request: TransferRequest,
-        _ output: SLSOutput,
+        _ transport: TransportSettings,
         on loop: TransferLoop,
         whenDone: @escaping (Transfer, TransferOutcome) -> Void
     ) -> Int {
         let transfer =
-            idle.popLast() ?? Transfer(output.transferOptions(connectionsSince: connectionsSince))
+            idle.popLast() ?? Transfer(transport.options(connectionsSince: connectionsSince))
         transfer.prepare(request)
         underWay[ObjectIdentifier(transfer)] = transfer
         loop.start(transfer, whenDone: whenDone)

@@ -36,8 +36,8 @@ extension DestinationSettings {
             note("concurrency", "concurrency is \(concurrency); use 1 to 256")
         }
         let timeouts = [
-            ("connect_timeout", connectTimeout), ("send_timeout", sendTimeout),
-            ("stall_timeout", stallTimeout),
+            ("connect_timeout", transport.connectTimeout), ("send_timeout", transport.sendTimeout),
+            ("stall_timeout", transport.stallTimeout),
         ]
         for case (let name, let timeout?) in timeouts
         where !(.milliseconds(100) ... .seconds(3600)).contains(timeout) {

@@ -22,20 +22,8 @@ package struct DestinationSettings: Sendable {
     package var dropUnauthorized = false
     /// The longest waits of a gate that lets single requests through, from the first one on.
     var probeWaits = Backoff.retry
-    /// Until there is a connection: name, TCP, TLS, and what a proxy needs. On weak networks SLS's SDKs
-    /// advise 20 s for this and for `sendTimeout`.
-    package var connectTimeout: Duration = .seconds(10)
-    /// From the start of a request to the end of its answer, in addition to the time that its body may
-    /// take.
-    package var sendTimeout: Duration = .seconds(15)
-    /// A request that moves no byte for that long is given up. Nil: as long as `sendTimeout`, so that
-    /// who is patient with the answer need not know of this one.
-    package var stallTimeout: Duration?
-    /// Certificate authorities to trust instead of the system's, as a PEM file; also for a proxy that is
-    /// spoken to by https.
-    package var certificateAuthorities: String?
-    /// What all requests go through.
-    package var proxy: Proxy?
+    /// How requests travel.
+    package var transport = TransportSettings()
     /// SLS's clock minus the host's (the SDKs' NtpTimeOffset), for signing until SLS has told.
     package var clockOffset: Duration = .zero
 
@@ -67,24 +55,13 @@ extension DestinationSettings {
         set { endpoints = [newValue] }
     }
 
-    /// Of a gate that lets so many requests through.
+    /// True when requests go to other endpoints, or by another way.
+    func hasMoved(from old: DestinationSettings) -> Bool {
+        endpoints != old.endpoints || transport.proxy != old.transport.proxy
+    }
+
+    /// Bounds of a gate that lets so many requests through.
     func bounds(most: Int) -> Gate.Bounds { Gate.Bounds(most: most, probeWaits) }
-
-    /// True when requests may have to take another route, or trust other authorities, than with the old settings.
-    func needsNewConnections(after old: DestinationSettings) -> Bool {
-        // A file of the same name may have another content.
-        certificateAuthorities != nil || old.certificateAuthorities != nil || proxy != old.proxy
-    }
-
-    /// What a connection must manage at least. All requests share the uplink: on 1 Mbit/s eight of them
-    /// have no more than this each.
-    private static let slowestBytesPerSecond = 16 << 10
-
-    /// How long a request with such a body may take. One that makes no progress ends long before, by
-    /// the stall timeout.
-    func timeLimit(bodyBytes: Int) -> Duration {
-        sendTimeout + .milliseconds(bodyBytes * 1000 / Self.slowestBytesPerSecond)
-    }
 }
 
 /// Settings that the forwarder cannot start with.
