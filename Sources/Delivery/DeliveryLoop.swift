@@ -64,8 +64,8 @@ final class DeliveryLoop {
     }
 
     /// One request of each destination in turn, until none can send any more: they may share an endpoint. The one
-    /// that has not sent for longest begins, so none is always the first to find a shared gate open. Only destinations
-    /// with something to do are looked at.
+    /// that has not sent for longest begins, so none is always the first to find a shared gate open. Only
+    /// destinations with something to do are looked at.
     private func send(_ now: Moment) {
         for refusal in shared.refusals.takeAll() {
             for destination in destinations { destination.heed(refusal, now) }

@@ -4,7 +4,7 @@ package import SLS
 package import System
 
 /// Delivers what the queue holds: asks for packets, sends them, and acknowledges those that are stored
-/// at their destination. Whatever is not acknowledged stays in the queue.
+/// at their destination. A packet that is not acknowledged stays in the queue.
 package final class Forwarder: Sendable {
     let userAgent: String
     private let outputs: [SLSOutput]
@@ -43,7 +43,7 @@ package final class Forwarder: Sendable {
         mailbox = Mailbox { loop.wake() }
     }
 
-    /// With credentials of which nobody wants to hear anything.
+    /// For credentials whose source needs no reports of what SLS says of them.
     package convenience init(
         _ destinations: [DestinationSettings],
         source: any PacketSource,
@@ -84,7 +84,7 @@ package final class Forwarder: Sendable {
         self.worker.withLock { $0 = worker }
     }
 
-    /// Of the destinations that it was started with.
+    /// The destinations that it was started with.
     var names: Set<String> { Set(outputs.map(\.settings.name)) }
 
     func post(_ message: DeliveryLoop.Message) {
@@ -96,20 +96,20 @@ package final class Forwarder: Sendable {
         statuses.map { $0.withLock { $0 } }
     }
 
-    /// By how much the host's clock is known to be wrong.
+    /// How wrong the host's clock is known to be, by destination.
     package var clockOffsets: ClockOffsets { surroundings.clockOffsets }
 
-    /// Lets destinations that wait for a credential, or were refused with the old one, try at once.
+    /// Credentials were changed: destinations that wait for one, or were refused with the old one, try at once.
     package func credentialsChanged() {
         mailbox.post(.credentialsChanged)
     }
 
-    /// From now on these destinations send nothing, and all others do.
+    /// Holds these destinations, and releases all others.
     package func hold(_ names: Set<String>) {
         mailbox.post(.held(names))
     }
 
-    /// Lets these destinations try at once what is paused, for whatever reason.
+    /// These destinations try everything paused at once.
     package func tryAgain(_ names: Set<String>) {
         post(.tryAgain(names))
     }
@@ -121,14 +121,14 @@ package final class Forwarder: Sendable {
         worker.join()
     }
 
-    /// The operator has listed such an endpoint, so it is used when its turn comes.
+    /// An http endpoint is used when its turn comes, because the operator has listed it; the journal warns of it.
     func warnOfPlainText(_ settings: DestinationSettings) {
         for endpoint in settings.endpoints where endpoint.scheme == .http {
             guard !EndpointKey(endpoint: endpoint, proxy: settings.transport.proxy).staysHere else {
                 continue
             }
             surroundings.journal.warning(
-                "destination is not encrypted: anybody on the way can read logs and security tokens",
+                "destination is not encrypted: everyone on the path can read logs and security tokens",
                 ["destination": settings.name, "endpoint": endpoint.description]
             )
         }
@@ -138,7 +138,7 @@ package final class Forwarder: Sendable {
 // MARK: - Settings
 
 extension Forwarder {
-    /// What the settings come to, or everything that is wrong with them.
+    /// The outputs for these settings; the error names everything that is wrong with them.
     static func outputs(
         _ destinations: [DestinationSettings],
         userAgent: String
@@ -161,7 +161,7 @@ extension Forwarder {
         }
     }
 
-    /// What `reconfigure` would say of such settings.
+    /// The error that `reconfigure` would throw for such settings.
     package func problem(with destinations: [DestinationSettings]) -> DeliveryError? {
         do throws(DeliveryError) {
             _ = try Self.outputs(destinations, userAgent: userAgent)
@@ -171,9 +171,9 @@ extension Forwarder {
         }
     }
 
-    /// Goes on with other settings of these destinations, from their next request on; those that are not
-    /// among them stay as they are. Everything is checked before anything changes. Destinations that
-    /// delivery was not started with are refused: they need a restart, as those do that are to go.
+    /// Changes the settings of these destinations, from their next request on. Other destinations stay as they are.
+    /// Everything is checked before anything changes. A destination that delivery was not started with is refused:
+    /// adding and removing one needs a restart.
     package func reconfigure(_ destinations: [DestinationSettings]) throws(DeliveryError) {
         let strangers = destinations.map(\.name).filter { !names.contains($0) }
         guard strangers.isEmpty else {

@@ -21,19 +21,20 @@ final class AgendaEntry {
     /// Something happened that may concern all destinations.
     func noteEveryone() { agenda.noteEveryone() }
 
-    /// The destination was looked at. It is looked at again at its deadline, or in the next turn if it has more to do.
+    /// The destination was looked at. It is looked at again at its deadline, or in the next turn if it has more to
+    /// do.
     func done(hasMore: Bool, next deadline: Moment?) {
         agenda.done(self, hasMore: hasMore, next: deadline)
     }
 }
 
-/// Which destinations the delivery thread has to look at: those to which something happened, and those whose deadline has
-/// come. A destination with nothing to do is in no list and costs nothing, however often others are answered.
+/// Which destinations the delivery thread has to look at: those to which something happened, and those whose deadline
+/// has come. A destination with nothing to do is in no list and costs nothing, however often others are answered.
 ///
-/// Destinations share endpoints and quotas. One that is blocked by such a gate stands in that gate's `GateWaiters`, and is
-/// noted when a request behind the gate ends. A gate that closes or recovers concerns all destinations that use it, which
-/// is rare: then every destination is looked at once. The same happens once a second while the thread is awake, for
-/// figures that are only shown.
+/// Destinations share endpoints and quotas. One that is blocked by such a gate stands in that gate's `GateWaiters`,
+/// and is noted when a request behind the gate ends. A gate that closes or recovers concerns all destinations that
+/// use it, which is rare: then every destination is looked at once. The same happens once a second while the thread
+/// is awake, for figures that are only shown.
 final class DeliveryAgenda {
     private struct Plan {
         let entry: AgendaEntry

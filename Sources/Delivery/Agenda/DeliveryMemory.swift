@@ -2,19 +2,19 @@
 /// way. For the delivery thread only.
 ///
 /// A quarter is reserved for first requests: of the rest a destination gets no more than what it then leaves free. A
-/// destination without any request gets what is free, and where that is too little the others wait until it has that. So
-/// destinations that hang cannot keep a healthy one from sending, one request at a time at least.
+/// destination without any request gets what is free, and where that is too little the others wait until it has that.
+/// So destinations that hang cannot keep a healthy one from sending, one request at a time at least.
 package final class DeliveryMemory {
     package static let usualMax = 64 << 20
     /// The largest packet fits twice.
     package static let leastMax = 32 << 20
-    /// What waits in memory for one destination; content beyond is read from disk when its turn has come.
+    /// Content that may wait in memory for one destination; more is read from disk when its turn has come.
     static let contentsOfOneMax = 32 << 20
 
     let max: Int
     private(set) var contents = 0
     private(set) var bodies = 0
-    /// What destinations without any request wait for in this turn.
+    /// Room that destinations without any request wait for in this turn.
     private var claimed = 0
     /// Destinations whose next request found no room.
     private var waiters = GateWaiters()
@@ -48,7 +48,7 @@ package final class DeliveryMemory {
         contents -= bytes
     }
 
-    /// Tells if a request with a body of this size may go. The destination's requests under way have `own` bytes.
+    /// True when a request with a body of this size may go. The destination's requests under way have `own` bytes.
     func admitsBody(_ bytes: Int, holding own: Int) -> Bool {
         // A packet that no bound foresaw goes when little else does.
         let bytes = min(bytes, max / 2)

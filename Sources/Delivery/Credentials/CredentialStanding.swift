@@ -1,7 +1,7 @@
 import SLS
 import System
 
-/// What SLS lately said of the credential that a destination signs with.
+/// The last refusals and acceptances of the credential that a destination signs with.
 struct CredentialStanding {
     /// How long a credential that was refused once counts as good after each packet stored with it.
     static let goodFor: Duration = .seconds(60)
@@ -18,7 +18,8 @@ struct CredentialStanding {
         return true
     }
 
-    /// SLS stored a packet that was signed with the credential and sent at `sent`. Returns true when that ends a refusal.
+    /// SLS stored a packet that was signed with the credential and sent at `sent`. Returns true when that ends a
+    /// refusal.
     mutating func stored(_ credential: Credential, sent: Moment, _ now: Moment) -> Bool {
         if cleared?.credential == credential { cleared = (credential, now) }
         guard let refusal else { return false }

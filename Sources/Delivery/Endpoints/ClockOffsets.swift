@@ -1,9 +1,9 @@
 import Synchronization
 import System
 
-/// What destinations know of a host's clock that is wrong, for whoever measures logs by that clock.
+/// How wrong destinations know the host's clock to be, for ingest, which measures logs by that clock.
 package final class ClockOffsets: Sendable {
-    /// Mostly none, and then nobody takes the lock.
+    /// Mostly zero, and then the lock is not taken.
     private let count = Atomic<Int>(0)
     private let known = Locked<[String: Known]>([:])
 
@@ -22,7 +22,7 @@ package final class ClockOffsets: Sendable {
 
     private struct Known {
         let offset: Duration
-        /// What it was when that was learned.
+        /// The lead when the offset was learned.
         let lead: Int64
     }
 

@@ -38,8 +38,8 @@ struct DestinationEndpoints {
         choice.started(at: place, now)
     }
 
-    /// A request ended there that took so long. Only silence leads elsewhere: who answers with a refusal
-    /// would refuse it at every endpoint, and who asks for patience would not have it at another.
+    /// A request ended there that took so long. Only silence leads elsewhere: a refusal would be the same at every
+    /// endpoint, and so would a request to wait.
     mutating func ended(
         _ endpoint: EndpointState,
         _ judgement: Judgement,

@@ -135,12 +135,12 @@ struct EndpointChoice {
 }
 
 /// When a single request tries the first endpoint again while another one is in use: after 5 s, then
-/// less and less often, up to 5 min apart. One that comes and goes is not asked more often for it.
+/// less and less often, up to 5 min apart. An endpoint that comes and goes is not probed more often for it.
 struct FirstEndpointProbing {
     static let backoff = Backoff(first: .seconds(5), longest: .seconds(300))
     /// An endpoint that lasted so long starts over with short waits.
     static let steadyTime: Duration = .seconds(60)
-    /// A request whose end nobody told is over by then.
+    /// A request whose end was never reported is over by then.
     private static let patience: Duration = .seconds(900)
 
     private var due: Moment?
@@ -164,7 +164,7 @@ struct FirstEndpointProbing {
         inFlightSince = now
     }
 
-    /// Late results of requests from before the first was left are none of its business.
+    /// Late results of requests from before the first was left do not count.
     mutating func failed(_ now: Moment, _ random: Double) {
         guard inFlightSince != nil else { return }
         inFlightSince = nil

@@ -8,11 +8,12 @@ struct EndpointKey: Hashable {
     let endpoint: Endpoint
     let proxy: Proxy?
 
-    /// True when requests never leave this machine, so encryption protects nothing. A proxy counts as another machine.
+    /// True when requests never leave this machine, so encryption protects nothing. A proxy counts as another
+    /// machine.
     var staysHere: Bool { endpoint.isLoopback && proxy == nil }
 }
 
-/// An endpoint, and the proxy before it, as all destinations find it that use it: one gate for them
+/// The state of an endpoint, and of the proxy before it, for all destinations that use it: one gate for them
 /// together, and one clock.
 ///
 /// A single outlet that never gets an answer must not close the endpoint to others. So as long as no

@@ -1,8 +1,8 @@
 import SLS
 import System
 
-/// What a project's quota lets through, for all destinations that write to the project: the refusal that
-/// one of them gets slows all of them down, and none has to find the rate for itself.
+/// The gate of a project's quota, shared by all destinations that write to the project: a refusal that one of them
+/// gets slows all of them down, and none has to find the rate for itself.
 ///
 /// Only quotas move its gate. A refused credential is a matter of the destination that has it.
 final class ProjectQuota: SharedGate {

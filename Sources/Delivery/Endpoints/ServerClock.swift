@@ -1,7 +1,7 @@
 import SLS
 import System
 
-/// What an answer tells of the time.
+/// The time in an answer, and what makes it credible.
 struct AnswerTime {
     /// The time at SLS, in whole seconds; nil when the answer does not tell it.
     let told: WallTime?
@@ -10,27 +10,26 @@ struct AnswerTime {
     let isRefusedForItsTime: Bool
 }
 
-/// What time it is at SLS, so that requests are signed with the time that SLS checks them against, and
-/// that nobody calls a log late by a host's clock that is far off: the times of logs are never touched.
+/// SLS's time, so that requests are signed with the time that SLS checks them against, and that no log is
+/// called late by a host's clock that is far off: the times of logs are never touched.
 ///
 /// SLS tells its time with every answer, in whole seconds. So an answer that was asked for at `sent` and
 /// came at `received` puts the offset of its clock into a range: at most `told + 1 s - sent`, at least
 /// `told - received`. The offset stays where it is while it lies in that range or close to it, which
 /// makes slow networks and rounding harmless; otherwise it moves to the middle of the range.
 ///
-/// **Whom it believes.** Answers with a request id, over a connection that nobody else can answer on:
+/// **Which answers count.** Answers with a request id, over a connection that no third party can answer on:
 /// https, where the certificate is always verified, or this machine. Over plain http elsewhere, which
 /// the operator chose, only a refusal because of the time counts, and no more than a day: a host whose
-/// clock is wrong delivers all the same, and whoever lies there gains no more than a refused request,
-/// which he could as well have swallowed, and whose answer teaches the right time. An answer that
-/// says "stored" and shows a time at which SLS would have refused the request contradicts itself and
-/// is not believed.
+/// clock is wrong delivers all the same, and a liar there gains no more than a refused request, which it could
+/// as well have swallowed, and whose answer teaches the right time. An answer that says "stored" and shows a
+/// time at which SLS would have refused the request contradicts itself and does not count.
 struct ServerClock {
     /// The offset was found to be another.
     struct Change: Equatable {
         let from: Duration
         let to: Duration
-        /// What the operator hears of it.
+        /// The line in the journal, if it is worth one.
         let notice: Notice?
     }
 
@@ -41,7 +40,7 @@ struct ServerClock {
 
     /// How far a request's date may be from SLS's clock.
     static let tolerance: Duration = .seconds(15 * 60)
-    /// What is not worth a change.
+    /// A smaller difference is not worth a change.
     static let deadband: Duration = .seconds(2)
     static let offsetMax = DestinationSettings.clockOffsetMax
     static let unverifiedOffsetMax: Duration = .seconds(86400)
@@ -71,8 +70,8 @@ struct ServerClock {
         return abs(present) > Self.tolerance ? present : nil
     }
 
-    /// Whether SLS may take this time where it refused that one. Not when they are the same by and
-    /// large, or a request would go round and round.
+    /// True when SLS may take this time where it refused that one. Not when they are nearly the same, or a request
+    /// would be repeated without end.
     static func mayAccept(_ time: WallTime, not refused: WallTime) -> Bool {
         abs(time - refused) > farOff
     }
@@ -84,7 +83,7 @@ struct ServerClock {
         received: WallTime,
         assuming start: Duration = .zero
     ) -> Change? {
-        // A host's clock that was set back in between makes the range meaningless.
+        // When the host's clock was set back in between, the range means nothing.
         guard let told = answer.told, sent <= received else { return nil }
         let low = told - received
         let high = told + .seconds(1) - sent

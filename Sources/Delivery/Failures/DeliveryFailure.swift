@@ -2,9 +2,9 @@ package import System
 
 /// Why a packet was not stored, with what an operator needs to end it.
 package struct DeliveryFailure: Sendable, Equatable {
-    /// What was wrong, as a class that metrics count.
+    /// The class of failure, as metrics count it.
     package enum Kind: String, Sendable, CaseIterable {
-        /// No answer: name, connection, TLS, timeout. Whether the packet is stored is unknown.
+        /// No answer: name, connection, TLS, timeout. The packet may be stored or not.
         case network
         /// An answer that is not from SLS.
         case notSLS = "not_sls"
@@ -26,7 +26,7 @@ package struct DeliveryFailure: Sendable, Equatable {
     }
 
     package let kind: Kind
-    /// As SLS's SDKs call it.
+    /// The name that SLS's SDKs have for it.
     package let result: ProducerResult
     package let logstore: String
     package let status: Int?
@@ -60,8 +60,8 @@ extension DeliveryFailure {
         return start.isEmpty ? message : "\(start): \(message)"
     }
 
-    /// How an operator ends failures of a host's clock that is so wrong that SLS refuses the times of its logs. `offset` is
-    /// SLS's clock minus the host's.
+    /// How an operator ends failures of a host's clock that is so wrong that SLS refuses the times of its logs.
+    /// `offset` is SLS's clock minus the host's.
     static func remedy(forClock offset: Duration) -> String {
         let seconds = offset.components.seconds
         return

@@ -29,7 +29,7 @@ struct FailureNotices {
         return notice
     }
 
-    /// Whether the recovery is worth a line: when the trouble was.
+    /// True when the recovery is worth a line, because the failure was.
     mutating func succeeded() -> Bool {
         defer { isTold = false }
         return isTold

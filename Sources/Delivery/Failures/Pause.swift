@@ -22,7 +22,7 @@ package enum PauseReason: Hashable, Sendable {
     case failure(DeliveryFailure.Kind)
     /// There was no credential to sign with.
     case credential
-    /// An operator wanted it.
+    /// An operator held the destination.
     case held
 
     package static let all: [PauseReason] =
@@ -48,11 +48,11 @@ package enum GateScope: String, Sendable, CaseIterable {
     /// One logstore of a destination.
     case logstore
 
-    /// Whether the other lies within this one.
+    /// True when the other scope lies within this one.
     func holds(_ other: GateScope) -> Bool {
         switch (self, other) {
         case (.endpoint, .quota), (.endpoint, .project), (.endpoint, .logstore): true
-        // Whoever is refused for the quota of the project has a credential that is good for it.
+        // A refusal for the project's quota proves that the credential is good for the project.
         case (.project, .quota), (.project, .logstore), (.quota, .logstore): true
         default: false
         }

@@ -10,17 +10,17 @@ extension Gate {
         /// It failed in passing.
         case failed
         case overQuota(Quota)
-        /// It takes nothing until somebody does something.
+        /// It takes nothing until an operator acts.
         case forbidden
-        /// It, or something behind it, takes nothing until somebody does something.
+        /// It, or something behind it, takes nothing until an operator acts.
         case undecided
-        /// It takes nothing until somebody pays.
+        /// It takes nothing until a bill is paid.
         case suspended
         /// Nothing: the reason lies elsewhere.
         case none
     }
 
-    /// What an end has changed for those who wait behind the gate.
+    /// What the end of a request has changed for those that wait behind the gate.
     enum Change: Equatable {
         /// An outage is over: what waits within this scope is worth a probe at once.
         case recovered
@@ -153,10 +153,10 @@ extension Gate {
         probing?.hasten(to: moment)
     }
 
-    /// Something has changed, as a credential or a setting: worth a probe at once. What comes back from
-    /// before says nothing any more.
+    /// Something has changed, as a credential or a setting: worth a probe at once. Requests that were sent before say
+    /// nothing any more.
     mutating func reopen(_ now: Moment) {
-        probing?.beginAnew(now)
+        probing?.beginAgain(now)
         startOver()
     }
 

@@ -19,14 +19,14 @@ struct Gate {
         var longestWait: Duration = .seconds(60)
         /// Between probes of something that only a paid bill opens.
         var longestWaitSuspended: Duration = .seconds(300)
-        /// Between probes of logstores that were not refused, while it is unknown what is refused: this gate's credential
-        /// or single logstores behind it. Probes of refused logstores wait up to `longestWait`.
+        /// Between probes of logstores that were not refused, while it is unknown what is refused: this gate's
+        /// credential or single logstores behind it. Probes of refused logstores wait up to `longestWait`.
         var longestWaitUndecided: Duration = .seconds(1)
-        /// What a server may ask for with Retry-After; beyond, a probe is worth its request.
+        /// The longest Retry-After that is honoured; after it a probe is worth its request.
         var longestHold: Duration = .seconds(600)
     }
 
-    /// What a request that is on its way holds.
+    /// A request holds it while it is on its way.
     struct Pass: Equatable {
         let epoch: Int
         let isProbe: Bool
@@ -75,7 +75,7 @@ struct Gate {
         return min(limit - inFlight, 1 + Int(min(soon, 1e6)))
     }
 
-    /// What a hand-over from the queue may take.
+    /// How long a hand-over from the queue may take.
     private static let moment: Duration = .milliseconds(100)
 
     /// A request goes through. The caller asks `permits` before.

@@ -18,8 +18,8 @@ struct Probing: Equatable {
     private var heldUntil: Moment?
 
     /// When the next probe of a logstore that was refused itself may go. Its wait grows while it is unknown what is
-    /// refused, the credential or each logstore, so nothing but refused logstores causes few requests. A logstore that
-    /// was not refused yet goes at `next`.
+    /// refused, the credential or each logstore, so nothing but refused logstores causes few requests. A logstore
+    /// that was not refused yet goes at `next`.
     var nextOfRefused: Moment { max(next, refusedUntil ?? next) }
 
     /// The first probe comes after a wait, too: what has just refused needs a moment.
@@ -54,8 +54,8 @@ struct Probing: Equatable {
         plan(now)
     }
 
-    /// Something has changed here: nobody was asked to wait with that.
-    mutating func beginAnew(_ now: Moment) {
+    /// Something has changed on this side, and no server asked to wait with that.
+    mutating func beginAgain(_ now: Moment) {
         heldUntil = nil
         begin(now)
     }

@@ -1,10 +1,10 @@
 extension Judgement {
-    /// What the answer says about a scope, for its gate. `isOutletProven` is true when other packets of the same outlet
-    /// are stored: then a suspect packet says nothing against it.
+    /// What the answer says about a scope, for its gate. `isOutletProven` is true when other packets of the same
+    /// outlet are stored: then a suspect packet says nothing against it.
     ///
-    /// Any answer proves that SLS is there: a refusal for a logstore proves that endpoint and project work. An endpoint's
-    /// failure also counts against the logstore that it happened to. So a single logstore that never gets an answer is
-    /// slowed down by itself, and the endpoint's gate sees the successes of the others.
+    /// Any answer proves that SLS is there: a refusal for a logstore proves that endpoint and project work. An
+    /// endpoint's failure also counts against the logstore that it happened to. So a single logstore that never gets
+    /// an answer is slowed down by itself, and the endpoint's gate sees the successes of the others.
     func verdict(for scope: GateScope, isOutletProven: Bool) -> Gate.Verdict {
         switch action {
         case .acknowledge: return .stored
@@ -12,7 +12,7 @@ extension Judgement {
         // SLS works, and takes no number of this logstore: another lane for each packet, at once and without end,
         // would be a request for each of them that stores nothing.
         case .relane: return scope == .logstore ? .failed : .reached
-        // Refused before anybody looked at project and logstore, or nobody knows.
+        // Refused before SLS looked at project and logstore, or for an unknown reason.
         case .resign: return scope == .endpoint ? .reached : .none
         case .suspect where scope == .logstore: return isOutletProven ? .none : .forbidden
         case .suspect: return scope == .endpoint ? .reached : .none

@@ -54,12 +54,12 @@ struct Judgement: Equatable {
     /// The logs may be stored all the same, which makes a refused sequence number good news later.
     let isOutcomeUnknown: Bool
     var traits: Traits = []
-    /// What a used up quota counts.
+    /// The units of a used up quota.
     var quota = Quota.unknown
 }
 
 extension Judgement {
-    /// Whose gate the answer moves, if any.
+    /// The scope whose gate the answer moves, if any.
     var scope: GateScope? {
         switch action {
         case .again(let scope), .slowDown(let scope), .pause(let scope): scope
@@ -85,14 +85,14 @@ extension Judgement {
         var judgement = self
         judgement.action = .suspect
         judgement.remedy =
-            "everything that is sent to this logstore is refused, so no log is given up for now: look for what "
-            + "changes requests on the way (a proxy), and at the applications and clocks of the devices; if the "
-            + "logs are bad indeed, sluice resume DESTINATION has the next ones taken apart"
+            "everything that is sent to this logstore is refused, so no log is given up for now: look for a proxy "
+            + "that changes requests, and at the applications and clocks of the devices; if the logs are bad "
+            + "indeed, sluice resume DESTINATION takes the next ones apart"
         return judgement
     }
 
-    /// The same while the host's clock is so wrong (SLS's minus the host's) that logs with a time of this host are outside
-    /// of what SLS takes: the log is not at fault, and setting the clock is the remedy.
+    /// The same while the host's clock is so wrong (SLS's minus the host's) that logs with a time of this host are
+    /// outside of what SLS takes: the log is not at fault, and setting the clock is the remedy.
     func doubted(for offset: Duration) -> Judgement {
         guard action == .split || action == .suspect, traits.contains(.mayBeOfTime) else {
             return self

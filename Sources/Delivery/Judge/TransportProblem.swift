@@ -21,7 +21,7 @@ struct TransportProblem: Equatable {
     init(_ result: CurlCode, detail: String, proxyStatus: Int = 0) {
         // curl's own sentence is about writing to a disk.
         let meaning =
-            result == .writeError ? "the answer is not one of SLS's" : result.description
+            result == .writeError ? "the answer is not from SLS" : result.description
         self.result = result
         code = "CURLE_\(result.number)"
         message = detail.isEmpty ? meaning : "\(meaning): \(detail)"
@@ -31,10 +31,10 @@ struct TransportProblem: Equatable {
     private static func refusal(by proxyStatus: Int) -> String? {
         switch proxyStatus {
         case 0, 200...299: nil
-        case 407: "the proxy wants to know who asks: check user and password in proxy"
+        case 407: "the proxy requires authentication: check user and password in proxy"
         default:
-            "the proxy refuses the connection (\(proxyStatus)): have it let the gateway reach the "
-                + "endpoint"
+            "the proxy refuses the connection (\(proxyStatus)): allow the gateway to reach the endpoint "
+                + "through it"
         }
     }
 

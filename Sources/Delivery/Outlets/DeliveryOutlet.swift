@@ -1,7 +1,7 @@
 import Queue
 import System
 
-/// A logstore of a destination on the delivery thread: its packets, its gate, and what is known of it.
+/// A logstore of a destination on the delivery thread: its packets, its gate, and its state.
 final class DeliveryOutlet {
     enum Turn {
         case none, inLine, inLineToProbe, asleep
@@ -18,7 +18,7 @@ final class DeliveryOutlet {
     /// The queue has forgotten it; it goes when its last packet has.
     var isRetired = false
 
-    /// Of its entry in `Turns`, and of no other one.
+    /// For `Turns`: the line that it stands in, and the number of its live entry there.
     var turn = Turn.none
     var ticket = 0
     /// For `OutletRegistry`: it had packets on lease when it was last looked at, and it changed since.

@@ -1,7 +1,7 @@
 import Queue
 import System
 
-/// What is known of an outlet that refuses packets. While it stores other packets, a refused one is at fault itself.
+/// The evidence on an outlet that refuses packets. While it stores other packets, a refused one is at fault itself.
 /// Otherwise the settings may be at fault, and no log must die of them.
 struct Evidence {
     /// How long a stored packet speaks for the settings.
@@ -11,8 +11,8 @@ struct Evidence {
     /// Halvings without evidence, until something is stored: enough to come down to one log, though every other
     /// packet is not a piece.
     static let halvingsMax = 32
-    /// So many lone logs may be refused in a row for what is in them while nothing is stored: of logs half of which are
-    /// bad, one run in 65,000 is so long. Beyond it is not what is in them, or nearly everything is bad.
+    /// So many lone logs may be refused in a row for their content while nothing is stored. Where half of the logs
+    /// are bad, one run in 65,000 is so long. A longer one has another reason, or nearly every log is bad.
     static let loneRefusalsMax = 16
 
     private var lastStored: Moment?
@@ -25,7 +25,8 @@ struct Evidence {
         lastStored = now
     }
 
-    /// Takes in what SLS said of a packet. What refuses all that is sent to the outlet proves nothing against the packet.
+    /// Takes in what SLS said of a packet. What refuses all that is sent to the outlet proves nothing against the
+    /// packet.
     mutating func weighed(_ original: Judgement, of lease: Lease) -> Judgement {
         var judgement = original
         if judgement.isOfContent,
@@ -42,28 +43,28 @@ struct Evidence {
         suspects += 1
     }
 
-    /// A packet was refused for what is in it. Tells whether so many lone logs were in a row that another reason is
-    /// likelier. Packets of several logs prove nothing: each may have a bad one. But the queue hands over the smallest
-    /// pieces of them first, so that lone logs soon tell. Replayed dead letters prove nothing either: they were refused
-    /// before.
+    /// A packet was refused for its content. True when so many lone logs were refused in a row that another reason is
+    /// likelier. Packets of several logs prove nothing: each may have a bad one. But the queue hands over the
+    /// smallest pieces of them first, so that lone logs soon tell. Replayed dead letters prove nothing either: they
+    /// were refused before.
     mutating func refused(isAlone: Bool, isReplayed: Bool = false) -> Bool {
         if isAlone, !isReplayed { loneRefusals += 1 }
         return loneRefusals > Self.loneRefusalsMax
     }
 
-    /// The settings are others now.
+    /// The settings have changed.
     mutating func forget() {
         self = Evidence()
     }
 
-    /// Whether the packet itself must be at fault, as far as can be known.
+    /// True when the packet itself must be at fault, as far as can be known.
     func convicts(_ lease: Lease, _ now: Moment) -> Bool {
         guard let lastStored else { return false }
         if let first = lease.firstFailure, lastStored > first { return true }
         return suspects <= Self.suspectsMax && now - lastStored < Self.lasts
     }
 
-    /// Whether one packet more may be halved to see whether a part of it is stored.
+    /// True when one packet more may be halved, to see if a part of it is stored.
     mutating func mayHalve() -> Bool {
         halvings += 1
         return halvings <= Self.halvingsMax

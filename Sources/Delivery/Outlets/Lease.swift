@@ -18,7 +18,7 @@ struct Lease {
     var awaitsClock = false
     /// Failed attempts to read its content, in a row.
     var unread = 0
-    /// How often it was signed anew at once, because SLS's clock was found to be another.
+    /// How often it was signed again at once, because SLS's clock was found to be another.
     var resigned = 0
 
     init(_ packet: SealedPacket) {

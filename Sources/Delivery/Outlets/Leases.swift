@@ -2,16 +2,16 @@ import Queue
 
 /// The packets that an outlet has on lease: asked for, in line to be sent, or in flight. Pure bookkeeping.
 ///
-/// What failed goes back to the head of the line, oldest first, without its content: so an outage holds
-/// names in memory and not bodies. What can only be judged when another packet was stored stands aside,
+/// A failed packet goes back to the head of the line, oldest first, without its content: so an outage holds
+/// names in memory and not bodies. A packet that can only be judged when another one was stored stands aside,
 /// behind all others.
 struct Leases {
-    /// Packets that may stand aside; what is too many goes back to the queue.
+    /// Packets that may stand aside; more go back to the queue.
     static let asideMax = 16
 
     private(set) var requested = 0
     private(set) var inFlight = 0
-    /// Those that are not worth a request for a time: whoever keeps them until then gives them back.
+    /// Packets that are not worth a request for a time: `LeaseKeeper` has them until then.
     private(set) var waitingElsewhere = 0
     /// Those of them that wait for the host's clock.
     private(set) var awaitingClock = 0
@@ -26,17 +26,17 @@ struct Leases {
     var failedCount: Int { returned.count + aside.count + waitingElsewhere }
     var isEmpty: Bool { inFlight == 0 && waitingCount == 0 }
 
-    /// What is on lease or on its way here, for asking the queue: for those that stand aside others are asked
-    /// for, since they wait for one that is stored. Likewise for some that wait for the host's clock, so that
-    /// others are delivered; more of them, and the logstore waits with them.
+    /// Packets on lease or on their way here, when the queue is asked for more. Packets that stand aside do not
+    /// count, since they wait for another one to be stored. Nor do some that wait for the host's clock, so that
+    /// others are delivered; with more of them the logstore waits, too.
     private var claimed: Int {
         requested + inFlight + waitingCount - aside.count - min(awaitingClock, Self.asideMax)
     }
 
     /// How many packets more the queue is asked for now, so that so many are claimed.
     ///
-    /// An outlet that has nothing asks for one; only when packets come does it ask for more. Who is idle
-    /// thus keeps no credit with which it could burst.
+    /// An outlet that has nothing asks for one; only when packets come does it ask for more. So an idle outlet keeps
+    /// no credit for a burst.
     mutating func demand(upTo wanted: Int) -> Int {
         let active = inFlight + returned.count + fresh.count
         let count = max(0, min(wanted, 1 + 2 * active) - claimed)
@@ -54,7 +54,7 @@ struct Leases {
         fresh.append(lease)
     }
 
-    /// What `next` would give.
+    /// The packet that `next` would return.
     var upcoming: Lease? { returned.first ?? fresh.first ?? aside.first }
 
     /// The packet to send now. It counts as in flight until `ended`, `failed` or one of the others.
@@ -100,7 +100,7 @@ struct Leases {
         return taken
     }
 
-    /// Somebody keeps the packet for a time.
+    /// `LeaseKeeper` keeps the packet for a time.
     mutating func keptBack(_ lease: Lease) {
         leaveFlight()
         waitingElsewhere += 1

@@ -4,7 +4,7 @@ import System
 /// The outlets of a destination: which ones there are, whose turn it is to send, and which of them changed since they
 /// were last looked at. An outlet without packets is in no line and costs nothing.
 final class OutletRegistry {
-    /// What an outlet made of its turn.
+    /// How an outlet used its turn.
     enum TurnUse {
         /// It sent a request, or gave up its packet.
         case used
@@ -23,7 +23,7 @@ final class OutletRegistry {
     /// Outlets that have packets on lease.
     private(set) var busyCount = 0
 
-    /// What outlets last knew of it.
+    /// The appetite that outlets asked by last.
     private var appetite = Appetite.nothing
 
     /// Looks at some thousand outlets, as after a rotation, are spread over turns of so many.
@@ -93,8 +93,8 @@ final class OutletRegistry {
         turns.wake(now)
     }
 
-    /// Gives one outlet after another its turn until one uses it; false when none does. With `prefersOpen` outlets whose
-    /// own gate is open go first.
+    /// Gives one outlet after another its turn until one uses it; false when none does. With `prefersOpen` outlets
+    /// whose own gate is open go first.
     func giveTurn(
         _ now: Moment,
         prefersOpen: Bool,
@@ -138,8 +138,8 @@ final class OutletRegistry {
         touch(outlet)
     }
 
-    /// Every outlet asks again whenever the answer may be another one: a packet that was recalled while nothing was asked
-    /// for left its outlet without any, so that no result would ever touch it.
+    /// Every outlet asks again whenever the answer may be another one: a packet that was recalled while nothing was
+    /// asked for left its outlet without any, so that no result would ever touch it.
     func follow(_ appetite: Appetite) {
         guard appetite != self.appetite else { return }
         self.appetite = appetite
@@ -178,8 +178,8 @@ final class OutletRegistry {
         }
     }
 
-    /// The destination's credential is good, so each logstore that was refused together with it tries once more at once.
-    /// One that is refused again waits as long as before.
+    /// The destination's credential is good, so each logstore that was refused together with it tries once more at
+    /// once. One that is refused again waits as long as before.
     func retryRefusedWithDestination(_ now: Moment) {
         for outlet in outlets.values
         where outlet.gate.probing != nil && outlet.pause?.scope == .project {

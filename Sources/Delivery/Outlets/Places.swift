@@ -12,7 +12,7 @@ struct Places: Equatable {
         self.total = total
     }
 
-    /// At run time; what is taken beyond it is given back as it ends.
+    /// At run time. Places taken beyond the total are given back as their requests end.
     mutating func set(total: Int) {
         self.total = total
     }
@@ -22,7 +22,7 @@ struct Places: Equatable {
         max(0, min(total, limit) - taken)
     }
 
-    /// Whether one more probe may go, if there is a place.
+    /// True when one more probe may go, if there is a place.
     var admitProbes: Bool { takenByProbes < max(1, total / 2) }
 
     func admits(holding held: Int, isProbe: Bool, within limit: Int) -> Bool {

@@ -1,12 +1,11 @@
 import System
 
-/// Whose turn it is to send: the outlets of a destination that have packets, each in its turn. Those whose
-/// gate is closed until a known time sleep until then. An outlet with nothing to send is in neither
-/// list and costs nothing.
+/// The order in which a destination's outlets send. Outlets with packets stand in line. Those whose gate is
+/// closed until a known time sleep until then. An outlet with nothing to send is in neither list and costs nothing.
 ///
-/// Outlets that probe stand in a line of their own: they have few places, and while these are taken nobody has to look
-/// at them. What leaves a line or wakes early leaves its entry behind, which is skipped; so every verb costs no more
-/// than the logarithm of how many sleep.
+/// Outlets that probe stand in a line of their own: they have few places, and while these are taken no outlet there
+/// has to be looked at. An outlet that leaves a line or wakes early leaves its entry behind, which is skipped; so
+/// every verb costs no more than the logarithm of how many sleep.
 struct Turns {
     private struct Entry {
         let outlet: DeliveryOutlet
@@ -82,7 +81,8 @@ struct Turns {
         if isProbing { probing.append(entry) } else { open.append(entry) }
     }
 
-    /// The outlet whose turn it is; it has none any more. Without `probes` only one that was open when it got its turn.
+    /// The outlet whose turn it is; it has none any more. Without `probes` only one that was open when it got its
+    /// turn.
     mutating func next(probes: Bool = true) -> DeliveryOutlet? {
         let first = open.first
         let outlet: DeliveryOutlet
@@ -133,7 +133,7 @@ struct Turns {
         enlist(outlet)
     }
 
-    /// Wakes those whose time has come.
+    /// Wakes the outlets whose time has come.
     mutating func wake(_ now: Moment) {
         while let entry = sleepers.takeFirst(upTo: now)?.element {
             guard entry.isLive else { continue }

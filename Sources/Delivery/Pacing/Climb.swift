@@ -5,14 +5,14 @@ import System
 /// to take to a little above, so that the stretch below saves up what the stretch above spends, and one
 /// refusal ends it. When none comes, the server takes more than thought, and the climb gets steeper.
 struct Climb: Equatable {
-    /// What the server is thought to take, in units a second.
+    /// The rate that the server is thought to take, in units a second.
     var allowed: Double
     /// When the cycle began.
     var began: Moment
     /// The part of `allowed` that it begins with.
     var from: Double
 
-    /// What one cycle adds.
+    /// The part of `allowed` that one cycle adds.
     static let span = 0.1
     static let low = 0.95
     /// Four refusals a minute are nothing, and a rate that was found by chance has to end.

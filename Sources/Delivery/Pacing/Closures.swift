@@ -1,15 +1,15 @@
 import System
 
-/// Times in which a server takes nothing: its rate has fallen, or it counts by the minute and the minute's quota is used
-/// up. Which of the two only shows when it takes something again, and how far to trust what was known before.
+/// Times in which a server takes nothing: its rate has fallen, or it counts by the minute and the minute's quota is
+/// used up. Which of the two only shows when it takes something again, and how far to trust what was known before.
 struct Closures: Equatable {
     private var began: Moment?
-    /// What the server was thought to take before.
+    /// The rate that the server was thought to take before.
     private var allowed = 0.0
     /// The length of the last cycle that was worth the name, in seconds.
     var lastCycle = 0.0
     private var trust = Self.fullTrust
-    /// What was known before a closure is being tried.
+    /// A rate from before a closure is being tried.
     private var isTried = false
 
     private static let fullTrust = 0.5

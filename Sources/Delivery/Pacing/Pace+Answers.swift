@@ -91,7 +91,7 @@ extension Pace {
 
     // MARK: - Floods
 
-    /// What comes back of requests that were sent before a refusal was known. When many of them are
+    /// The answers to requests that were sent before a refusal was known. When many of them are
     /// refused, the server's account stayed empty all the time: then those that it took are its rate.
     struct Flood: Equatable {
         let began: Moment

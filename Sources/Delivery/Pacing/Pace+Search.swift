@@ -1,6 +1,6 @@
 import System
 
-/// The time in which nothing is known that would make a rate.
+/// The search for a first rate.
 extension Pace {
     /// So many requests that were taken within a second tell a rate.
     private static let enough = 4.0
@@ -14,8 +14,7 @@ extension Pace {
         return search.rate != nil && taken.tally.requests > 0
     }
 
-    /// What was taken, and in how many seconds. Since the last refusal, when the account was empty; after
-    /// a long wait it may have been full, and has given what it had saved up.
+    /// The units that were taken, and in how many seconds.
     mutating func evidence(_ now: Moment) -> (units: Double, seconds: Double) {
         guard let search else { return (taken.recentUnits(now), 1) }
         return (taken.tally.units, search.seconds(now))

@@ -7,7 +7,7 @@ import System
 /// The aim: to take nearly all that the server gives, with few requests refused. Each refusal tells how
 /// much it gave since the last one (`PaceEstimate`), and starts a new `Climb` around that.
 struct Pace: Equatable {
-    /// What a request that is on its way remembers of the pace.
+    /// The pace when a request was sent; it carries this until its answer.
     struct Ticket: Equatable {
         let epoch: Int
         let sent: Moment
@@ -109,7 +109,8 @@ struct PaceSchedule: Equatable {
     mutating func wait(until moment: Moment) { next = max(next, moment) }
     mutating func hurry(until moment: Moment) { next = min(next, moment) }
 
-    /// For how long nothing waited for the pace before the request that goes now; nil when it was no time worth the name.
+    /// For how long nothing waited for the pace before the request that goes now; nil when it was no time worth the
+    /// name.
     mutating func idleTime(since began: Moment, _ now: Moment) -> Duration? {
         defer { lastSent = now }
         return now - next > Self.slack ? now - max(lastSent, began) : nil

@@ -3,7 +3,7 @@ import System
 
 // What a pace measures: the usual request, what a server took, and what that tells of its rate.
 
-/// What a request counts, and how long its answer takes, lately.
+/// The units of a request, and the time until its answer, lately.
 struct UsualRequest: Equatable {
     private(set) var units = 0.0
     /// In seconds.
@@ -18,7 +18,7 @@ struct UsualRequest: Equatable {
     }
 }
 
-/// What the server took since a refusal.
+/// The requests that the server took since a refusal.
 struct TakenTally: Equatable {
     var began: Moment
     var units = 0.0
@@ -27,7 +27,7 @@ struct TakenTally: Equatable {
     var idle = 0.0
 }
 
-/// What the server took: since the last refusal, and within the last second.
+/// The requests that the server took, since the last refusal and within the last second.
 struct TakenRequests: Equatable {
     var tally = TakenTally(began: Moment(nanoseconds: 0))
     /// Over how many seconds the rate was measured.
@@ -35,7 +35,7 @@ struct TakenRequests: Equatable {
     private var units = RecentSum()
     private var requests = RecentSum()
 
-    /// What a free pace takes is counted by the second as well: there may be no refusal to count from.
+    /// Requests of a free pace are counted by the second as well: there may be no refusal to count from.
     mutating func stored(_ units: Double, isPaced: Bool, _ now: Moment) {
         tally.units += units
         tally.requests += 1
@@ -55,7 +55,7 @@ struct TakenRequests: Equatable {
     }
 }
 
-/// What came within about the last second.
+/// The sum of about the last second.
 struct RecentSum: Equatable {
     private static let slots = 8
     private static let slotNanoseconds: Int64 = 125_000_000
@@ -86,7 +86,7 @@ struct RecentSum: Equatable {
     }
 }
 
-/// What a server takes, from what it took between refusals.
+/// The rate of a server, from the requests that it took between refusals.
 ///
 /// At a refusal its account is empty, whatever it saves up in between. So what it took from one refusal
 /// to the next, divided by the time, is its rate: exact but for one request, and too low only when it

@@ -3,7 +3,7 @@ import System
 /// The paces of a gate: so many requests a second, and so many bytes a second. Each is engaged by the
 /// refusals that concern it; one that does not tell what it counts engages both.
 struct Pacing: Equatable {
-    /// What a request that is on its way holds of both.
+    /// The tickets of a request for both paces.
     struct Ticket: Equatable {
         let requests: Pace.Ticket
         let bytes: Pace.Ticket
@@ -42,7 +42,7 @@ struct Pacing: Equatable {
     }
 }
 
-/// What a used up quota counts, as far as the answer tells.
+/// The units of a used up quota, as far as the answer tells.
 enum Quota: Equatable {
     case requests
     case bytes

@@ -1,8 +1,8 @@
 import System
 
-/// What stands in for a rate after a refusal that came too early to tell one: single requests after
-/// waits that grow while they are refused, and as soon as one is taken twice as many a second with each
-/// round trip, until the next refusal ends a time that was long enough to measure.
+/// Stands in for a rate after a refusal that came too early to tell one. Single requests go after waits that
+/// grow while they are refused. As soon as one is taken, twice as many a second go with each round trip, until the
+/// next refusal ends a time that was long enough to measure.
 ///
 /// It counts requests, whatever the pace counts: how large the next one is has nothing to do with
 /// what was refused before.
@@ -18,11 +18,11 @@ struct Search: Equatable {
     private var began = Moment(nanoseconds: 0)
 
     static let waits = Backoff(first: .milliseconds(500), longest: .seconds(10))
-    /// What is tried when the first one was taken.
+    /// Requests a second after the first one was taken.
     static let first = 2.0
-    /// Beyond that it limits nobody.
+    /// A higher rate limits nothing.
     static let most = 1000.0
-    /// What a quota saves up, in seconds, as far as anybody knows.
+    /// How much a quota saves up, in seconds, as far as is known.
     static let saved = 1.0
 
     /// When the next one may go after one that goes now.
@@ -40,8 +40,8 @@ struct Search: Equatable {
         began = now + (.zero - Pace.duration(Self.saved))
     }
 
-    /// In how many seconds the server gave what it took since the last refusal, when its account was empty. After a long
-    /// wait the account may have been full, and has given what it had saved up.
+    /// In how many seconds the server gave what it took since the last refusal, when its account was empty. After a
+    /// long wait the account may have been full, and has given what it had saved up.
     func seconds(_ now: Moment) -> Double {
         let sinceRefusal = (now - began) / .seconds(1)
         let sincePressed = (now - pressed) / .seconds(1)

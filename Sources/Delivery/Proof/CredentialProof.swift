@@ -5,9 +5,9 @@ package struct CredentialProof: Sendable, Equatable {
     package enum Verdict: Sendable, Equatable {
         /// SLS took the signature.
         case accepted
-        /// SLS knows it and does not want it.
+        /// SLS refused the signature.
         case refused
-        /// Nobody could tell: no answer, or one about something else.
+        /// Unknown: there was no answer, or one about something else.
         case undecided
     }
 
@@ -45,12 +45,12 @@ extension CredentialProof {
     /// SLS looks at the signature before anything else, so whatever it says of the rest is good news.
     private static func verdict(_ judgement: Judgement, _ isRealLogstore: Bool) -> Verdict {
         switch judgement.kind {
-        // Who may not write to a logstore that nobody has may write to the others, or to none.
+        // A credential that may not write to a logstore that does not exist may write to the others, or to none.
         case .unauthorized where !isRealLogstore && judgement.action == .pause(.logstore):
             .undecided
         case .unauthorized: .refused
         case .content, .sequence, .suspended: .accepted
-        // A 403 with a code that nobody knows counts as a quota, and may mean anything.
+        // A 403 with an unknown code counts as a quota, and may mean anything.
         case .quota: judgement.code.flatMap(ErrorCode.known) == nil ? .undecided : .accepted
         case .notFound:
             judgement.code?.lowercased().hasPrefix("logstore") == true ? .accepted : .undecided

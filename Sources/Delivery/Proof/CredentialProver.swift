@@ -2,8 +2,8 @@ import HTTPClient
 package import SLS
 package import System
 
-/// Tries out a credential before it is used: a PutLogs as a packet would be sent, by the same ways, with a log
-/// group that holds no log. So the proof wants no permission that delivery does not want, and stores nothing.
+/// Proves a credential before it is used, with a PutLogs as a packet would be sent, through the same endpoints and
+/// proxies, but without any log. So the proof needs no permission that delivery does not need, and stores nothing.
 package struct CredentialProver: Sendable {
     /// Where a destination's logs go.
     package struct Place: Sendable {
@@ -19,7 +19,7 @@ package struct CredentialProver: Sendable {
 
     private let userAgent: String
     private let now: @Sendable () -> WallTime
-    /// For all together: somebody waits for the answer.
+    /// For all requests together: an operator waits for the answer.
     private let patience: Duration
     private let isInterrupted: @Sendable () -> Bool
 

@@ -2,7 +2,7 @@ import HTTPClient
 import SLS
 import System
 
-/// One question of a proof: it goes from endpoint to endpoint until somebody answers.
+/// One request of a proof: it goes from endpoint to endpoint until SLS answers.
 final class ProofQuestion {
     /// It has no answer yet.
     private(set) var isOpen = false
@@ -16,7 +16,7 @@ final class ProofQuestion {
     private var isResigned = false
     private var judgement: (Judgement, at: Endpoint)?
 
-    /// Where no logstore is known: whether it exists, or may be written to, says nothing.
+    /// Where no logstore is known: an answer about this one says nothing.
     private static let anyLogstore = "sluice-proof"
 
     init(
@@ -40,7 +40,7 @@ final class ProofQuestion {
         transfer = Transfer(place.settings.transport.options())
     }
 
-    /// Whether the answer here is the answer there as well.
+    /// True when the answer here holds there as well.
     func isAsked(at other: CredentialProver.Place) -> Bool {
         let (mine, others) = (place.settings, other.settings)
         return place.logstore == other.logstore && mine.endpoints == others.endpoints
@@ -92,7 +92,7 @@ final class ProofQuestion {
         return true
     }
 
-    /// What came of an endpoint before, if anything, counts.
+    /// Patience is over. The outcome at an earlier endpoint counts, if there is one.
     func giveUp() {
         guard judgement == nil else { return }
         let problem = TransportProblem(

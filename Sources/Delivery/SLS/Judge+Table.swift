@@ -1,7 +1,7 @@
 import SLS
 
 extension Judge {
-    /// What each code means for us; what it means for the operator stands with the code. A code decides
+    /// What each code means for delivery; its meaning for the operator is in `ErrorCode`'s table. A code decides
     /// before the status that it came with.
     static let byCode: [Rule.ByCode] = [
         .init(
@@ -78,10 +78,10 @@ extension Judge {
         ),
     ]
 
-    /// For answers with a request id and a code that nobody knows, or none. The first row that fits.
+    /// For answers with a request id and an unknown code, or none. The first row that fits.
     static let byStatus: [Rule.ByStatus] = [
-        // The one status that is about who asks. Where it is about one logstore all the same, the destination
-        // notices by what the others store.
+        // The one status that is about the credential. Where it is about one logstore all the same, the destination
+        // notices when other logstores store packets.
         .init(
             401...401,
             Rule(.pause(.project), .unauthorized, .sendUnauthorized),
@@ -94,7 +94,7 @@ extension Judge {
             saying: "quota",
             "exceed"
         ),
-        // Whoever refuses one logstore for a reason of its own must not slow down its project.
+        // A refusal for a reason of one logstore must not slow down the whole project.
         .init(
             403...403,
             Rule(.pause(.logstore), .other, .sendQuotaError),
@@ -149,7 +149,7 @@ extension Judge {
     static let foreignRemedy =
         "check the endpoint, and what stands between here and SLS (proxy, load balancer)"
 
-    /// For a number that nothing of ours can have used.
+    /// For a sequence number that Sluice cannot have used.
     static let relaneRemedy =
         "the packet goes again in another lane; if this lasts, SLS takes no sequence numbers for this "
         + "logstore: set exactly_once: false for the destination"
@@ -192,7 +192,7 @@ extension Rule {
         }
     }
 
-    /// For answers of SLS whose code nobody knows.
+    /// For answers of SLS with an unknown code.
     struct ByStatus {
         let rule: Rule
         let statuses: ClosedRange<Int>

@@ -1,7 +1,7 @@
 import SLS
 
-/// Decides from what came back what becomes of a packet, and how far the reason reaches. Everything that
-/// it knows stands in its table.
+/// Decides from SLS's answer what becomes of a packet, and how far the reason reaches. Everything that it
+/// knows is in its table.
 enum Judge {
     static func judge(_ answer: SLSAnswer, _ attempt: Attempt = Attempt()) -> Judgement {
         if answer.isStored { return .stored(answer) }

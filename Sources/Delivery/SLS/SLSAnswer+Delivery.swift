@@ -21,7 +21,7 @@ extension SLSAnswer {
         )
     }
 
-    /// What metrics count it as: "OK", a code that is known, or what is common to all others. A server may make
+    /// The label of the answer in metrics: "OK", a known code, or one word for all others, because a server may make
     /// up any number of codes.
     var countedAs: String {
         if isStored { return "OK" }

@@ -4,8 +4,8 @@ import Queue
 import SLS
 import System
 
-/// How a destination of SLS is spoken to: turns packets into requests, and judges answers. The loop that sends knows SLS
-/// only through this type. It knows no network.
+/// How a destination of SLS is spoken to: turns packets into requests, and judges answers. The loop that sends knows
+/// SLS only through this type. It knows no network.
 struct SLSOutput {
     /// A packet that can never be sent as it is.
     struct Unsendable: Error, Equatable {
@@ -141,7 +141,7 @@ struct SLSOutput {
         return bytes + lease.packet.stream.trailer.bytes.count
     }
 
-    /// What comes after the logs: topic, source and tags of the stream, tags of the destination, and
+    /// The end of the LogGroup, after the logs: topic, source and tags of the stream, tags of the destination, and
     /// the pack id, unless the stream has kept that of the device.
     func ending(of packet: SealedPacket) -> [UInt8] {
         let trailer = packet.stream.trailer
@@ -151,7 +151,7 @@ struct SLSOutput {
         return trailer.bytes + GroupTrailer(tags: added).bytes
     }
 
-    /// lz4 joins the stored blocks as they are; the others take the ordinary way.
+    /// With lz4 the stored blocks are joined as they are; other compressions decompress them first.
     private func encode(
         _ blocks: [StoredBlock],
         ending: [UInt8]

@@ -2,8 +2,8 @@ import Queue
 import SLS
 import System
 
-/// Tells operators what happens to a destination. It counts each failure and each pause in the status, and decides which
-/// of them are worth a line in the journal.
+/// Tells operators what happens to a destination. It counts each failure and each pause in the status, and decides
+/// which of them are worth a line in the journal.
 final class DeliveryReporter {
     private let destination: String
     private let journal: Journal

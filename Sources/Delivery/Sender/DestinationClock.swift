@@ -1,7 +1,7 @@
 import System
 
-/// What a destination makes of the host's clock and of SLS's: the time to sign with, and whether the host's clock is so
-/// wrong that SLS refuses logs which got their time from it.
+/// What a destination makes of the host's clock and of SLS's: the time to sign with, and whether the host's clock is
+/// so wrong that SLS refuses logs which got their time from it.
 struct DestinationClock {
     private let destination: String
     private let host: @Sendable () -> WallTime
@@ -9,7 +9,7 @@ struct DestinationClock {
     /// SLS's clock minus the host's, as the operator says; counts until SLS has told.
     var assumed: Duration
     private var wasWrong = false
-    /// What others were told by how much the host's clock is wrong.
+    /// The error of the host's clock that was published last.
     private var told: Duration?
 
     init(
@@ -57,7 +57,7 @@ struct DestinationClock {
         return wasWrong && !isWrong
     }
 
-    /// Tells those who measure logs by the host's clock when its error has changed.
+    /// Publishes the error of the host's clock for ingest, which measures logs by that clock.
     mutating func publish(_ wrongness: Duration?) {
         guard told != wrongness else { return }
         told = wrongness

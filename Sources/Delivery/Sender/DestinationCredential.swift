@@ -59,7 +59,7 @@ struct DestinationCredential {
         return judgement
     }
 
-    /// Reports a credential that is refused, or accepted again, when that is news: to whoever keeps it, and to other
+    /// Reports a credential that is refused, or accepted again, when that is news: to its keeper, and to other
     /// destinations that sign with it.
     mutating func judged(
         _ judgement: Judgement,

@@ -3,7 +3,7 @@ import Queue
 import SLS
 import System
 
-/// What an answer, or the lack of one, means for a packet and for all that wait behind it.
+/// Applies an answer, or the lack of one, to its packet and to the gates that other packets wait behind.
 extension DestinationSender {
     /// Takes back a transfer that has ended.
     func finish(_ transfer: Transfer, _ carried: Load, _ outcome: TransferOutcome) {
@@ -133,8 +133,8 @@ extension DestinationSender {
         }
     }
 
-    /// The same packet goes again when its gates let it through, unless an operator wants unauthorized packets dropped
-    /// (`drop_unauthorized`, as the SDKs' `DropUnauthorizedLog`).
+    /// The same packet goes again when its gates let it through, unless an operator wants unauthorized packets
+    /// dropped (`drop_unauthorized`, as the SDKs' `DropUnauthorizedLog`).
     private func again(_ original: Lease, _ load: Load, _ judgement: Judgement, _ now: Moment) {
         let outlet = load.outlet
         guard settings.dropUnauthorized, judgement.traits.contains(.deniesRights),
@@ -155,8 +155,8 @@ extension DestinationSender {
         }
     }
 
-    /// The packet may be at fault, or the settings. Only a packet that must be at fault is taken apart for good; else one
-    /// packet at a time is halved, to see whether a part of it is stored.
+    /// The packet may be at fault, or the settings. Only a packet that must be at fault is taken apart for good; else
+    /// one packet at a time is halved, to see whether a part of it is stored.
     private func suspected(
         _ lease: Lease,
         _ load: Load,

@@ -2,11 +2,11 @@ import HTTPClient
 import Queue
 import System
 
-/// A destination on the delivery thread. It holds the parts, and tells the story of a packet: taken from the queue, sent
-/// in a request when outlet, gates, place and memory allow it (`+Sending`), and stored, tried again, taken apart,
-/// discarded or given back as the answer says (`+Answers`).
+/// A destination on the delivery thread. It holds the parts, and tells the story of a packet: taken from the queue,
+/// sent in a request when outlet, gates, place and memory allow it (`+Sending`), and stored, tried again, taken
+/// apart, discarded or given back as the answer says (`+Answers`).
 final class DestinationSender {
-    /// What a destination has to do with, outside of the delivery thread.
+    /// The parts of the gateway that a destination works with.
     struct Surroundings: Sendable {
         let source: any PacketSource
         let credentials: CredentialDoor
@@ -26,7 +26,7 @@ final class DestinationSender {
     var clock: DestinationClock
     var memory: MemoryShare
     var transfers = TransferPool()
-    /// By an operator, until told otherwise.
+    /// An operator holds it back.
     private(set) var isHeld = false
 
     init(
@@ -72,7 +72,8 @@ final class DestinationSender {
 
     func retired(_ outlet: Outlet) { outlets.retired(outlet) }
 
-    /// The queue wants these back. Those under way come back with their next attempt, when the queue refuses the content.
+    /// The queue wants these back. Those under way come back with their next attempt, when the queue refuses the
+    /// content.
     func giveBack(_ numbers: Set<Int64>, of logstore: String) {
         let waiting = outlets.takeOut(numbers, of: logstore)
         for lease in waiting { memory.release(content: lease.contentBytes) }
@@ -105,8 +106,8 @@ final class DestinationSender {
         gates.pauseForCredential(cause, isUndecided: refusal.isUndecided, now)
     }
 
-    /// Goes on with other settings. Requests that are in flight end as they began. What they bring back about gates does
-    /// not count any more, because it was said about something else.
+    /// Goes on with other settings. Requests that are in flight end as they began. What they bring back about gates
+    /// does not count any more, because it was said about something else.
     func reconfigure(_ new: SLSOutput, _ now: Moment) {
         let old = settings
         output = new
@@ -126,7 +127,7 @@ final class DestinationSender {
 
     // MARK: - A turn of the delivery thread
 
-    /// What became due since the last turn.
+    /// Does what became due since the last turn.
     func advance(_ now: Moment) {
         if credential.isMissing { _ = presentCredential(now) }
         gates.lookAtEndpoints(now)
@@ -145,7 +146,7 @@ final class DestinationSender {
         outlets.rouse(outlet)
     }
 
-    /// Tells what this turn has changed: to the queue, and to those who look.
+    /// Asks the queue for packets, and publishes what this turn has changed.
     func endTurn(_ now: Moment) {
         outlets.follow(appetite)
         outlets.lookAtChanged { outlet in

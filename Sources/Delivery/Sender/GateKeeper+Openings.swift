@@ -1,6 +1,6 @@
 import System
 
-/// What open and closed gates mean for the queue, and for those who look at the status.
+/// What open and closed gates mean for the demand of packets, and for the status.
 extension GateKeeper {
     var appetite: Appetite {
         let isProbing =
@@ -8,8 +8,9 @@ extension GateKeeper {
         return isProbing ? .probes : .all
     }
 
-    /// How many packets an outlet has use for: what may be in flight, and a quarter ahead, which covers the commit that
-    /// seals a packet. The rest stays in the queue, where it still grows. Where several are busy, each has its part.
+    /// How many packets an outlet has use for: what may be in flight, and a quarter ahead, which covers the commit
+    /// that seals a packet. The rest stays in the queue, where it still grows. Where several are busy, each has its
+    /// part.
     func demand(of outlet: DeliveryOutlet, _ now: Moment) -> Int {
         guard appetite == .all, outlet.gate.probing == nil else { return 1 }
         let limit = min(outlet.gate.limit, project.limit)
@@ -23,8 +24,8 @@ extension GateKeeper {
         return min(outlet.gate.inFlight + room + max(1, limit / 4), max(2, part))
     }
 
-    /// When the first of the closed gates that all outlets use opens by itself. Nil when none is closed, or when a request
-    /// has to end before.
+    /// When the first of the closed gates that all outlets use opens by itself. Nil when none is closed, or when a
+    /// request has to end before.
     func nextOpening(_ now: Moment) -> Moment? {
         guard let projectOpens = project.nextOpening else { return nil }
         // A gate without a time opens when a request ends, and gates behind it wait for that, too.
@@ -47,8 +48,8 @@ extension GateKeeper {
         return nil
     }
 
-    /// A gate whose probe is due keeps nothing back when there is nothing to send: the next log is the probe. Shown as
-    /// paused, a gateway that is not ready for that would never get one.
+    /// A gate whose probe is due keeps nothing back when there is nothing to send: the next log is the probe. Shown
+    /// as paused, a gateway that is not ready for that would never get one.
     private func keepsBack(_ probing: Probing, _ now: Moment) -> Bool {
         probing.isFlying || probing.next > now || outlets.hasTurns
     }

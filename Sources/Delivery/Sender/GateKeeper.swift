@@ -1,9 +1,9 @@
 import Queue
 import System
 
-/// The gates that a destination's requests pass: the endpoint's and the project quota's, which other destinations share,
-/// the destination's own, and that of each outlet. A request takes a pass of each, and leaves it there with what its
-/// answer says.
+/// The gates that a destination's requests pass: the endpoint's and the project quota's, which other destinations
+/// share, the destination's own, and that of each outlet. A request takes a pass of each, and leaves it there with
+/// what its answer says.
 final class GateKeeper {
     private let shared: SharedState
     private let entry: AgendaEntry
@@ -41,8 +41,8 @@ final class GateKeeper {
 
     // MARK: - The way in
 
-    /// The endpoint of the next request; nil while a gate that all outlets use is closed. Where other destinations share
-    /// that gate, this one is looked at when a request behind it ends.
+    /// The endpoint of the next request; nil while a gate that all outlets use is closed. Where other destinations
+    /// share that gate, this one is looked at when a request behind it ends.
     func openEndpoint(_ now: Moment) -> EndpointState? {
         guard places.free(within: project.limit) > 0, project.permits(now) else { return nil }
         guard quota.gate.permits(now) else {
@@ -103,8 +103,8 @@ final class GateKeeper {
     // MARK: - The way out
 
     /// Gives back the passes of a request, each with what its answer says about its gate, and notes which pauses that
-    /// begins and ends. `isExcused` tells that the answer says nothing about any gate; `isConvicted` that other packets of
-    /// the outlet are stored.
+    /// begins and ends. `isExcused` tells that the answer says nothing about any gate; `isConvicted` that other
+    /// packets of the outlet are stored.
     func leave(
         _ load: Load,
         _ judgement: Judgement,
@@ -202,7 +202,8 @@ final class GateKeeper {
 
     // MARK: - From outside
 
-    /// Another destination's request was refused for the credential that this one uses, too: single requests try it here.
+    /// Another destination's request was refused for the credential that this one uses, too: single requests try it
+    /// here.
     func pauseForCredential(_ cause: Pause, isUndecided: Bool, _ now: Moment) {
         let bounds = project.bounds
         let longestWait = isUndecided ? bounds.longestWaitUndecided : bounds.longestWait
@@ -222,8 +223,8 @@ final class GateKeeper {
         outlets.reopen(now, where: \.mayEndWithCredential)
     }
 
-    /// An operator has looked at it: everything paused is worth a request at once, and packets that are refused for their
-    /// content are taken apart again.
+    /// An operator has looked at it: everything paused is worth a request at once, and packets that are refused for
+    /// their content are taken apart again.
     func tryAgain(_ now: Moment) {
         // Other destinations share gates that open now.
         entry.noteEveryone()

@@ -1,11 +1,11 @@
 import Queue
 import System
 
-/// The packets that a destination has on lease from the queue. Each lease ends exactly once: its packet was stored, or the
-/// queue takes it back in one of the ways below.
+/// The packets that a destination has on lease from the queue. Each lease ends exactly once: its packet was stored,
+/// or the queue takes it back in one of the ways below.
 ///
-/// Two kinds of packets are worth no request for a time and wait here: those that could not be read, and lone logs that
-/// SLS refused while the host's clock is wrong.
+/// Two kinds of packets are worth no request for a time and wait here: those that could not be read, and lone logs
+/// that SLS refused while the host's clock is wrong.
 final class LeaseKeeper {
     private let source: any PacketSource
     private let status: Locked<DestinationStatus>
@@ -95,8 +95,8 @@ final class LeaseKeeper {
     }
 
     /// A lone log may be refused for nothing but the time that the host gave it. It waits, and is tried now and then,
-    /// until the clock is right. Some may wait while others are delivered; with more of them the logstore waits, so that a
-    /// wrong clock never has packets taken apart without a bound.
+    /// until the clock is right. Some may wait while others are delivered; with more of them the logstore waits, so
+    /// that a wrong clock never has packets taken apart without a bound.
     func awaitClock(_ original: Lease, of outlet: DeliveryOutlet, until moment: Moment) {
         var lease = original
         lease.awaitsClock = true
@@ -106,7 +106,7 @@ final class LeaseKeeper {
         clockWaits.add(lease, at: moment)
     }
 
-    /// When the first of those that wait is worth another try.
+    /// When the first packet that waits here is worth another try.
     var nextDeadline: Moment? {
         [rereads.nextKey, clockWaits.nextKey].compactMap(\.self).min()
     }

@@ -30,7 +30,7 @@ struct Load {
     /// Servers that disagree about the time would have a packet signed for ever.
     private static let signaturesMax = 3
 
-    /// What the judge has to know of it. `now` is SLS's time, as far as it is known by now.
+    /// The facts that the judge needs. `now` is SLS's time, as far as it is known.
     func attempt(_ now: WallTime) -> Attempt {
         let mayHelp = lease.resigned < Self.signaturesMax && ServerClock.mayAccept(now, not: dated)
         return Attempt(

@@ -1,4 +1,4 @@
-/// What destinations share, on the delivery thread alone.
+/// The state that all destinations share, for the delivery thread only.
 struct SharedState {
     let agenda = DeliveryAgenda()
     let endpoints = EndpointStates()

@@ -114,7 +114,7 @@ struct StatusPublisher {
     }
 
     private func reason(_ pause: Pause?) -> String {
-        guard let failure = pause?.failure else { return "it was asked to wait" }
+        guard let failure = pause?.failure else { return "SLS asked to wait" }
         return "\(failure.summary); \(failure.remedy)"
     }
 

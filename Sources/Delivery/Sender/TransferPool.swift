@@ -13,7 +13,8 @@ struct TransferPool {
 
     var isEmpty: Bool { underWay.isEmpty }
 
-    /// Starts a request, and returns how many bytes its body has. `whenDone` is called from `TransferLoop.perform`, never from here.
+    /// Starts a request, and returns how many bytes its body has. `whenDone` is called from `TransferLoop.perform`,
+    /// never from here.
     mutating func start(
         _ request: TransferRequest,
         _ transport: TransportSettings,
@@ -35,8 +36,8 @@ struct TransferPool {
         if generation == self.generation { idle.append(transfer) }
     }
 
-    /// The settings have changed, so new requests need transfers of their own. Where routes or trusted authorities may
-    /// have changed they need new connections, too.
+    /// The settings have changed, so new requests need transfers of their own. Where routes or trusted authorities
+    /// may have changed they need new connections, too.
     mutating func renew(_ now: Moment, dropsConnections: Bool) {
         idle = []
         generation += 1

@@ -5,7 +5,7 @@ extension DestinationSettings {
     /// How far SLS's clock may be from the host's.
     static let clockOffsetMax: Duration = .seconds(10 * 365 * 86400)
 
-    /// A setting that cannot work, with its name and one sentence.
+    /// A setting that cannot work, and why.
     package struct Problem: Sendable, Equatable {
         package let setting: String
         package let reason: String

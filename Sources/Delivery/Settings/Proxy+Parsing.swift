@@ -26,7 +26,7 @@ extension Proxy {
         }
         var rest = text[mark.upperBound...]
         if rest.hasSuffix("/") { rest.removeLast() }
-        // A password may hold an "@" that nobody encoded; a host cannot.
+        // A password may hold an unencoded "@"; a host cannot.
         let at = rest.lastIndex(of: "@")
         let place = at.map { rest[rest.index(after: $0)...] } ?? rest
         // A host is a host: the endpoint's rules hold for it as well.

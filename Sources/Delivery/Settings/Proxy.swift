@@ -2,12 +2,12 @@ package import Crypto
 import SLS
 import System
 
-/// What stands between the gateway and SLS, where the network demands it. TLS goes through it from end
+/// A proxy between the gateway and SLS, where the network demands one. TLS goes through it from end
 /// to end: it sees names and sizes, no logs and no keys.
 package struct Proxy: Sendable, Hashable {
     package enum Scheme: String, Sendable {
         case http
-        /// The way to the proxy is encrypted too, and its certificate verified.
+        /// The connection to the proxy is encrypted too, and its certificate verified.
         case https
         /// The proxy finds the address of SLS.
         case socks5h
@@ -19,7 +19,7 @@ package struct Proxy: Sendable, Hashable {
     package let user: String?
     package let password: Secret?
 
-    /// As curl takes it; user and password go a way of their own.
+    /// The address for curl, which takes user and password separately.
     var address: String { "\(scheme.rawValue)://\(host):\(port)" }
 
     package func hash(into hasher: inout Hasher) {
@@ -29,7 +29,7 @@ package struct Proxy: Sendable, Hashable {
 }
 
 extension Proxy: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Without the password, which may thus be shown to anybody.
+    /// Without the password, so it may be shown.
     package var description: String {
         guard let user else { return address }
         let secret = password == nil ? "" : ":•••"
@@ -39,7 +39,7 @@ extension Proxy: CustomStringConvertible, CustomDebugStringConvertible {
     package var debugDescription: String { description }
 }
 
-/// What is wrong with a proxy's address. It never repeats the address: that may hold a password.
+/// An error in a proxy's address. It never repeats the address: that may hold a password.
 package struct ProxyError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
 }

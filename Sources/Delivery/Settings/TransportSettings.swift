@@ -9,8 +9,8 @@ package struct TransportSettings: Sendable, Equatable {
     /// From the start of a request to the end of its answer, in addition to the time that its body may
     /// take.
     package var sendTimeout: Duration = .seconds(15)
-    /// A request that moves no byte for that long is given up. Nil: as long as `sendTimeout`, so that an operator who is
-    /// patient with the answer need not know of this one.
+    /// A request that moves no byte for that long is given up. Nil: as long as `sendTimeout`, so that an operator who
+    /// is patient with the answer need not know of this one.
     package var stallTimeout: Duration?
     /// Certificate authorities to trust instead of the system's, as a PEM file; also for an https proxy.
     package var certificateAuthorities: String?
@@ -39,8 +39,8 @@ package struct TransportSettings: Sendable, Equatable {
         return options
     }
 
-    /// True when connections that were made with the old settings must not be used: they may have taken another way, or
-    /// trusted other authorities. A file of the same name may have another content.
+    /// True when connections that were made with the old settings must not be used: they may have taken another way,
+    /// or trusted other authorities. A file of the same name may have another content.
     func needsNewConnections(after old: TransportSettings) -> Bool {
         certificateAuthorities != nil || old.certificateAuthorities != nil || proxy != old.proxy
     }

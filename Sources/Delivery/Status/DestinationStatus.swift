@@ -6,12 +6,12 @@ package import System
 package struct DestinationStatus: Sendable {
     package enum State: Sendable, Equatable {
         case running
-        /// Nothing is sent until a credential comes; the queue keeps what arrives.
+        /// Nothing is sent until a credential comes; the queue keeps arriving logs.
         case waitingForCredential(reason: String)
         /// One request at a time tries whether the destination takes anything: the next one then, or one
         /// is on its way.
         case paused(reason: String, until: WallTime?)
-        /// An operator lets nothing go; what arrives is kept.
+        /// An operator holds it; the queue keeps arriving logs.
         case held
         case stopped
     }
@@ -40,7 +40,7 @@ package struct DestinationStatus: Sendable {
 
     package let name: String
     package internal(set) var project: String
-    /// In the operator's order.
+    /// All endpoints, in the operator's order.
     package internal(set) var endpoints: [String]
     /// The one in use.
     package internal(set) var endpoint: String
@@ -68,7 +68,7 @@ package struct DestinationStatus: Sendable {
     package internal(set) var rate: Double?
 
     package internal(set) var voided = Voided()
-    /// Of a packet that is halved again and again its logs count each time.
+    /// A packet that is halved again and again counts its logs each time.
     package internal(set) var isolated = GivenBack()
     /// Refused for want of a permission, where the operator wants such packets dropped.
     package internal(set) var discarded = GivenBack()
@@ -78,7 +78,7 @@ package struct DestinationStatus: Sendable {
     package internal(set) var unknownOutcomes = 0
     /// Packets that turned out to be stored by an earlier request.
     package internal(set) var storedBefore = 0
-    /// Requests that were signed anew for SLS's clock.
+    /// Requests that were signed again for SLS's clock.
     package internal(set) var resigned = 0
 
     package internal(set) var sentPackets = 0
@@ -94,9 +94,9 @@ package struct DestinationStatus: Sendable {
     package internal(set) var failuresInARow = 0
     package internal(set) var lastFailure: DeliveryFailure?
     package internal(set) var lastSuccess: WallTime?
-    /// Of requests that were answered, whatever the answer.
+    /// How long answered requests took, whatever the answer.
     package internal(set) var latency = LatencyHistogram()
-    /// From the acceptance of a packet's oldest log until it was stored.
+    /// How long stored packets took from the acceptance of their oldest log.
     package internal(set) var waits = LatencyHistogram(bounds: LatencyHistogram.ofWaits)
     /// Answers, by what `SLSAnswer.countedAs` calls them.
     package internal(set) var answers: [String: Int] = [:]
@@ -147,7 +147,7 @@ package struct DestinationStatus: Sendable {
 }
 
 extension DestinationStatus {
-    /// What has to be done about the host's clock; nil while nothing waits for it.
+    /// How to repair the host's clock; nil while no log waits for it.
     package var clockTrouble: String? {
         guard awaitingClock > 0 else { return nil }
         return hostIsWrongBy.map(DeliveryFailure.remedy(forClock:))

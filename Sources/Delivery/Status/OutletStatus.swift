@@ -1,6 +1,6 @@
 package import System
 
-/// What is sent to one logstore of a destination, and has been since the start.
+/// What delivery does for one logstore of a destination, and has done since the start.
 package struct OutletStatus: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case running
