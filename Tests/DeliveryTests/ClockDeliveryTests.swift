@@ -47,7 +47,7 @@ import Testing
         #expect(recorder.count(of: "the clock of this host is right again") == 1)
     }
 
-    @Test("What the operator says of the clock saves the refusal")
+    @Test("A configured clock offset saves the first refusal")
     func manual() throws {
         let sandbox = try sandbox()
         try sandbox.fail(#"{"clock_offset_s":3600}"#)

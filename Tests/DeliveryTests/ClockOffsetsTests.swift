@@ -18,7 +18,7 @@ import Testing
     /// Somebody sets the host's clock forward by that much.
     private func setHost(by step: Duration) { lead.withLock { $0 += step } }
 
-    @Test("What is known of one destination is its own, and can be taken back")
+    @Test("An offset belongs to one destination, and can be removed")
     func own() {
         #expect(offsets.offset(for: "app") == .zero)
         offsets.set(.seconds(3600), for: "app")
@@ -50,14 +50,14 @@ import Testing
         #expect(offsets.offset(for: "app") == .seconds(10_800))
     }
 
-    @Test("A clock that only drifts keeps what SLS said of it")
+    @Test("A clock that only drifts keeps its learned offset")
     func drift() {
         offsets.set(.seconds(300), for: "app")
         setHost(by: .seconds(60))
         #expect(offsets.offset(for: "app") == .seconds(300))
     }
 
-    @Test("What SLS says after the clock was set is measured from there")
+    @Test("An offset that is learned after the clock was set counts from there")
     func learnedAgain() {
         offsets.set(.seconds(7200), for: "app")
         setHost(by: .seconds(3600))

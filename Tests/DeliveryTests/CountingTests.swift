@@ -42,7 +42,7 @@ import Testing
         #expect(rig.status.waits.count == 1)
     }
 
-    @Test("A pause is counted with what was wrong, and holding is one too")
+    @Test("A pause is counted by its cause, and a hold is a pause, too")
     func pauses() throws {
         let source = try MemorySource()
         let refusal = ScriptedServer.Reply.answer(401, code: "SignatureNotMatch", message: "no")

@@ -96,7 +96,7 @@ import Testing
         #expect(proof.verdict == .refused, "\(proof)")
     }
 
-    @Test("Where nobody answers nothing is decided, and the next endpoint is asked")
+    @Test("Without an answer nothing is decided, and the next endpoint is asked")
     func endpoints() throws {
         let nobody = try prove(Self.good, port: 1)
         #expect(nobody.verdict == .undecided)

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "A code that nobody knows asks the source for another one and pauses all its destinations"
+        "An unknown code asks the source for another credential and pauses all its destinations"
     )
     func unknown() throws {
         let isRotated = Locked(false)
@@ -147,7 +147,7 @@ import Testing
     private let other = Credential(accessKeyID: "other", secret: Secret("s"))
     private let now = Moment(nanoseconds: 1_000_000_000_000)
 
-    @Test("A refusal is news once, and ends with what was sent after it or with another credential")
+    @Test("A refusal is news once, and ends with a packet sent after it or with another credential")
     func news() {
         var standing = CredentialStanding()
         let (first, again) = (standing.refused(one, now), standing.refused(one, now))

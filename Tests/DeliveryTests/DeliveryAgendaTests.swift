@@ -166,7 +166,7 @@ import Testing
         #expect(agenda.take(now + .milliseconds(4990)).isEmpty)
     }
 
-    @Test("Whoever waits for a shared gate is noted once when a request behind it ends")
+    @Test("A destination that waits for a shared gate is noted once when a request behind it ends")
     func waiters() throws {
         let all = try destinations(3)
         turn(all)

@@ -97,7 +97,7 @@ import Testing
         #expect(source.state.now.discarded.isEmpty)
     }
 
-    @Test("While there is no credential, what was refused with the last one is kept")
+    @Test("While there is no credential, packets refused with the last one are kept")
     func withdrawn() throws {
         let source = try MemorySource()
         let holder = Locked<Locked<Credential?>?>(nil)

@@ -46,7 +46,7 @@ import Testing
         #expect(last < 3 + 2 * atBest)
     }
 
-    @Test("A packet that comes alone after a while is not held up by what came before")
+    @Test("A lone packet after a while is not delayed by earlier ones")
     func idle() throws {
         var pace = Pace()
         var now = PaceTests.start

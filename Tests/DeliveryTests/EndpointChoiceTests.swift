@@ -133,7 +133,7 @@ import Testing
         #expect(choice.next(Self.moment(60)) { _ in Self.moment(60) } == 0)
     }
 
-    @Test("A probe whose end nobody told does not stop all others")
+    @Test("A probe whose end was never reported does not stop all others")
     func lostProbe() {
         var choice = EndpointChoice(count: 2)
         _ = failThrice(&choice, 0, at: 0)

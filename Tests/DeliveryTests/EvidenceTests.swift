@@ -7,7 +7,7 @@ import Testing
     let now = Moment(nanoseconds: 1_000_000_000_000)
     let lease = LeasesTests.lease(1)
 
-    @Test("Without a stored packet nobody is convicted")
+    @Test("Without a stored packet no packet is convicted")
     func none() {
         #expect(!Evidence().convicts(lease, now))
     }

@@ -36,7 +36,7 @@ import Testing
         server.stop()
     }
 
-    @Test("A logstore that is refused for a reason nobody knows leaves its project alone")
+    @Test("A logstore that is refused for an unknown reason does not slow its project")
     func unknownRefusal() throws {
         let source = try MemorySource()
         let server = try ScriptedServer { request, _ in

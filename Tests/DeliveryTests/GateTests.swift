@@ -101,7 +101,7 @@ import Testing
         #expect(bench.gate.limit == 8)
     }
 
-    @Test("What was sent before a decrease does not decrease again")
+    @Test("A request that was sent before a decrease does not decrease again")
     func oldResults() {
         var bench = Bench()
         let passes = (1...16).map { _ in bench.enter() }
@@ -174,7 +174,9 @@ import Testing
         #expect(bench.gate.permits(bench.now))
     }
 
-    @Test("What was sent before a pause neither opens nor postpones, but brings the probe forward")
+    @Test(
+        "A request that was sent before a pause neither opens nor postpones, but brings the probe forward"
+    )
     func oldResultsWhileProbing() {
         var bench = Bench()
         let old = (1...3).map { _ in bench.enter() }
@@ -189,7 +191,7 @@ import Testing
     }
 
     @Test(
-        "Somebody let through beside the probe opens the gate by success, and says nothing by failure"
+        "A request let through beside the probe opens the gate by success, and says nothing by failure"
     )
     func witness() {
         var bench = Bench()
@@ -263,7 +265,7 @@ import Testing
         #expect(bench.gate.probing == nil)
     }
 
-    @Test("After a new credential that does not help either, waits begin anew")
+    @Test("After a new credential that does not help either, waits start over")
     func reopenInVain() {
         var bench = Bench()
         for _ in 1...12 {

@@ -123,7 +123,7 @@ import Testing
         #expect(source.state.now.dead.isEmpty)
     }
 
-    @Test("What alters every body on its way does not turn the backlog into dead letters")
+    @Test("A proxy that alters every body does not turn the backlog into dead letters")
     func everythingRefused() throws {
         let source = try MemorySource()
         let isBroken = Locked(true)
@@ -186,7 +186,7 @@ import Testing
         #expect(Set(judge.stored.withLock { $0 }).count == 20 * (64 - poison.count))
     }
 
-    @Test("An operator who has looked at it has the next logs taken apart")
+    @Test("sluice resume takes the next refused logs apart")
     func resumed() throws {
         let source = try MemorySource()
         let server = try ScriptedServer { _, _ in .answer(400, code: "PostBodyInvalid") }

@@ -75,7 +75,7 @@ import Testing
         #expect(rig.status.failures.isEmpty, "nobody saw one")
     }
 
-    @Test("So it does when curl repeats a request by itself and finds nobody there")
+    @Test("So it does when curl repeats a request by itself and finds no server")
     func repeatedInVain() throws {
         let source = try MemorySource()
         let first = Locked<ScriptedServer?>(nil)
@@ -129,7 +129,7 @@ import Testing
         #expect(rig.status.leased == 0)
     }
 
-    @Test("A logstore that takes no number pauses, tells what helps, and goes on by itself")
+    @Test("A logstore that takes no number pauses, names the remedy, and goes on by itself")
     func refusesAll() throws {
         let source = try MemorySource()
         let takesNumbers = Locked(false)

@@ -84,7 +84,7 @@ import Testing
         #expect(paused.allSatisfy { $0.contains("ProjectForbidden") })
     }
 
-    @Test("Whoever goes elsewhere leaves no silence behind for those who stay")
+    @Test("A destination that moves leaves no silence behind at the old endpoint")
     func silence() throws {
         let (old, new) = (try Samples.destination(port: 1), try Samples.destination(port: 2))
         let shared = SharedState()

@@ -49,7 +49,7 @@ import Testing
         #expect(leases.demand(upTo: 10) == 0)
     }
 
-    @Test("What is in flight or in line counts as claimed, and what ends is asked for anew")
+    @Test("Packets in flight or in line count as claimed, and ended ones are asked for again")
     func claims() {
         var leases = Leases()
         _ = leases.demand(upTo: 2)
@@ -63,7 +63,7 @@ import Testing
         #expect(leases.demand(upTo: 2) == 1)
     }
 
-    @Test("What failed comes before what is new, oldest first and without its content")
+    @Test("Failed packets come before new ones, oldest first and without their content")
     func order() throws {
         var leases = Leases()
         for number in 1...4 as ClosedRange<Int64> { leases.arrived(Self.lease(number)) }
@@ -83,7 +83,7 @@ import Testing
         #expect(leases.inFlight == 3)
     }
 
-    @Test("What was set aside waits behind all others until something is stored")
+    @Test("A packet that was set aside waits behind all others until one is stored")
     func aside() throws {
         var leases = Leases()
         for number in 1...3 as ClosedRange<Int64> { leases.arrived(Self.lease(number)) }

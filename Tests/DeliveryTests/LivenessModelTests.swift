@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("What is queued is sent, whatever was before", arguments: 1...9)
+    @Test("Queued packets are sent, whatever happened before", arguments: 1...9)
     func liveness(seed: Int) throws {
         let world = try World(seed: seed)
         for _ in 1...20 {

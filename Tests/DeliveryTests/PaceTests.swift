@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("What is never refused is never slowed down")
+    @Test("A pace without refusals is never slowed down")
     func free() {
         var run = Run()
         run.send(until: 5) { _, _ in true }

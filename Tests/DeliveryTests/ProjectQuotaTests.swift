@@ -43,7 +43,7 @@ import Testing
         return forwarder
     }
 
-    @Test("What one destination is refused for the project's quota slows the other one down")
+    @Test("A refusal for the project's quota slows the project's other destination down")
     func shared() throws {
         let times = Locked<[Moment]>([])
         let server = try ScriptedServer { _, number in

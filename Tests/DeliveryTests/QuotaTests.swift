@@ -135,7 +135,7 @@ import Testing
         expect(example, from: 3, achieved: 0.93, wasted: 0.05)
     }
 
-    @Test("Where the refusal does not tell what is limited, both are kept", arguments: untold)
+    @Test("Where the refusal does not name the limit, both limits are kept", arguments: untold)
     func keepsBoth(example: Case) {
         expect(example, achieved: 0.93, wasted: 0.07)
         expect(example, from: 3, achieved: 0.93, wasted: 0.07)

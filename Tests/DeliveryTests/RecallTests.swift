@@ -38,7 +38,7 @@ import Testing
         rig.stop()
     }
 
-    @Test("While nothing may be sent, what is recalled is given back without an attempt")
+    @Test("While nothing may be sent, recalled packets are given back without an attempt")
     func idle() throws {
         let source = try MemorySource()
         let server = try ScriptedServer { _, _ in .answer(401, code: "Unauthorized") }

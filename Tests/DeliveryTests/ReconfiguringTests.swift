@@ -220,7 +220,7 @@ import Testing
         #expect(recorder.count(of: "destination uses another endpoint") == 1)
     }
 
-    @Test("What cannot work, or names nobody, changes nothing at all")
+    @Test("Invalid settings, or an unknown destination, change nothing at all")
     func refused() throws {
         let servers = try (0..<3).map { _ in try ScriptedServer() }
         let forwarder = try Forwarder(

@@ -43,7 +43,7 @@ import Testing
         sandbox.stop()
     }
 
-    @Test("What asks for rest is one logstore, and another goes on")
+    @Test("Retry-After of one logstore does not stop another one")
     func oneLogstore() throws {
         let sandbox = try tests.sandbox()
         let json =

@@ -70,7 +70,7 @@ import Testing
         return forwarder
     }
 
-    @Test("The sandbox takes what is sent, however it is signed and packed", arguments: cases)
+    @Test("The sandbox takes packets, however they are signed and packed", arguments: cases)
     func accepted(example: Case) throws {
         let sandbox = try sandbox()
         let source = try MemorySource()

@@ -32,7 +32,7 @@ import Testing
         return clock.offset
     }
 
-    @Test("Before anything is learned it is what the operator says, else the host's time")
+    @Test("Before anything is learned it is the configured offset, else the host's time")
     func start() throws {
         let clock = try clock()
         #expect(clock.offset == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(clock.time(at: Self.host, assuming: .seconds(5)) == Self.host + offset)
     }
 
-    @Test("What the operator says stands until SLS says otherwise")
+    @Test("The configured offset stands until SLS tells another one")
     func assumed() throws {
         var clock = try clock()
         let same = clock.learn(
@@ -129,7 +129,7 @@ import Testing
         #expect(moves == 0)
     }
 
-    @Test("Nobody but SLS tells the time, and no time beyond ten years is believed")
+    @Test("Only SLS tells the time, and no time beyond ten years is believed")
     func bounds() throws {
         var clock = try clock()
         #expect(offset(&clock, answer(300, requestID: nil)) == nil)
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("What is this machine for a proxy is another one")
+    @Test("Loopback behind a proxy is another machine")
     func proxied() throws {
         let proxy = try Proxy(parsing: "http://proxy:3128")
         for (endpoint, isBelieved) in [
@@ -208,7 +208,7 @@ import Testing
         #expect(change?.from == change?.to)
     }
 
-    @Test("A refused request is signed anew when that gives it another time")
+    @Test("A refused request is signed again when that gives it another time")
     func signAgain() throws {
         var clock = try clock()
         func mayHelp(_ refused: WallTime, _ host: WallTime) -> Bool {

@@ -5,7 +5,7 @@ import Testing
 @testable import Delivery
 
 @Suite(.timeLimit(.minutes(1))) struct StoppingTests {
-    @Test("Stopping waits for what is in flight, and sends nothing more")
+    @Test("Stopping waits for requests in flight, and sends nothing more")
     func drains() throws {
         let source = try MemorySource()
         let gate = try Signpost(false)

@@ -41,7 +41,7 @@ import Testing
         #expect(judgement.isOutcomeUnknown == mayBeStored)
     }
 
-    @Test("Silence says nothing about what lies behind the endpoint")
+    @Test("Silence proves nothing about project and logstore")
     func verdicts() {
         let silence = Judge.judge(TransportProblem(.timedOut, detail: ""))
         #expect(silence.verdict(for: .endpoint, isOutletProven: true) == .failed)

@@ -31,7 +31,7 @@ import Testing
         #expect(next(&turns) == nil)
     }
 
-    @Test("Who has nothing to send has no turn")
+    @Test("An outlet with nothing to send has no turn")
     func idle() {
         var turns = Turns()
         turns.enlist(outlet("idle", packets: 0))

@@ -37,7 +37,7 @@ import Testing
         rig.stop()
     }
 
-    @Test("What was refused with the old credential is sent at once with the new one")
+    @Test("Packets refused with the old credential are sent at once with the new one")
     func rotation() throws {
         let source = try MemorySource()
         let isRotated = Locked(false)
@@ -114,7 +114,7 @@ import Testing
         #expect(rig.status.leased == 0)
     }
 
-    @Test("What the queue cannot read any more is the queue's again, and the others go on")
+    @Test("A packet that the queue cannot read goes back to the queue, and the others go on")
     func voided() throws {
         let source = try MemorySource()
         let rig = try Rig(source, ScriptedServer())
