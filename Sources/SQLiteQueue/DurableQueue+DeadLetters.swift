@@ -9,7 +9,7 @@ extension DurableQueue: DeadLetters {
     ) throws(QueueError) -> DeadLetterPage {
         var portion = DeadLetterReader.portion(limit: limit)
         var next: Int64? = id
-        // Each step is a transaction of its own, between which the owner can have the reader closed.
+        // Each step is a transaction of its own. Between two steps the owner can close the reader.
         for _ in 0..<Self.pageStepsMax {
             guard let position = next, !portion.isFull else { break }
             next = try door.letters.withLock { reader throws(QueueError) in

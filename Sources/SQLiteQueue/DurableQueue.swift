@@ -3,13 +3,15 @@ package import System
 
 /// The durable queue: a SQLite database in a directory, and the one thread that writes it.
 ///
-/// Between two transactions, whatever happens: each log is in one row or one dead letter, and its destination's ledger
-/// counts it once; each sealed packet has all its rows, and no other packet has one of them; a lane has one packet at most.
-/// Nothing is answered, and nothing is handed over, before the commit that makes it true. What our own code could get wrong
-/// of this is a precondition where it would go wrong. What the disk could get wrong is an error, which leads to a repair.
+/// These statements hold between two transactions, whatever happens. Each log is in one row or one dead letter, and its
+/// destination's ledger counts it once. Each sealed packet has all its rows, and no other packet has one of them. A
+/// lane has at most one packet. The queue answers and hands over nothing before the commit.
 ///
-/// Opening recovers what an earlier life left, also after `kill -9`: packets that were sealed are handed
-/// over first, with the same content and pack id.
+/// A precondition guards each statement that our own code could break. If the disk breaks one, that is an error, which
+/// leads to a repair.
+///
+/// Opening recovers the state that an earlier process left, even after `kill -9`. The queue hands over sealed packets
+/// first, with the same content and pack id.
 package final class DurableQueue: Sendable {
     let door: QueueHandle
     private let worker: Worker?
@@ -22,7 +24,7 @@ package final class DurableQueue: Sendable {
         try self.init(configuration, journal: journal, clock: .started())
     }
 
-    /// Tests bring a clock of their own.
+    /// Tests use a clock of their own.
     init(
         _ configuration: QueueConfiguration,
         journal: Journal,
@@ -34,7 +36,7 @@ package final class DurableQueue: Sendable {
             let door = try QueueHandle(configuration)
             let started = try Opening()
             worker = try Worker("queue") {
-                // Opened where it is used: the connection never changes threads.
+                // The owner opens the store on its own thread: the connection never changes threads.
                 do throws(QueueError) {
                     let owner = try QueueOwner(configuration, door, clock, journal)
                     started.ended(nil)
@@ -56,7 +58,7 @@ package final class DurableQueue: Sendable {
         }
     }
 
-    /// Without a thread: tests take the owner's turns themselves, so that the same calls do the same each time.
+    /// Makes a queue without a thread. Tests take the owner's turns themselves, so the same calls always do the same.
     init(_ door: QueueHandle) {
         self.door = door
         worker = nil
@@ -71,15 +73,15 @@ package final class DurableQueue: Sendable {
         return status
     }
 
-    /// From now on other rules hold, for each destination; those without get the defaults. And other bounds, if
-    /// there are any. Takes effect for what is stored and sealed next.
+    /// Sets the rules for each destination, and the bounds if given. A destination without rules gets the defaults. The
+    /// change takes effect for everything that is stored and sealed after it.
     package func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds? = nil) {
         door.post(.apply(rules, bounds))
         door.setAddresses(rules)
     }
 
-    /// Commits what waits, moves the log into the database and closes it. Later callers are refused.
-    /// Must not be called from a callback of the store.
+    /// Commits everything that waits, moves the log into the database and closes it. Refuses later callers. A callback
+    /// of the store must not call it.
     package func close() {
         let isFirst = isClosed.withLock { isClosed in
             defer { isClosed = true }
@@ -92,7 +94,7 @@ package final class DurableQueue: Sendable {
     }
 }
 
-/// How the owner's start ended, for the thread that waits for it.
+/// The result of the owner's start, for the thread that waits for it.
 private final class Opening: Sendable {
     private let problem = Locked<QueueError?>(nil)
     private let isOver = Locked(false)
@@ -125,7 +127,8 @@ extension DurableQueue: BatchQueue {
         door.admission(forDestination: name)
     }
 
-    /// While dead letters have less than an eighth of the queue, and those of the destination of its own bound.
+    /// True while dead letters take less than an eighth of the queue, and those of the destination less than an eighth
+    /// of its own bound.
     package func keepsUnreadable(for destination: String) -> Bool {
         door.status.withLock { status in
             let all = status.destinations.values.reduce(0) { $0 + $1.deadBytes }

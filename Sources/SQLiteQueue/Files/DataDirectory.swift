@@ -9,10 +9,10 @@ struct DataDirectory {
     var database: String { path + "/queue.db" }
     var lock: String { path + "/sluice.lock" }
 
-    /// Where a database of an older schema stays when it is brought to a newer one.
+    /// The place of a database of an older schema after its migration.
     func older(_ schema: Int) -> String { path + "/queue.schema-\(schema).db" }
 
-    /// Creates it with its parents when missing; only its owner may look inside.
+    /// Creates the directory and its missing parents. Only the owner may look inside.
     func create() throws(QueueError) {
         var parents = path[...]
         var missing: [String] = []
@@ -50,22 +50,23 @@ struct DataDirectory {
         )
     }
 
-    /// Where a relative path begins: operators do not remember where a service was started.
+    /// The directory in which a relative path begins, for the error text: operators do not remember where a service was
+    /// started.
     private var start: String {
         guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return "" }
         defer { free(here) }
         return " (in \(String(cString: here)))"
     }
 
-    /// Creates the database's file before SQLite would, so that it and its log, which takes its
-    /// permissions, are readable by the owner only.
+    /// Creates the database's file before SQLite would, so that only the owner can read it. SQLite gives its log the
+    /// same permissions.
     func createDatabaseFile() throws(QueueError) {
         let descriptor = open(database, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw problem("cannot hold queue.db", errno) }
         _ = OwnedDescriptor(taking: descriptor)
     }
 
-    /// The names in it.
+    /// The names in the directory.
     var names: [String] {
         guard let listing = opendir(path) else { return [] }
         defer { closedir(listing) }
@@ -83,7 +84,7 @@ struct DataDirectory {
     /// The name of a file in the directory, without its path.
     func name(of file: String) -> String { String(file.dropFirst(path.count + 1)) }
 
-    /// A new name is durable only when its directory is.
+    /// Syncs the directory: a new name is durable only after its directory is synced.
     func sync() throws(QueueError) {
         try sync(path)
     }
@@ -113,7 +114,7 @@ func fileSize(_ path: String) -> Int? {
 
 /// The files that SQLite puts beside a database.
 enum SQLiteCompanions {
-    /// Those that are not there. A caller that opens the database alone removes them again.
+    /// The missing files of these. A caller that opens the database alone removes them afterwards.
     static func missing(of database: String) -> [String] {
         ["-wal", "-shm"].map { database + $0 }.filter { fileSize($0) == nil }
     }

@@ -3,7 +3,7 @@ import Glibc
 /// The free space of the queue's file system.
 struct DiskSpace {
     private let path: String
-    /// As if the disk had no more than this for the directory; tests make disks small with it.
+    /// A smaller size of the disk for the directory. Tests use it to make disks small.
     private let bytesMax: Int?
     private(set) var freeBytes = Int.max
 
@@ -12,7 +12,7 @@ struct DiskSpace {
         self.bytesMax = bytesMax
     }
 
-    /// Asks the kernel: a microsecond, once a transaction.
+    /// Asks the kernel for the free space. Costs a microsecond; called once a transaction.
     mutating func look() {
         var about = statvfs()
         guard statvfs(path, &about) == 0 else { return }
@@ -22,7 +22,7 @@ struct DiskSpace {
         if let bytesMax { freeBytes = max(0, min(freeBytes, bytesMax - takenBytes)) }
     }
 
-    /// What the directory's files take, each once whatever names it has.
+    /// The bytes of the directory's files. A file with several names counts once.
     private var takenBytes: Int {
         var taken: [UInt: Int] = [:]
         for name in DataDirectory(path: path).names {

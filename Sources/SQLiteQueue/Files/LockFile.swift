@@ -2,7 +2,7 @@ import Glibc
 import Queue
 import System
 
-/// Keeps a second process off the directory. The kernel lets go of it with the process, however that ends.
+/// Keeps a second process off the directory. The kernel releases the lock when the process ends, for whatever reason.
 struct LockFile: ~Copyable {
     private let descriptor: OwnedDescriptor
 
@@ -21,14 +21,15 @@ struct LockFile: ~Copyable {
                 "\(directory.path) is in use by process \(Self.holder(opened)); stop it or set data_dir to another directory."
             )
         }
-        // For people; the lock is what counts.
+        // The line is information for people; the lock is decisive.
         let line = Array("\(getpid())\n".utf8)
         _ = ftruncate(opened, 0)
         _ = line.withUnsafeBytes { pwrite(opened, $0.baseAddress, $0.count, 0) }
         descriptor = held
     }
 
-    /// Never what another user put there in its place: root looks at queues, too, and writes into what it opens.
+    /// Opens the lock file, but never a file that another user put in its place: root inspects queues too and writes
+    /// into the file that it opens.
     private static func open(
         _ path: String,
         _ directory: DataDirectory
@@ -40,7 +41,7 @@ struct LockFile: ~Copyable {
         let failure = errno
         if made >= 0 {
             let descriptor = OwnedDescriptor(taking: made)
-            // A look at a queue as root must not keep its user out afterwards.
+            // If root inspects a queue, the new lock file must not keep the queue's user out afterwards.
             if geteuid() == 0, isKnown { _ = fchown(made, owner.st_uid, owner.st_gid) }
             return descriptor
         }
@@ -53,7 +54,7 @@ struct LockFile: ~Copyable {
         }
         let descriptor = OwnedDescriptor(taking: opened)
         var about = stat()
-        // A second name is fine where it is of the same user, as in copies made of links.
+        // A second name of the file is fine if it belongs to the same user, as in copies made of links.
         guard fstat(opened, &about) == 0, about.st_mode & S_IFMT == S_IFREG,
             about.st_nlink == 1 || isKnown && about.st_uid == owner.st_uid
         else {

@@ -3,24 +3,25 @@ package import Queue
 import SQLite
 import System
 
-/// `sluice backup`: the queue of a data directory as it is at one moment, in one file.
+/// `sluice backup`: copies the queue of a data directory as it is at one moment into one file.
 ///
-/// A gateway may work with it meanwhile: the copy is read through a connection that neither writes nor checkpoints,
-/// in one transaction. Until that ends the gateway's log cannot start from its beginning and grows by what comes in.
+/// A gateway may use the queue meanwhile. The backup reads through a connection that neither writes nor checkpoints, in
+/// one transaction. Until that transaction ends, the gateway's log cannot start from its beginning and grows with new
+/// content.
 package enum Backup {
-    /// Returns what was found in the copy, which has been read from beginning to end before it gets its name.
+    /// Reads the copy from beginning to end before the copy gets its name. Returns the report of that.
     package static func run(
         _ directory: String,
         to path: String
     ) throws(QueueError) -> InspectionReport {
-        // Each gateway writes itself into the lock.
+        // Each gateway writes its process id into the lock, so a changed lock means another gateway.
         let lock = DataDirectory(path: directory).lock
         let life = changed(lock)
         return try run(directory, to: path) { changed(lock) == life }
     }
 
-    /// A gateway that starts moves its log into the database, and a reader keeps it from that: it then writes the whole log
-    /// once more instead. So the copy ends when it is no longer the same gateway.
+    /// A gateway that starts moves its log into the database. A reader prevents that, and the gateway then writes the
+    /// whole log once more instead. So the copy ends when another gateway starts.
     static func run(
         _ directory: String,
         to path: String,
@@ -31,7 +32,8 @@ package enum Backup {
         guard access(path, F_OK) != 0 else {
             throw QueueError(.directory, "\(path) is there already; name a file that is not.")
         }
-        // Without a gateway none shall begin, so that what SQLite leaves beside the file can be taken away again.
+        // If no gateway runs, none may start, so that the backup can remove the files that SQLite leaves beside the
+        // database.
         let lock: LockFile?
         do throws(QueueError) {
             lock = try LockFile(source)
@@ -41,7 +43,7 @@ package enum Backup {
         let companions = lock == nil ? [] : SQLiteCompanions.missing(of: source.database)
         let copy = DatabaseCopy(to: path)
         let isAlone = lock != nil
-        // What SQLite passes over in silence, or takes away; of a gateway that runs it is its own to know.
+        // SQLite ignores or removes such damage silently. A running gateway checks its own files.
         if isAlone, let problem = source.problemOfFiles() {
             throw QueueError(problem, path: source.database)
         }
@@ -115,7 +117,7 @@ package enum Backup {
         )
     }
 
-    /// A copy of something damaged is no backup.
+    /// Checks the copy. A copy of a damaged queue is no backup.
     private static func proved(_ copy: DatabaseCopy) throws(QueueError) -> InspectionReport {
         let report: InspectionReport
         do throws(QueueError) {

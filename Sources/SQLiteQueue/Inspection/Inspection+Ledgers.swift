@@ -24,7 +24,7 @@ extension Inspection {
         }
     }
 
-    /// What devices sent, to recognise it when they send it again.
+    /// Counts the remembered requests.
     mutating func readRepeats() {
         read("*", of: "repeats", key: "number") { inspection, row in
             inspection.report.repeats += 1
@@ -33,10 +33,10 @@ extension Inspection {
         }
     }
 
-    /// With each other, and with what is there.
+    /// Compares the ledgers with each other and with the logs that were found.
     mutating func compareLedgers() {
         let names = Set(report.ledgers.keys).union(queued.keys).union(dead.keys)
-        // What a salvage has not copied yet is counted, and lies in another file.
+        // Ledgers also count logs that a salvage has not copied yet, which lie in another file.
         let remainders = (try? QueueDatabase.remainders(connection)) ?? []
         func aside(_ logs: (Remainder) -> Int64?) -> Int64 {
             remainders.reduce(0) { $0 + (logs($1) ?? 0) }

@@ -2,7 +2,7 @@ import Logs
 import Queue
 import SQLite
 
-/// A packet, and what was found of its rows.
+/// A packet and the sums of its rows that were found.
 struct PacketTally {
     let record: PacketRecord
     var logs = 0
@@ -37,7 +37,8 @@ extension Inspection {
         }
     }
 
-    /// One walk in the order of the file: each row's checksum is proved and its block opened, one at a time in memory.
+    /// Walks over the rows in the order of the file. Proves each row's checksum and opens its block, one row at a time
+    /// in memory.
     mutating func readRows() {
         read(StoredRow.columns, of: "rows", key: "id") { inspection, statement in
             let row = StoredRow(statement)
@@ -64,10 +65,11 @@ extension Inspection {
         }
     }
 
-    /// To its packet. Those of a stream follow each other; what is behind the last one waits.
+    /// Counts the row in its packet. A stream's packets follow each other, and rows behind the last packet are still
+    /// waiting.
     private mutating func assign(_ row: StoredRow) {
         guard var found = packets[row.stream] else { return }
-        // A copy that stayed in the table would be copied whole for each row.
+        // If the array stayed in the table too, Swift would copy the whole array for each row.
         packets[row.stream] = nil
         defer { packets[row.stream] = found }
         let behind = found.partition(after: row.record.id)
@@ -104,7 +106,7 @@ extension Inspection {
 }
 
 extension [PacketTally] {
-    /// How many begin at this row or before.
+    /// The number of packets that begin at this row or before it.
     fileprivate func partition(after row: Int64) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -3,25 +3,25 @@ package import Queue
 import SQLite
 import System
 
-/// Reads all of a queue's database, payloads too, and compares its parts. Changes nothing: it reads through a
-/// connection that cannot write and never checkpoints, and takes away what SQLite put beside the files for that.
+/// Reads a queue's database completely, payloads included, and compares its parts. It changes nothing: it reads through
+/// a connection that cannot write and never checkpoints, and removes the files that SQLite created for that.
 package struct Inspection {
     let connection: Connection
     let file: DamagedFile
     let schema: Int
     var report: InspectionReport
-    /// By their ids, the destination and logstore of each stream.
+    /// The destination and logstore of each stream, by stream id.
     var streams: [Int64: StreamKey] = [:]
-    /// By stream, in the order of their rows.
+    /// The packets of each stream, by stream id and in the order of their rows.
     var packets: [Int64: [PacketTally]] = [:]
-    /// Logs found of each destination.
+    /// The logs that were found of each destination.
     var queued: [String: Int64] = [:]
     var dead: [String: Int64] = [:]
 
-    /// Numbers beyond are none of ours.
+    /// Valid numbers. The queue never writes others.
     static let numbers: ClosedRange<Int64> = 0...Int64.max
 
-    /// Looks at a data directory, which no gateway may use meanwhile, or at the file of a copy.
+    /// Inspects a data directory, which no gateway may use meanwhile, or the file of a copy.
     package static func run(_ path: String) throws(QueueError) -> InspectionReport {
         var about = stat()
         guard stat(path, &about) == 0 else { throw missing(path) }
@@ -32,7 +32,7 @@ package struct Inspection {
         guard stat(directory.database, &about) == 0 else { throw missing(directory.database) }
         let lock = try lock(directory)
         var report = try look(at: directory.database)
-        // What SQLite passes over in silence.
+        // SQLite ignores such damage silently.
         if report.bytes > 1, let problem = directory.problemOfFiles() {
             report.found(.structure, "\(problem)")
         }
@@ -66,7 +66,7 @@ package struct Inspection {
         var report = InspectionReport(path: database)
         report.bytes = fileSize(database) ?? 0
         report.logBytes = fileSize(database + "-wal") ?? 0
-        // SQLite takes away the log of an empty file, also when it was asked to read only.
+        // SQLite removes the log of an empty file, even if it was asked only to read.
         guard report.bytes > 1 || report.logBytes == 0 else {
             report.found(.structure, "the file is empty, and its log is not")
             return report
@@ -87,7 +87,7 @@ package struct Inspection {
         file = DamagedFile(database)
         try Pragmas.reader(connection)
         try connection.tolerateDamage()
-        // One moment of it.
+        // The transaction gives one moment of the database.
         try connection.execute("BEGIN")
         schema = Int(try connection.integer("PRAGMA user_version"))
         guard schema <= QueueSchema.migrations.count else {
@@ -112,7 +112,7 @@ package struct Inspection {
         compareLedgers()
     }
 
-    /// SQLite's own check: every page, and whether each index has what its table has.
+    /// Runs SQLite's own check of every page, and of the agreement between indexes and tables.
     private mutating func checkStructure() {
         do throws(SQLiteError) {
             let check = try connection.prepare("PRAGMA integrity_check(100)")
@@ -125,7 +125,7 @@ package struct Inspection {
         }
     }
 
-    /// Reads a table as far as it can be read, in the order of `key`.
+    /// Reads the readable part of a table, in the order of `key`.
     mutating func read(
         _ columns: String,
         of name: String,

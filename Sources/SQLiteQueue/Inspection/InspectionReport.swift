@@ -1,16 +1,16 @@
 package import Queue
 
-/// What was found in a queue's database, and what is wrong with it.
+/// The content of a queue's database, and its faults.
 package struct InspectionReport: Sendable, Equatable {
-    /// What can be wrong; the words are for scripts.
+    /// The kinds of faults. Scripts read these words.
     package enum Fault: String, Sendable, CaseIterable {
-        /// SQLite finds its own pages or indexes wrong.
+        /// SQLite's check complains of pages or indexes.
         case structure
-        /// Parts of a table cannot be read.
+        /// Parts of a table are unreadable.
         case unreadable
         case streams
         case packets
-        /// Rows that are not what was stored.
+        /// Rows differ from the content that was stored.
         case rows
         case deadLetters = "dead_letters"
         case ledger
@@ -20,7 +20,7 @@ package struct InspectionReport: Sendable, Equatable {
     package struct Finding: Sendable, Equatable {
         package let fault: Fault
         package internal(set) var count: Int
-        /// A sentence about it, or about the first of several.
+        /// A sentence about the fault. If there are several of the kind, it describes the first one.
         package let text: String
     }
 
@@ -44,7 +44,7 @@ package struct InspectionReport: Sendable, Equatable {
         self.path = path
     }
 
-    /// One more of a kind: the first is kept with its words, the others are counted.
+    /// Adds a fault. The first one of a kind keeps its text; further ones are only counted.
     mutating func found(_ fault: Fault, _ text: @autoclosure () -> String) {
         if let index = findings.firstIndex(where: { $0.fault == fault }) {
             findings[index].count += 1

@@ -1,4 +1,4 @@
-/// As much of the format of SQLite's pages as it takes to compare first pages, and to find the way around lost ones.
+/// The part of SQLite's page format that is needed to compare first pages and to find the way around lost pages.
 enum BTree {
     static let tableLeaf: UInt8 = 13
     static let tableInner: UInt8 = 5
@@ -12,7 +12,7 @@ enum BTree {
         }
     }
 
-    /// What lies in a leaf of a table, in its order. Nil where it cannot be.
+    /// The cells of a table's leaf, in order. Nil if the page cannot be such a leaf.
     static func cells(_ page: [UInt8], at head: Int) -> [ArraySlice<UInt8>]? {
         guard page[head] == tableLeaf else { return nil }
         let count = number(page, head + 3)
@@ -29,10 +29,10 @@ enum BTree {
         return cells
     }
 
-    /// How many columns the first record of a table has. Nil where there is none, or none that can be read.
+    /// The number of columns in the first record of a table. Nil if the table has no readable record.
     static func columns(of root: Int, in stored: borrowing StoredPages) -> Int? {
         var place = root
-        // A tree is no deeper, except in a circle.
+        // No tree is deeper, unless its pages form a circle.
         for _ in 0..<20 {
             guard let page = stored.page(place) else { return nil }
             let first = number(page, 8)
@@ -69,7 +69,7 @@ enum BTree {
         number(page, place) << 16 | number(page, place + 2)
     }
 
-    /// A longer one is no length: only its end is returned.
+    /// Returns only the end of a number that is longer: a longer one cannot be a length.
     static func varint(_ page: [UInt8], _ place: inout Int) -> Int? {
         var value = 0
         for _ in 0..<9 {
@@ -84,14 +84,14 @@ enum BTree {
 }
 
 extension BTree {
-    /// Where an inner page of a table leads to, each with its share of `keys`. A border that cannot be read or stands out of
-    /// the order counts for nothing: its keys go to the next. Nil where it is no such page.
+    /// The children of an inner page of a table, each with its share of `keys`. A border that is unreadable or out of
+    /// order is ignored, and its keys go to the next child. Nil if the page is not such a page.
     static func children(
         _ page: [UInt8],
         sharing keys: ClosedRange<Int64>
     ) -> [(page: Int, keys: ClosedRange<Int64>)]? {
         guard page[0] == tableInner else { return nil }
-        // More would not fit, whatever it says.
+        // A page has no room for more, whatever its count says.
         let count = min(number(page, 3), (page.count - 12) / 2)
         var children: [(page: Int, keys: ClosedRange<Int64>)] = []
         var first = keys.lowerBound
@@ -105,7 +105,7 @@ extension BTree {
         return children
     }
 
-    /// A child and the last key that it may have.
+    /// A child and the greatest key that it may have.
     private static func border(_ page: [UInt8], _ index: Int) -> (page: Int, last: Int64)? {
         let cell = number(page, 12 + 2 * index)
         var place = cell + 4
@@ -113,11 +113,12 @@ extension BTree {
         return (longNumber(page, cell), Int64(last))
     }
 
-    /// As many as can be that follow each other: a flipped bit makes one too large or too small for its place.
+    /// The longest ascending sequence of borders. A flipped bit makes a border too large or too small for its place.
     private static func ascending(
         _ borders: [(page: Int, last: Int64)]
     ) -> [(page: Int, last: Int64)] {
-        // For each length of an ascending row, where the one with the lowest end ends; and which border comes before each.
+        // `ends` has, for each length of an ascending sequence, the index of the sequence's last border with the lowest
+        // value. The other list has the predecessor of each border.
         var ends: [Int] = []
         var before = [Int](repeating: -1, count: borders.count)
         for index in borders.indices {

@@ -2,14 +2,14 @@ import Glibc
 import SQLite
 import System
 
-// What SQLite would pass over in silence: a log that is damaged in its middle, which it takes to end there, and a
-// database that was cut off, whose missing pages read as zeroes once the log has made the file long again.
+// Damage that SQLite ignores silently. If the log is damaged in its middle, SQLite takes it to end there. If a database
+// was cut off, its missing pages read as zeroes after the log has made the file long again.
 extension DataDirectory {
     var log: String { database + "-wal" }
 
-    /// What is wrong, nil when nothing is. Called with the lock held, before SQLite opens the files. What a newer version
-    /// has left is for that one to judge. Where commits are not synced a power cut may leave holes in the log, and what
-    /// SQLite makes of it is what was promised.
+    /// Returns the damage, or nil. Called with the lock held, before SQLite opens the files. If a newer version wrote
+    /// the files, that version has to check them. Without synced commits a power cut may leave holes in the log; then
+    /// SQLite's result is the one that was promised.
     func lookIntoFiles(isSynced: Bool, _ journal: Journal) throws(SQLiteError) -> SQLiteError? {
         var stored = StoredPages(self)
         if let version = FirstPage.newerVersion(stored) {
@@ -28,11 +28,11 @@ extension DataDirectory {
         return nil
     }
 
-    /// The same, and changes nothing.
+    /// Returns the damage and changes nothing.
     func problemOfFiles() -> SQLiteError? { problem(StoredPages(self)) }
 
     private func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
-        // A log that is there and cannot be looked into is for SQLite to judge.
+        // If the log exists and cannot be read, SQLite has to report that.
         guard stored.scan != nil || (fileSize(log) ?? 0) <= WALHeader.count else { return nil }
         return loneLog(stored) ?? FirstPage.problem(stored) ?? missingPages(stored)
             ?? stored.scan?.problem
@@ -42,7 +42,7 @@ extension DataDirectory {
         stored.isLogAlone ? .damage("the file is empty, and its log is not") : nil
     }
 
-    /// 32 bytes, which lie in one sector.
+    /// Writes the head back: 32 bytes, which lie in one sector.
     private func restore(_ head: WALHeader) -> Bool {
         let number = open(log, O_WRONLY | O_CLOEXEC)
         guard number >= 0 else { return false }
@@ -53,9 +53,11 @@ extension DataDirectory {
         return written == head.bytes.count && fsync(descriptor.number) == 0
     }
 
-    /// Behind the last whole transaction lies what a power cut left of one that was not acknowledged. SQLite passes over it and
-    /// writes on before it; what then still lies behind would look like transactions of the same round. The file keeps its
-    /// length: on a full disk that is all there is to write acknowledgements to.
+    /// Wipes the frames behind the last whole transaction. A power cut left them of a transaction that was not
+    /// acknowledged. SQLite ignores them and continues writing before them. The frames behind its new end would then
+    /// look like transactions of the same round.
+    ///
+    /// The file keeps its length: on a full disk it is the only space for acknowledgements.
     private func forget(_ rest: [Int]) throws(SQLiteError) {
         let bytes = WALScan.frameHeadBytes
         let nobodys = [UInt8](repeating: 0, count: bytes)
@@ -70,7 +72,7 @@ extension DataDirectory {
             do throws(SystemError) {
                 _ = try system("fsync") { fsync(number) }
             } catch {
-                // They may still be on the disk: the next start has to find them, and do this again.
+                // The frames may still be on the disk. The next start has to find them and repeat this.
                 if isWritten {
                     for (offset, head) in zip(rest, heads) {
                         pwrite(number, head, bytes, off_t(offset))
@@ -83,23 +85,23 @@ extension DataDirectory {
         }
     }
 
-    /// Pages that the database's head counts, and that are neither in the file nor in the log.
+    /// Looks for pages that the database's head counts and that neither the file nor the log has.
     private func missingPages(_ stored: borrowing StoredPages) -> SQLiteError? {
         let logged = stored.scan?.sound ?? []
         guard let pages = pagesTold(stored, logged.last), pages <= 1 << 31 else { return nil }
         let there = stored.bytes / stored.pageBytes
         guard there < pages else { return nil }
-        // Without a walk over the pages: a head that is damaged may count any number of them.
+        // This does not walk over the pages: a damaged head may count any number of them.
         let cutOff = there + 1...pages
         let found = Set(logged.map { Int($0.page) }).count { cutOff.contains($0) }
-        // The page of SQLite's locks, at 1 GiB, is never written.
+        // SQLite never writes the page of its locks, at 1 GiB.
         let locks = cutOff.contains((1 << 30) / stored.pageBytes + 1) ? 1 : 0
         let missing = cutOff.count - found - locks
         return missing > 0 ? .damage("\(missing) pages of the file are cut off") : nil
     }
 
-    /// A checkpoint that makes the file shorter may have come to the disk without its head; the log knows. And of a file
-    /// without a head nothing else does.
+    /// A checkpoint that shortens the file may reach the disk without the file's head; the log has the right count. If
+    /// the file has no head, only the log has a count.
     private func pagesTold(_ stored: borrowing StoredPages, _ last: WALScan.Frame?) -> Int? {
         let logged = last.map { Int($0.commit) }
         guard let head = WALScan.read(stored.database, 32, at: 0),

@@ -1,18 +1,19 @@
 import SQLite
 
-/// The first page of a database: what SQLite must know of the file, and where each table begins. Without it nothing else can
-/// be read.
+/// The first page of a database. It tells SQLite about the file and the place of each table. Without it nothing else
+/// can be read.
 ///
-/// All queues of a version have the same: the same statements made their tables in the same order, and with auto_vacuum
-/// the roots of tables lie in front in that order, however large the queue was. In a copy (`VACUUM INTO`) indexes lie behind all
-/// tables. So a page that is lost can be made again; the pages that it points to must then be what it says of them.
+/// All queues of a version have the same first page: the same statements made their tables in the same order, and with
+/// auto_vacuum the roots of tables lie at the front in that order, whatever the size of the queue. In a copy (`VACUUM
+/// INTO`) indexes lie behind all tables. So a lost page can be made again. The pages that it points to must then match
+/// it.
 struct FirstPage {
     let bytes: [UInt8]
-    /// The first bytes of the pages from the third on: 13 where a table begins, 10 where an index does.
+    /// The first bytes of the pages from the third on: 13 if a table begins there, 10 if an index does.
     private let roots: [UInt8]
     private let streamColumns: Int
 
-    /// Nil where it does not fit into one page.
+    /// Nil if the content does not fit into one page.
     init?(version: Int, copiedAt: Int? = nil, pageBytes: Int) {
         guard
             let (content, columns) = try? Self.database(version, copiedAt, pageBytes),
@@ -23,7 +24,7 @@ struct FirstPage {
         streamColumns = columns
     }
 
-    /// An empty one.
+    /// The first page of an empty database.
     private static func database(
         _ version: Int,
         _ copiedAt: Int?,
@@ -45,7 +46,7 @@ struct FirstPage {
 // MARK: - Another that was found
 
 extension FirstPage {
-    /// It has the same tables at the same places.
+    /// True if the found page has the same tables at the same places.
     func hasTables(of found: [UInt8]) -> Bool {
         guard found.count == bytes.count, let cells = BTree.cells(found, at: 100) else {
             return false
@@ -53,17 +54,17 @@ extension FirstPage {
         return cells == BTree.cells(bytes, at: 100)
     }
 
-    /// The same but for what counts pages and changes.
+    /// True if the heads are equal except for the counters of pages and changes.
     func hasHead(of found: [UInt8]) -> Bool {
-        // Before its first start a copy has no log.
+        // A copy has no log before its first start.
         let isReadable = found[18] == found[19] && (1...2).contains(found[18])
         return isReadable && [0..<18, 20..<24, 44..<92].allSatisfy { found[$0] == bytes[$0] }
     }
 
-    /// It could be that of these pages: what it points to is there, and nothing else is in its place. Some of it
-    /// may be lost as well.
+    /// True if this could be the first page of these pages: the pages that it points to exist, and none of them has
+    /// other content. Some of them may be lost too.
     func fits(_ stored: borrowing StoredPages) -> Bool {
-        // The second page says of each other what it is, 1 of roots.
+        // The second page gives the kind of each other page; 1 stands for a root.
         let map = stored.page(2).flatMap { $0[0] == 1 ? $0 : nil }
         var found = 0
         for (index, root) in roots.enumerated() {
@@ -75,30 +76,31 @@ extension FirstPage {
             }
             found += 1
         }
-        // Noise does not look like this four times.
+        // Random content does not match four times.
         guard found >= 4 else { return false }
         return BTree.columns(of: 3, in: stored).map { $0 == streamColumns } ?? true
     }
 }
 
 extension FirstPage {
-    /// One with which a damaged database can be read.
+    /// A first page with which SQLite can read a damaged database.
     struct Mended {
         let bytes: [UInt8]
-        /// The one that was found is none of ours.
+        /// True if the page that was found is not a first page of the queue.
         let isNew: Bool
 
         fileprivate init(_ bytes: [UInt8], isNew: Bool) {
             self.isNew = isNew
             var bytes = bytes
-            // There is a log. How many pages there are, and which are free, is not asked of an old page, nor of a new one.
+            // These bytes tell SQLite that there is a log. SQLite does not ask this page for the number of pages and
+            // free pages, whether the page is old or new.
             for place in 18..<20 { bytes[place] = 2 }
             for place in [24..<40, 92..<100].joined() { bytes[place] = 0 }
             self.bytes = bytes
         }
     }
 
-    /// Nil where none fits to the other pages.
+    /// Nil if no first page fits the other pages.
     static func mended(_ stored: borrowing StoredPages) -> Mended? {
         let all = all(stored.pageBytes)
         if let found = stored.page(1),
@@ -110,7 +112,7 @@ extension FirstPage {
         return nil
     }
 
-    /// What SQLite would believe, or take for the work of another version.
+    /// Damage that SQLite would accept, or take for the work of another version.
     static func problem(_ stored: borrowing StoredPages) -> SQLiteError? {
         guard newerVersion(stored) == nil, let found = stored.page(1) else { return nil }
         let own = FirstPage(version: QueueSchema.migrations.count, pageBytes: stored.pageBytes)
@@ -123,8 +125,8 @@ extension FirstPage {
         return isAlike ? .damage("the head of the file is damaged") : nil
     }
 
-    /// A later version may have the same tables, so a start has to refuse what says that it is of one. There will not be
-    /// as many as most flipped bits would make of it.
+    /// A later version may have the same tables, so a start has to refuse a page that names a later version. Only
+    /// versions below 128 count, because most flipped bits would give a larger number.
     static func newerVersion(_ stored: borrowing StoredPages) -> Int? {
         guard let found = stored.page(1) else { return nil }
         let version = BigEndianWords(Array(found[60..<64]))[0]
@@ -133,8 +135,8 @@ extension FirstPage {
             ? Int(version) : nil
     }
 
-    /// First pages of all versions, and of their copies as they were brought to later ones. The likeliest come first, and
-    /// none is made before it is asked for.
+    /// The first pages of all versions, and of copies that were migrated to later versions. The likeliest come first.
+    /// The sequence is lazy.
     private static func all(_ pageBytes: Int) -> some Sequence<FirstPage> {
         let versions = (1...QueueSchema.migrations.count).reversed()
         let kinds: [(version: Int, copiedAt: Int?)] =

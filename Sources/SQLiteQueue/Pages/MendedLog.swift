@@ -1,11 +1,11 @@
 import Glibc
 
-/// A log as SQLite would have written it, of the sound frames of another, and a first page.
+/// A log as SQLite would have written it, made of another log's sound frames and a first page.
 struct MendedLog {
     private let descriptor: CInt
     private let head: WALHeader
     private var sum: WALChecksum
-    /// Why it could not be written.
+    /// The error number if the log could not be written.
     private(set) var code: CInt = 0
 
     init(_ descriptor: CInt, _ head: WALHeader) {
@@ -14,7 +14,7 @@ struct MendedLog {
         sum = head.sum
     }
 
-    /// Returns whether all was written and synced.
+    /// Returns true if everything was written and synced.
     mutating func write(_ stored: borrowing StoredPages, _ first: FirstPage.Mended?) -> Bool {
         guard write(head.bytes) else { return false }
         for frame in stored.scan?.sound ?? [] {
@@ -25,7 +25,7 @@ struct MendedLog {
             guard add(bytes) else { return false }
         }
         if let first {
-            // A transaction of its own, so that it counts whatever those before held.
+            // The first page gets a transaction of its own, so it takes precedence over the earlier ones.
             let ends = UInt32(1).bytes + UInt32(clamping: stored.count).bytes
             let noSum: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
             guard add(ends + head.bytes[16..<24] + noSum + first.bytes) else { return false }
@@ -37,7 +37,7 @@ struct MendedLog {
         return true
     }
 
-    /// A frame, with the sum that it has at this place.
+    /// Adds a frame with the checksum that it has at this place.
     private mutating func add(_ frame: [UInt8]) -> Bool {
         sum.add(frame[..<8])
         sum.add(frame[WALScan.frameHeadBytes...])
@@ -48,7 +48,7 @@ struct MendedLog {
     private mutating func write(_ bytes: some Collection<UInt8>) -> Bool {
         let bytes = Array(bytes)
         let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        // A disk that takes a part has no room for the rest.
+        // A short write means that the disk has no room for the rest.
         if count != bytes.count { code = count < 0 ? errno : ENOSPC }
         return count == bytes.count
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The pages of a database as its log or else its file has them, for repairs that cannot trust SQLite with them.
+/// The pages of a database, from its log or else from its file, for repairs that cannot rely on SQLite.
 struct StoredPages: ~Copyable {
     let database: CInt
     let log: CInt
@@ -8,21 +8,21 @@ struct StoredPages: ~Copyable {
     let pageBytes: Int
     /// Size of the database's file.
     let bytes: Int
-    /// Where the log has the last of each page.
+    /// The place in the log of the last version of each page.
     private let places: [Int: Int]
 
-    /// Which of the log's pages count.
+    /// The log's pages that count.
     enum Version {
-        /// All that are sound.
+        /// All sound pages.
         case stored
-        /// Those that SQLite reads: up to the last transaction before the first that is damaged.
+        /// The pages that SQLite reads: up to the last transaction before the first damaged frame.
         case asRead
     }
 
     init(_ directory: DataDirectory) { self.init(of: directory.database, .stored) }
 
-    /// It must outlive each connection to the same file in this process: to close any descriptor of a file gives up all locks
-    /// that the process has on it.
+    /// The value must outlive each connection to the same file in this process: closing any descriptor of a file
+    /// releases all locks of the process on it.
     init(of database: String, _ version: Version) {
         self.database = open(database, O_RDONLY | O_CLOEXEC)
         log = open(database + "-wal", O_RDONLY | O_CLOEXEC)
@@ -40,7 +40,7 @@ struct StoredPages: ~Copyable {
         for number in [database, log] where number >= 0 { close(number) }
     }
 
-    /// As of the last transaction.
+    /// The number of pages after the last transaction.
     var count: Int {
         scan?.sound.last.map { Int($0.commit) } ?? (bytes + pageBytes - 1) / pageBytes
     }
@@ -48,14 +48,14 @@ struct StoredPages: ~Copyable {
     /// SQLite takes a file of one byte for an empty one, and removes the log of an empty one.
     var isLogAlone: Bool { bytes <= 1 && scan?.sound.isEmpty == false }
 
-    /// Nil where there is none any more.
+    /// Nil if the page cannot be read.
     func page(_ number: Int) -> [UInt8]? { read(number, pageBytes) }
 
-    /// What kind of page it is, for most of them.
+    /// The first byte gives the kind of most pages.
     func firstByte(_ number: Int) -> UInt8? { read(number, 1)?[0] }
 
     private func read(_ number: Int, _ count: Int) -> [UInt8]? {
-        // There are no more.
+        // SQLite's page numbers have 32 bits.
         guard 1...Int(UInt32.max) ~= number else { return nil }
         guard let frame = places[number] else {
             return WALScan.read(database, count, at: (number - 1) * pageBytes)

@@ -1,4 +1,4 @@
-/// SQLite's, in the order of bytes that the log's head names.
+/// SQLite's checksum of the WAL, in the byte order that the log's head names.
 struct WALChecksum {
     let isBigEndian: Bool
     var value: (UInt32, UInt32) = (0, 0)
@@ -17,7 +17,7 @@ struct WALChecksum {
         }
     }
 
-    /// What it was before these were added: each step of a sum can be undone.
+    /// Undoes `add`: each step of the sum is reversible.
     mutating func remove(_ bytes: ArraySlice<UInt8>) {
         bytes.withUnsafeBytes { buffer in
             for offset in stride(from: buffer.count - 8, through: 0, by: -8) {

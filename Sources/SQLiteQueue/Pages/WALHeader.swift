@@ -1,8 +1,8 @@
-/// The head of a write-ahead log, which says how its frames are to be read.
+/// The head of a write-ahead log, which describes its frames.
 ///
-/// One that is damaged follows from the first frame. That one repeats the salts, and has a sum that goes on from the
-/// head's: the way back over its bytes leads to that sum, and farther back to the one number of the head that nothing
-/// else tells.
+/// The first frame determines a damaged head. The frame repeats the salts, and its checksum continues the head's.
+/// Removing the frame's bytes from its checksum gives the head's checksum. Removing the head's known bytes from that
+/// gives the one number of the head that nothing else records.
 struct WALHeader {
     static let count = 32
     private static let magic: UInt32 = 0x377f_0682
@@ -17,7 +17,7 @@ struct WALHeader {
         WALChecksum(isBigEndian: isBigEndian, (BigEndianWords(bytes)[6], BigEndianWords(bytes)[7]))
     }
 
-    /// Nil where it is not what was written.
+    /// Nil if the bytes are not a valid head.
     init?(_ bytes: [UInt8]) {
         let words = BigEndianWords(bytes)
         guard words[0] & ~1 == Self.magic, (512...65_536).contains(words[2]),
@@ -27,13 +27,13 @@ struct WALHeader {
         guard self.bytes == bytes else { return nil }
     }
 
-    /// For frames whose sums are still to be made.
+    /// Makes a head for frames that do not have checksums yet.
     init(pageBytes: Int, isBigEndian: Bool = false, salt: [UInt8] = [0, 0, 0, 1, 0, 0, 0, 1]) {
         let start = Self.start(pageBytes, isBigEndian: isBigEndian)
         self.init(start + [0, 0, 0, 0] + salt, isBigEndian: isBigEndian, pageBytes: pageBytes)
     }
 
-    /// With its sum behind it.
+    /// Adds the checksum behind the words.
     private init(_ words: [UInt8], isBigEndian: Bool, pageBytes: Int) {
         var sum = WALChecksum(isBigEndian: isBigEndian)
         sum.add(words[...])
@@ -48,7 +48,7 @@ struct WALHeader {
 }
 
 extension WALHeader {
-    /// The head that the frames of a log must have had, nil where they are none.
+    /// The head that the frames of a log must have had. Nil if they are no frames.
     static func rebuilt(_ read: (_ count: Int, _ offset: Int) -> [UInt8]?) -> WALHeader? {
         for pageBytes in (9...16).map({ 1 << $0 }) {
             let count = WALScan.frameHeadBytes + pageBytes
@@ -63,7 +63,7 @@ extension WALHeader {
         return nil
     }
 
-    /// The head before a first frame. Of one that is not what was written 32 bits do not fit.
+    /// The head before a first frame. If the frame is damaged, 32 bits of the result do not match.
     private static func before(
         _ first: [UInt8],
         _ pageBytes: Int,
@@ -76,7 +76,7 @@ extension WALHeader {
         sum.remove(first[..<8])
         sum.remove(salt)
         let start = start(pageBytes, isBigEndian: isBigEndian)
-        // With a nought for the number of the round, and so short of just that number.
+        // The sequence number is 0 here, so the result differs from the head's checksum by exactly that number.
         var known = WALChecksum(isBigEndian: isBigEndian)
         known.add((start + [0, 0, 0, 0])[...])
         guard known.value.0 == sum.value.0 else { return nil }
@@ -85,8 +85,8 @@ extension WALHeader {
         return WALHeader(start + number + salt, isBigEndian: isBigEndian, pageBytes: pageBytes)
     }
 
-    /// Where the first frame is lost as well, the next ones have the salts still. Not those far behind it: they may be
-    /// what the round before has left.
+    /// If the first frame is lost too, the next frames still have the salts. Frames far behind it do not count: they
+    /// may belong to the round before.
     private static func salt(
         _ read: (_ count: Int, _ offset: Int) -> [UInt8]?,
         _ count: Int,
@@ -98,7 +98,7 @@ extension WALHeader {
                 break
             }
             if isNext(next, to: frame, isBigEndian) { return Array(next[8..<16]) }
-            // Each round has one more than the round before: here that one begins.
+            // Each round has a salt one greater than the round before, so here a new round begins.
             guard BigEndianWords(frame)[2] != BigEndianWords(next)[2] &+ 1 else { break }
             before = next
         }
@@ -106,7 +106,7 @@ extension WALHeader {
     }
 
     private static func isNext(_ next: [UInt8], to frame: [UInt8], _ isBigEndian: Bool) -> Bool {
-        // Zeroes follow zeroes, and are no frames.
+        // Zeroes follow zeroes and are not frames.
         guard next[8..<16] == frame[8..<16], BigEndianWords(next)[0] > 0 else { return false }
         var sum = WALChecksum(
             isBigEndian: isBigEndian,
@@ -118,7 +118,7 @@ extension WALHeader {
     }
 }
 
-/// The numbers of a head.
+/// The 32-bit numbers of a head.
 struct BigEndianWords {
     private let bytes: [UInt8]
 

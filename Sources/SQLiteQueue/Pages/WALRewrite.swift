@@ -7,7 +7,8 @@ import System
 /// succeeds without writing them. Writing them makes them dirty, so the next sync covers them. The content stays as it
 /// is, so connections that read the log meanwhile see no change, and no space is needed.
 enum WALRewrite {
-    /// Stops at the first frame that is not proved, where SQLite takes the log to end. Returns how many it has written.
+    /// Stops at the first frame that fails the proof, where SQLite takes the log to end. Returns the number of written
+    /// frames.
     static func run(_ path: String) throws(SystemError) -> Int {
         let file = OwnedDescriptor(
             taking: try system("open") { open(path, O_RDWR | O_CLOEXEC) }
@@ -22,7 +23,7 @@ enum WALRewrite {
         guard let found = try read(file, WALHeader.count, at: 0), let head = WALHeader(found) else {
             return 0
         }
-        // The head counts for nothing without frames, and is written with the first one.
+        // The head means nothing without frames, so it is written with the first one.
         var unwritten = found
         var sum = head.sum
         var frames = 0
@@ -42,8 +43,8 @@ enum WALRewrite {
         return frames
     }
 
-    /// Nil at the end of the log. A read error is not the end: it may pass. A read that meets one behind its first bytes
-    /// returns these alone, and the next read returns the error.
+    /// Nil at the end of the log. A read error is not the end, because it may pass. A read that meets an error behind
+    /// its first bytes returns only these bytes, and the next read returns the error.
     static func read(
         _ file: CInt,
         _ count: Int,
@@ -69,7 +70,7 @@ enum WALRewrite {
         at offset: Int
     ) throws(SystemError) {
         let count = try system("pwrite") { pwrite(file, bytes, bytes.count, off_t(offset)) }
-        // A disk that takes a part has no room for the rest.
+        // A short write means that the disk has no room for the rest.
         guard count == bytes.count else { throw SystemError(call: "pwrite", code: ENOSPC) }
     }
 }

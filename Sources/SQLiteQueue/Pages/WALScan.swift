@@ -1,37 +1,37 @@
 import Glibc
 import SQLite
 
-/// A look at the write-ahead log before SQLite's own, which takes the log to end at the first damaged frame, and says
-/// nothing of the commits behind it.
+/// Reads the write-ahead log before SQLite does. SQLite takes the log to end at the first damaged frame and does not
+/// report the commits behind it.
 ///
-/// A frame's checksum goes on from that of the frame before, which stands in that one's head. So a frame can be proved
-/// although the one before it is damaged, and damage costs the pages that it hit.
+/// A frame's checksum continues the checksum of the frame before, which is in that frame's head. So a frame can be
+/// proved even if the content of the frame before it is damaged, and damage costs only the pages that it hit.
 struct WALScan {
     struct Frame {
         let offset: Int
         let page: UInt32
-        /// The database's size in pages where the frame ends a transaction, else 0.
+        /// The database's size in pages if the frame ends a transaction, else 0.
         let commit: UInt32
     }
 
     static let frameHeadBytes = 24
-    /// Pages that a transaction holds in memory at least before it writes any.
+    /// The least number of pages that a transaction holds in memory before it writes any.
     private static let small = 64
 
     let head: WALHeader
-    /// What the file has for it is damaged.
+    /// True if the head in the file is damaged.
     let isHeadRebuilt: Bool
-    /// Those that are what was written, in their order, up to the last commit.
+    /// The undamaged frames in their order, up to the last commit.
     private(set) var sound: [Frame] = []
     private(set) var damagedFrames = 0
     /// Transactions that end at or behind the first damaged frame.
     private(set) var commitsBehind = 0
-    /// Where the last transaction ends that SQLite reads, and where the last frame of this round does.
+    /// The end of the last transaction that SQLite reads. `roundEnd` is the end of the round's last frame.
     private(set) var provenEnd = 0
     private var roundEnd = 0
 
-    /// Nil where there is no log, or none of which anything can be read: SQLite begins a new one. Also where a part of it
-    /// cannot be read, which is no end: SQLite fails on it.
+    /// Nil if there is no log, or none that is readable at all; then SQLite begins a new one. Also nil if a part of the
+    /// log gives a read error, which is not the end: SQLite fails on it.
     init?(_ descriptor: CInt) {
         guard let found = Self.read(descriptor, WALHeader.count, at: 0) else { return nil }
         let sound = WALHeader(found)
@@ -47,13 +47,13 @@ struct WALScan {
         }
     }
 
-    /// Returns where it found no more.
+    /// Returns the place at which it found no more frames.
     private mutating func scan(_ descriptor: CInt) -> Int {
         let (frameBytes, salt) = (head.frameBytes, head.salt)
         var sum = head.sum
         var offset = WALHeader.count
         var damaged = 0
-        // Pages of the transaction that is being read.
+        // The pages of the transaction that is being read.
         var pages: Set<UInt32> = []
         while let bytes = Self.read(descriptor, frameBytes, at: offset) {
             defer { offset += frameBytes }
@@ -68,41 +68,42 @@ struct WALScan {
                 damaged += 1
             }
             if isFromHere, isProved || Self.liesInOneSector(offset) {
-                // None writes a page twice: another one has ended, in what is damaged. But one that was too large for memory
-                // may end with a page that it wrote before.
+                // No transaction writes a page twice. So another transaction has ended in the damaged part. But a
+                // transaction that was too large for memory may end with a page that it wrote before.
                 let mayRepeat = words[1] != 0 && pages.count > Self.small
                 if !pages.insert(words[0]).inserted, damaged > 0, !mayRepeat {
                     commitsBehind += 1
                     pages = [words[0]]
                 }
             }
-            // Behind the last one of this round lies what is left of earlier rounds.
+            // Frames behind the last one of this round are left over from earlier rounds.
             if isFromHere { (damagedFrames, roundEnd) = (damaged, offset + frameBytes) }
             if damaged == 0, words[1] != 0 { provenEnd = offset + frameBytes }
             if isFromHere, words[1] != 0 {
                 pages = []
                 if damaged > 0 { commitsBehind += 1 }
             }
-            // The next frame is proved against what this one says of itself.
+            // The next frame is proved against this frame's own checksum.
             sum.value = (words[4], words[5])
         }
         while let last = sound.last, last.commit == 0 { sound.removeLast() }
         return offset
     }
 
-    /// The head of a frame there, which then is all of this round or all of another, whatever was torn.
+    /// True if the head of a frame at this offset lies in one sector. Then it belongs to one round as a whole, even
+    /// after a torn write.
     private static func liesInOneSector(_ offset: Int) -> Bool {
         offset % 512 + frameHeadBytes <= 512
     }
 
-    /// A power cut may tear the last transaction, which was not acknowledged. Earlier ones were. Behind a damaged head
-    /// SQLite reads nothing at all.
+    /// A power cut may tear the last transaction, which was not acknowledged. Earlier ones were. SQLite reads nothing
+    /// at all behind a damaged head.
     var isDamaged: Bool { commitsBehind > 1 || isHeadRebuilt && !sound.isEmpty }
 
-    /// The one to write back, where all behind it is as it was.
+    /// The head to write back. Nil unless all frames behind it are undamaged.
     var lostHead: WALHeader? { isHeadRebuilt && damagedFrames == 0 && !sound.isEmpty ? head : nil }
 
-    /// Where the frames begin that lie behind what SQLite reads of this round.
+    /// The offsets of the round's frames that lie behind the part that SQLite reads.
     var rest: [Int] {
         Array(stride(from: max(provenEnd, WALHeader.count), to: roundEnd, by: head.frameBytes))
     }
@@ -117,7 +118,7 @@ struct WALScan {
 }
 
 extension WALScan {
-    /// What is wrong with the log, nil when nothing is.
+    /// The damage of the log, or nil.
     var problem: SQLiteError? {
         guard isDamaged else { return nil }
         guard damagedFrames > 0 else { return .damage("the head of its log is damaged") }

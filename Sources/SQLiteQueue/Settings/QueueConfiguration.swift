@@ -1,24 +1,24 @@
 package import Queue
 
-/// How the queue keeps what it accepts.
+/// The settings by which the queue keeps logs.
 package struct QueueConfiguration: Sendable {
-    /// Where the database lives; created with its parents when missing, readable by its owner only.
+    /// The directory of the database. Created with its parents if missing, readable only by its owner.
     package var directory: String
-    /// Queued bytes, compressed, from which new batches are refused.
+    /// The bound of queued bytes, compressed. At the bound the queue refuses new batches.
     package var bytesMax: Int
-    /// Logs that wait longer are dropped and counted as expired.
+    /// Logs that wait longer are dropped and count as expired.
     package var ageMax: Duration
     package var durability: Durability
     /// Space that the queue leaves free on its file system.
     package var freeBytesMin: Int
-    /// What holds for each destination; others get the defaults.
+    /// The rules of each destination. Others get the defaults.
     package var destinations: [String: DestinationRules]
-    /// Dead letters that are older are dropped and counted as expired.
+    /// Dead letters that are older are dropped and count as expired.
     package var deadLetterAgeMax: Duration = .seconds(30 * 86_400)
-    /// How long, and how many of them, requests are remembered by their identity.
+    /// How long the queue remembers a request by its identity, and how many requests.
     package var repeatsAgeMax: Duration = .seconds(86_400)
     package var repeatsMax = 200_000
-    /// Different streams that may wait at a time, and how many device keys share them.
+    /// The number of different streams that may wait at a time, and the number of device keys that share them.
     package var streamsMax = 100_000
     package var senders = 1
     package var tuning = QueueTuning()
@@ -39,7 +39,7 @@ package struct QueueConfiguration: Sendable {
         self.destinations = destinations
     }
 
-    /// What holds for the destination.
+    /// The rules of the destination.
     func rules(_ destination: String) -> DestinationRules {
         destinations[destination] ?? DestinationRules()
     }

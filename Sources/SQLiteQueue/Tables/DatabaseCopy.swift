@@ -2,19 +2,19 @@ import Glibc
 import SQLite
 import System
 
-/// A copy of a whole database as it is at one moment. It is written under another name and gets its own once it is
-/// on the disk: a copy that has its name is complete.
+/// A copy of a whole database at one moment. It is written under another name and gets its own name after it is on the
+/// disk, so a copy with its name is complete.
 struct DatabaseCopy {
     let path: String
 
-    /// What it is called while it is written.
+    /// The copy's name while it is written.
     var draft: String { path + ".new" }
 
     init(to path: String) {
         self.path = path
     }
 
-    /// What a copy takes: all pages but the free ones, and a little for rounding.
+    /// The size of a copy: all pages but the free ones, and a little for rounding.
     static func bytes(_ connection: Connection) throws(SQLiteError) -> Int {
         let pages = try connection.integer("PRAGMA page_count")
         let free = try connection.integer("PRAGMA freelist_count")
@@ -22,8 +22,8 @@ struct DatabaseCopy {
         return Int(max(0, pages - free) * size) + 1 << 20
     }
 
-    /// Writes the draft, readable by its owner only. SQLite reads in one transaction, while another connection may
-    /// write, and holds no more than a cache in memory.
+    /// Writes the draft, readable only by its owner. SQLite reads in one transaction and holds no more than a cache in
+    /// memory. Another connection may write meanwhile.
     func write(_ connection: Connection) throws(SQLiteError) {
         let draft = draft
         do throws(SystemError) {
@@ -46,12 +46,12 @@ struct DatabaseCopy {
         }
     }
 
-    /// Takes the draft away, also one that an earlier life left.
+    /// Removes the draft, including one that an earlier process left.
     func discard() {
         for suffix in ["", "-journal"] { unlink(draft + suffix) }
     }
 
-    /// Puts it in the place of an earlier one.
+    /// Gives the copy its name and replaces an earlier one.
     func publish() throws(SQLiteError) {
         let (draft, path) = (draft, path)
         do throws(SystemError) {
@@ -63,11 +63,11 @@ struct DatabaseCopy {
         try Self.sync(DataDirectory.parent(of: path))
     }
 
-    /// Gives it its name unless something has that already.
+    /// Gives the copy its name, unless something already has that name.
     func publishAnew() throws(SQLiteError) {
         let (draft, path) = (draft, path)
         do throws(SystemError) {
-            // A rename would put it in the place of what is there. Not every file system has links.
+            // A rename would replace an existing file. Not every file system has links.
             _ = try system("link") { link(draft, path) }
         } catch {
             let hasNoLinks = [EPERM, EOPNOTSUPP, ENOSYS].contains(error.code)
@@ -79,7 +79,7 @@ struct DatabaseCopy {
         try Self.sync(DataDirectory.parent(of: path))
     }
 
-    /// SQLite leaves that to who asks for a copy.
+    /// Syncs the directory: SQLite leaves that to its caller.
     private static func sync(_ path: String) throws(SQLiteError) {
         do throws(SystemError) {
             let file = OwnedDescriptor(

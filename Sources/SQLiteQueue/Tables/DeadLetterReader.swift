@@ -1,16 +1,16 @@
 import Queue
 import SQLite
 
-/// Reads dead letters through a connection of its own, so that a list holds up neither the owner nor
-/// delivery. It is opened when it is first needed, cannot write, and never checkpoints; each question is a
-/// transaction of a bounded size, so the log can always start from its beginning.
+/// Reads dead letters through a separate connection, so that a list holds up neither the owner nor delivery. The
+/// connection opens at its first use, cannot write, and never checkpoints. Each question is a transaction of a bounded
+/// size, so the log can always start from its beginning.
 final class DeadLetterReader {
     private static let lettersMax = 1000
-    /// Bytes of the logs of one page, which are in memory together.
+    /// The bytes of the logs of one page, which are in memory together.
     private static let pageBytesMax = 4 << 20
 
     private let path: String
-    /// Closed while the owner opens, repairs or replaces the database.
+    /// False while the owner opens, repairs or replaces the database.
     private var isAllowed = false
     private var open: (connection: Connection, queries: DeadQueries)?
 
@@ -27,12 +27,12 @@ final class DeadLetterReader {
         open = nil
     }
 
-    /// What a page collects, in as many steps as it takes.
+    /// The content of a page. The caller collects it in several steps.
     static func portion(limit: Int) -> DeadQueries.Portion {
         DeadQueries.Portion(letters: max(1, min(limit, lettersMax)), bytes: pageBytesMax)
     }
 
-    /// One step. Returns where the next one begins, nil at the end.
+    /// Runs one step. Returns the beginning of the next step, or nil at the end.
     func collect(
         _ filter: DeadLetterFilter,
         after id: Int64,

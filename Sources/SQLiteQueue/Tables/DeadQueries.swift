@@ -2,14 +2,14 @@ import Queue
 import SQLite
 import System
 
-/// What is asked about dead letters, by the owner and through the connection that reads.
+/// The queries for dead letters, for the owner and for the connection that reads.
 ///
-/// A walk looks at a bounded number of them, also where few match: the caller goes on from
-/// its position, in a transaction of its own.
+/// A walk looks at a bounded number of letters, even if few match. The caller continues from the walk's position in
+/// another transaction.
 final class DeadQueries {
     static let looksMax = 4000
 
-    // What a filter needs, in the order of ids; the letter itself is read when it is one of those that are wanted.
+    // These return the columns that a filter needs, in the order of ids. `one` reads a letter if it is wanted.
     let all: Statement
     let ofDestination: Statement
     private let one: Statement
@@ -30,16 +30,16 @@ final class DeadQueries {
         one = try connection.prepare("SELECT \(DeadRecord.columns) FROM dead WHERE id = ?")
     }
 
-    /// Where a walk ended.
+    /// The end of a walk.
     struct End {
-        /// The last one that was looked at.
+        /// The last letter that was looked at.
         var position: Int64
-        /// There are no others behind it.
+        /// True if no letters follow.
         var isLast: Bool
     }
 
-    /// Visits those behind `id` and up to `last` in order, until `visit` has enough and returns false, or `most`
-    /// were looked at.
+    /// Visits letters behind `id` and up to `last` in order. Stops when `visit` returns false or `most` letters were
+    /// looked at.
     func letters(
         matching filter: DeadLetterFilter,
         after id: Int64,
@@ -78,7 +78,7 @@ final class DeadQueries {
 }
 
 extension DeadQueries {
-    /// Collects letters until there are `lettersMax`, or their logs have `bytesMax`; one at least.
+    /// Collects letters until there are `lettersMax`, or until their logs have `bytesMax`. Takes at least one.
     struct Portion {
         let lettersMax: Int
         let bytesMax: Int
@@ -90,7 +90,7 @@ extension DeadQueries {
             bytesMax = bytes
         }
 
-        /// Returns whether there is room for one more.
+        /// Returns true if there is room for one more.
         mutating func take(_ letter: StoredLetter) -> Bool {
             letters.append(letter)
             bytes += letter.bytes

@@ -3,7 +3,7 @@ import Queue
 import SQLite
 import System
 
-/// A dead letter as it is written down.
+/// A dead letter as it is stored.
 struct DeadRecord {
     let id: Int64
     let stream: StreamKey
@@ -12,12 +12,12 @@ struct DeadRecord {
     let reason: DeathReason
     /// Bytes of the log before compression.
     let raw: Int
-    /// The log, compressed when that makes it smaller: then it has less than `raw` bytes.
+    /// The log. It is compressed if that makes it smaller; then it has less than `raw` bytes.
     let payload: [UInt8]
 
-    /// Smaller logs gain little from compression alone.
+    /// Smaller logs gain little from compression.
     private static let compressedFrom = 512
-    /// SLS's messages have some hundred bytes; a proxy's page in place of one may have any number.
+    /// SLS's messages have some hundred bytes, but a proxy's page may have any number.
     private static let messageBytesMax = 1024
     private static let nameBytesMax = 128
 
@@ -48,10 +48,10 @@ struct DeadRecord {
         return compressed.count < log.count ? compressed : log
     }
 
-    /// What it counts for in the bounds.
+    /// The letter's weight in the bounds.
     var cost: Int { Self.overhead(of: stream, reason) + payload.count }
 
-    /// What each dead letter costs besides its log.
+    /// The cost of a dead letter besides its log.
     static func overhead(of stream: StreamKey, _ reason: DeathReason) -> Int {
         RowRecord.overhead + stream.trailer.bytes.count + stream.destination.utf8.count
             + stream.logstore.utf8.count + min(reason.code.utf8.count, nameBytesMax)
@@ -59,7 +59,7 @@ struct DeadRecord {
             + min(reason.requestID?.utf8.count ?? 0, nameBytesMax)
     }
 
-    /// What a log will cost once it is dead.
+    /// The cost that a log will have as a dead letter.
     static func cost(of log: [UInt8], _ stream: StreamKey, _ reason: DeathReason) -> Int {
         overhead(of: stream, reason) + payload(of: log).count
     }
@@ -82,7 +82,7 @@ struct DeadRecord {
 // MARK: - From the current row of a statement that has `columns`
 
 extension DeadRecord {
-    /// The payload comes last, so that the others never lie on its overflow pages.
+    /// The payload comes last, so that the other columns never lie on its overflow pages.
     static let columns = """
         id, destination, logstore, trailer, received, died, status, code, message, request_id,
         raw, cost, checksum, payload
@@ -109,7 +109,7 @@ extension DeadRecord {
         payload = row.bytes(13)
     }
 
-    /// The log; nil when its bytes cannot be those that were stored.
+    /// The log. Nil if its bytes cannot be the stored ones.
     var log: EncodedLogs? {
         guard payload.count < raw else { return EncodedLogs(bytes: payload, count: 1) }
         guard let bytes = try? LZ4.decompress(payload, rawBytes: raw) else { return nil }
@@ -118,7 +118,7 @@ extension DeadRecord {
 }
 
 extension String {
-    /// As much of its beginning as fits, without cutting a character.
+    /// The longest prefix of whole characters that fits.
     fileprivate func prefix(bytes: Int) -> String {
         guard utf8.count > bytes else { return self }
         var end = utf8.index(startIndex, offsetBy: bytes)

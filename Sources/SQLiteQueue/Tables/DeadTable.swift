@@ -3,7 +3,7 @@ import Queue
 import SQLite
 import System
 
-/// The table of dead letters in verbs: one prepared statement each, no decisions.
+/// The table of dead letters: one prepared statement for each operation, no decisions.
 final class DeadTable {
     let queries: DeadQueries
     private let transaction: WriteTransaction
@@ -41,7 +41,7 @@ final class DeadTable {
         try write(record, with: addOne)
     }
 
-    /// Puts it in the place of the one that has its id.
+    /// Replaces the letter with the same id.
     func replace(with record: DeadRecord) throws(SQLiteError) {
         try write(record, with: replaceOne)
     }
@@ -64,21 +64,21 @@ final class DeadTable {
         try statement.run(14, record.payload)
     }
 
-    /// Returns false when it was not there.
+    /// Returns false if the letter was not there.
     func remove(_ id: Int64) throws(SQLiteError) -> Bool {
         transaction.require()
         removeOne.bind(1, id)
         return try removeOne.run() == 1
     }
 
-    /// By destination and code. Reads an index alone, never a letter.
+    /// The sums by destination and code. Reads only an index, never a letter.
     func sums() throws(SQLiteError) -> [DeadLetterSum] {
         defer { byReason.reset() }
         var sums: [DeadLetterSum] = []
         while try byReason.step() {
             let name = byReason.text(0)
             let cost = Int(try byReason.integer(3, in: Plausible.counts))
-            // A negative number hides in a sum.
+            // A sum may hide a negative number.
             guard byReason.integer(5) > 0 else {
                 throw .damage("dead letters of \(name) have negative sizes")
             }
@@ -97,8 +97,8 @@ final class DeadTable {
         return sums
     }
 
-    /// Those that died within `died`, the oldest first; of those up to the id `inherited` only what died
-    /// before `inheritedUntil` as well.
+    /// The letters that died within `died`, oldest first. Of letters up to the id `inherited`, only those that also
+    /// died before `inheritedUntil`.
     func letters(
         diedIn died: ClosedRange<WallTime>,
         inherited: Int64,

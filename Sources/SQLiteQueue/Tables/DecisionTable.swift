@@ -3,9 +3,9 @@ import Queue
 import SQLite
 import System
 
-/// The tables of settings that were decided and of the audit log, in verbs.
+/// The tables of decided settings and of the audit log.
 final class DecisionTable {
-    /// Older entries of the audit log make room.
+    /// The greatest number of entries in the audit log. New entries replace the oldest ones.
     static let entriesMax: Int64 = 10_000
 
     private let transaction: WriteTransaction
@@ -42,8 +42,8 @@ final class DecisionTable {
         )
     }
 
-    /// The number of settings stays within its bound. One that is kept already can always be changed, and
-    /// what a decision takes away makes room for what it adds.
+    /// True if the number of settings stays within its bound. A stored setting can always change, and removals of a
+    /// decision make room for its additions.
     func hasRoom(for decision: Decision) throws(SQLiteError) -> Bool {
         var growth = 0
         for name in decision.settings.keys { growth += try keeps(name) ? 0 : 1 }

@@ -1,8 +1,8 @@
 import SQLite
 
-/// Numbers for streams, rows, packets, requests and dead letters that are never given out twice, also not
-/// after everything was deleted and the process started again. They are reserved on disk a million at a
-/// time, which costs a write now and then instead of one per transaction.
+/// Numbers for streams, rows, packets, requests and dead letters. A number is never given out twice, even if everything
+/// was deleted and the process started again. The supply reserves a million numbers at a time on disk, so it writes
+/// rarely instead of once per transaction.
 struct IdentifierSupply {
     static let setting = "reserved_ids"
     private static let step: Int64 = 1_000_000
@@ -36,10 +36,10 @@ struct IdentifierSupply {
         return highest
     }
 
-    /// The number given out last.
+    /// The last number that was given out.
     var last: Int64 { next - 1 }
 
-    /// Takes so many numbers that follow each other, and returns the first.
+    /// Takes `count` consecutive numbers and returns the first.
     mutating func take(
         _ database: QueueDatabase,
         count: Int = 1

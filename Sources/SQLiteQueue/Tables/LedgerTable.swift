@@ -1,7 +1,7 @@
 import Queue
 import SQLite
 
-/// The table of ledgers in verbs.
+/// The table of ledgers.
 final class LedgerTable {
     private let transaction: WriteTransaction
     private let saveOne: Statement

@@ -1,7 +1,7 @@
 import Queue
 import System
 
-/// Where one packet of a stream ends and the next begins: as many rows as the limits allow, one at least.
+/// Collects rows of a stream into one packet: as many rows as the limits allow, at least one.
 struct PacketCut {
     let limits: PacketLimits
     private(set) var rows: [Int64] = []
@@ -14,7 +14,7 @@ struct PacketCut {
         self.limits = limits
     }
 
-    /// False when the row belongs to the next packet.
+    /// Returns false if the row belongs to the next packet.
     mutating func take(_ row: RowRecord) -> Bool {
         let fits = raw + row.raw <= limits.rawBytes && logs + row.logs <= limits.logs
         guard fits || rows.isEmpty else { return false }
@@ -26,7 +26,7 @@ struct PacketCut {
         return true
     }
 
-    /// The packet; nil without rows, and where damage shows them out of their order.
+    /// The packet. Nil without rows, or if damage shows them out of order.
     func record(number: Int64, stream: Int64, pack: Int64) -> PacketRecord? {
         guard let first = rows.first, let last = rows.last, first <= last else { return nil }
         return PacketRecord(
@@ -42,6 +42,6 @@ struct PacketCut {
 }
 
 extension PacketLimits {
-    /// For rows that are a packet already.
+    /// For rows that already are a packet.
     static let unlimited = PacketLimits(rawBytes: .max, logs: .max)
 }

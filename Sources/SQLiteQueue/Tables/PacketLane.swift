@@ -1,24 +1,24 @@
 import Queue
 import SQLite
 
-/// The lane that a packet has, as it is stored with it.
+/// A packet's lane as it is stored with the packet.
 struct PacketLane: Hashable {
     static let firstSequence: Int64 = 1
 
     let key: LaneKey
     let sequence: Int64
 
-    /// For the next packet, once this one is acknowledged.
+    /// The lane for the next packet after this one is acknowledged.
     var next: PacketLane { PacketLane(key: key, sequence: sequence + 1) }
 
-    /// One that was never used.
+    /// A lane that was never used.
     static func new(_ key: LaneKey) -> PacketLane {
         PacketLane(key: key, sequence: firstSequence)
     }
 }
 
 extension PacketLane {
-    /// Takes two columns, key and sequence; nil when both are NULL.
+    /// Reads two columns, key and sequence. Nil if both are NULL.
     init?(_ row: Statement, _ column: CInt) throws(SQLiteError) {
         if row.isNull(column), row.isNull(column + 1) { return nil }
         guard let key = LaneKey(bytes: row.bytes(column)) else {
@@ -36,16 +36,16 @@ extension Lane {
 }
 
 extension PacketLane {
-    /// For a packet whose own cannot be known any more.
+    /// A lane for a packet whose own lane is lost.
     static func anywhere() -> PacketLane {
         .new(LaneKey(value: .random(in: .min ... .max)))
     }
 }
 
-/// A point of SLS's hash range, which belongs to one shard: what is sent under one key stays in order.
+/// A point of SLS's hash range. It belongs to one shard, and logs sent under one key stay in order.
 ///
-/// The keys of an outlet lie one in each equal part of the range, anywhere in it, so that its shards share the
-/// load however many there are, and no two outlets or lives meet in one point.
+/// The range has as many equal parts as an outlet has keys, and each part has one key at a random place. So the
+/// outlet's shards share the load, whatever their number, and no two outlets or processes use the same point.
 struct LaneKey: Hashable {
     let value: UInt128
 
@@ -60,7 +60,7 @@ struct LaneKey: Hashable {
         value = UInt128.random(in: start..<start + width, using: &generator)
     }
 
-    /// In which of so many parts it lies.
+    /// The index of the part that it lies in.
     func part(of parts: Int) -> Int {
         min(parts - 1, Int(value / (UInt128.max / UInt128(parts))))
     }
@@ -69,16 +69,16 @@ struct LaneKey: Hashable {
 extension LaneKey {
     static let byteCount = 16
 
-    /// As it is stored.
+    /// The stored form.
     var bytes: [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
 
-    /// Nil when it has another length.
+    /// Nil if the length is wrong.
     init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         value = bytes.reduce(0) { $0 << 8 | UInt128($1) }
     }
 
-    /// As it is sent: 32 lower hexadecimal digits.
+    /// The form for SLS: 32 lower hexadecimal digits.
     var text: String {
         let digits = String(value, radix: 16)
         return String(repeating: "0", count: 2 * Self.byteCount - digits.utf8.count) + digits

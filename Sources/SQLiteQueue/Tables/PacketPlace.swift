@@ -1,16 +1,16 @@
 import Queue
 
-/// Where the rows of a packet lie.
+/// The place of a packet's rows.
 struct PacketPlace: Equatable {
     let stream: Int64
     let rows: ClosedRange<Int64>
 
-    /// No row has such a place.
+    /// A place that no row has.
     static let unknown = PacketPlace(stream: 0, rows: 0...0)
 }
 
 extension PacketPlace {
-    /// As it stands in the table of settings, which has no checksums.
+    /// The stored form in the table of settings, which has no checksums of its own.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         for number in [stream, rows.lowerBound, rows.upperBound] {
@@ -22,7 +22,7 @@ extension PacketPlace {
         return bytes
     }
 
-    /// Nil where the bytes are not those that were written.
+    /// Nil if the bytes are not the stored form.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         let numbers = stride(from: 0, to: 32, by: 8).map { start in

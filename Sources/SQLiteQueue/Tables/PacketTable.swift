@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// The table of sealed packets in verbs.
+/// The table of sealed packets.
 final class PacketTable {
     private let transaction: WriteTransaction
     private let addOne: Statement
@@ -59,7 +59,7 @@ final class PacketTable {
         try removeOne.run()
     }
 
-    /// In the order in which they were sealed.
+    /// All packets, in the order of sealing.
     func all() throws(SQLiteError) -> [PacketRecord] {
         defer { everyOne.reset() }
         var records: [PacketRecord] = []

@@ -1,11 +1,11 @@
 import Queue
 import SQLite
 
-/// Reads payloads through a connection of its own, which is opened when it is first needed, cannot
-/// write, and never checkpoints. Each read is a short transaction, so the log can always start from its beginning.
+/// Reads payloads through a separate connection, which opens at its first use, cannot write, and never checkpoints.
+/// Each read is a short transaction, so the log can always start from its beginning.
 final class PayloadReader {
     private let path: String
-    /// Closed while the owner opens, repairs or replaces the database.
+    /// False while the owner opens, repairs or replaces the database.
     private var isAllowed = false
     private var open: (connection: Connection, payloads: Statement)?
 
@@ -42,7 +42,7 @@ final class PayloadReader {
         payloads.bind(1, packet.streamID)
         payloads.bind(2, packet.rows.lowerBound)
         payloads.bind(3, packet.rows.upperBound)
-        // Whatever happens, the read transaction ends here.
+        // The read transaction must end here in every case.
         defer { payloads.reset() }
         var blocks: [StoredBlock] = []
         var logs = 0

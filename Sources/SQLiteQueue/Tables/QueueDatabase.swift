@@ -1,7 +1,7 @@
 import Queue
 import SQLite
 
-/// The queue's database: its tables in verbs, without decisions, and the transaction that writes them.
+/// The queue's database: its tables, without decisions, and the transaction that writes them.
 final class QueueDatabase {
     let connection: Connection
     let path: String
@@ -48,13 +48,13 @@ final class QueueDatabase {
     func pages() throws(SQLiteError) -> Int { try pageCount.single() }
     func freePages() throws(SQLiteError) -> Int { try freePageCount.single() }
 
-    /// Takes free pages off the file's end.
+    /// Removes free pages at the file's end.
     func vacuum(_ pages: Int) throws(SQLiteError) {
         transaction.require()
         try connection.execute("PRAGMA incremental_vacuum(\(pages))")
     }
 
-    /// A row or a dead letter has such a number.
+    /// True if a row or a dead letter has such a number.
     func hasAny(upTo number: Int64) throws(SQLiteError) -> Bool {
         try connection.integer(
             """
@@ -68,10 +68,10 @@ final class QueueDatabase {
 // MARK: - Opening
 
 extension QueueDatabase {
-    /// What is done with a database of an older version before it is changed; when it fails nothing is.
+    /// Keeps a database of an older version before it is changed. If it throws, the migration does not begin.
     typealias KeepOlder = (Connection, _ schema: Int) throws(SQLiteError) -> Void
 
-    /// Opens or creates a database of this version. Returns also the version that was found, 0 for a new one.
+    /// Opens or creates a database of this version. Also returns the version that it found, 0 for a new database.
     static func connect(
         _ path: String,
         _ configuration: QueueConfiguration,

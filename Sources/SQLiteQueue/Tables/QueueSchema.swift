@@ -1,7 +1,7 @@
 import SQLite
 
-/// The tables, as a list of steps forward. A step that was released never changes; a change of the
-/// schema is one more step.
+/// The tables as a list of migrations. A released migration never changes; a change of the schema is one more
+/// migration.
 enum QueueSchema {
     static let migrations = [
         """
@@ -126,11 +126,11 @@ enum QueueSchema {
         """,
     ]
 
-    /// "SLUC", so that `file` and we can tell whose database it is.
+    /// "SLUC". It lets `file` and the gateway recognise the database.
     static let applicationID = 0x534C_5543
 
-    /// Brings a database of version `found` to this one: all steps in one transaction, so that a crash leaves the
-    /// version before, of which there is a copy, or this one.
+    /// Migrates a database of version `found` to this version. One transaction runs all steps, so a crash leaves either
+    /// this version or the one before, of which there is a copy.
     static func migrate(
         _ connection: Connection,
         from found: Int,
@@ -138,13 +138,13 @@ enum QueueSchema {
     ) throws(SQLiteError) {
         guard found < steps.count else { return }
         let missing = steps[found...].joined(separator: ";\n")
-        // What fails in between ends with the connection.
+        // If a statement fails, the transaction ends with the connection.
         try connection.execute("BEGIN IMMEDIATE; \(missing)")
         if found < provingStreams, steps.count >= provingStreams { try proveStreams(connection) }
         try connection.execute("PRAGMA user_version = \(steps.count); COMMIT")
     }
 
-    /// The version since which streams have checksums.
+    /// The first version in which streams have checksums.
     private static let provingStreams = 6
 
     private static func proveStreams(_ connection: Connection) throws(SQLiteError) {

@@ -12,7 +12,7 @@ struct StreamRecord {
     let nextPack: Int64
 }
 
-/// Everything about a row but its payload.
+/// A row without its payload.
 struct RowRecord {
     let id: Int64
     let logs: Int
@@ -20,7 +20,7 @@ struct RowRecord {
     let size: Int
     let received: WallTime
 
-    /// What a row costs besides its payload: its other columns, its index entry, the ends of pages.
+    /// The cost of a row besides its payload: its other columns, its index entry, the ends of pages.
     static let overhead = 160
 }
 
@@ -42,7 +42,7 @@ extension StreamRecord {
         try self.init(row, nextPack: row.integer(5, in: Plausible.counts))
     }
 
-    /// From a table that has no checksums yet.
+    /// For a table that has no checksums yet.
     init(unproved row: Statement) throws(SQLiteError) {
         let nextPack = try row.integer(5, in: Plausible.counts)
         try self.init(row, nextPack: nextPack, isProved: false)
@@ -61,13 +61,13 @@ extension StreamRecord {
         )
         packPrefix = row.text(4)
         self.nextPack = nextPack
-        // A record of which the end is missing reads as one from before the column.
+        // A record whose end is missing reads like one from before the column existed.
         guard !isProved || row.columns <= 6 || !row.isNull(6) && row.integer(6) == checksum else {
             throw .damage("stream \(id) has changed on the disk")
         }
     }
 
-    /// What the column `checksum` holds: all but the pack counter, which moves.
+    /// The value of the column `checksum`. It covers everything except the pack counter, which changes.
     var checksum: Int64 {
         var checksum = Checksum()
         checksum.add(UInt64(bitPattern: id))
@@ -78,7 +78,7 @@ extension StreamRecord {
 }
 
 extension StreamRecord {
-    /// Where only the pack counter cannot be, it goes on far behind any that was.
+    /// If only the pack counter is implausible, it continues far behind any value that was used.
     init(mending row: Statement) throws(SQLiteError) {
         try self.init(row, nextPack: (try? row.integer(5, in: Plausible.counts)) ?? 1 << 40)
     }
@@ -100,7 +100,7 @@ extension PacketRecord {
         try self.init(row, lane: PacketLane(row, 8))
     }
 
-    /// Where only the lane cannot be, the packet gets another.
+    /// If only the lane is implausible, the packet gets another lane.
     init(mending row: Statement) throws(SQLiteError) {
         do throws(SQLiteError) {
             try self.init(row)
@@ -125,7 +125,7 @@ extension PacketRecord {
 }
 
 extension Ledger {
-    /// As it is stored, also where that makes no sense.
+    /// The ledger as it is stored, even if it is implausible.
     init(_ row: Statement) {
         self.init()
         accepted = row.integer(1)
@@ -144,7 +144,8 @@ extension Ledger {
         Self.columns.allSatisfy { Plausible.counts.contains(self[keyPath: $0]) }
     }
 
-    /// Without the numbers that cannot be. One alone follows from the others; of several none does.
+    /// The ledger without implausible numbers. One missing number follows from the others. If several are missing, none
+    /// can be derived.
     var mended: Ledger {
         var mended = self
         let damaged = Self.columns.filter { !Plausible.counts.contains(self[keyPath: $0]) }
@@ -158,11 +159,10 @@ extension Ledger {
     }
 }
 
-/// What a number in the database can be at most. Only payloads have checksums, so a damaged number is told
-/// by its size, before anything is counted with it; what lies within is too small to overflow a sum.
+/// The greatest plausible numbers in the database. Only payloads have checksums, so a check of the size finds a damaged
+/// number before it is used. Plausible numbers are too small to overflow a sum.
 enum Plausible {
-    /// Numbers, pack counters, and logs or bytes of a whole destination: half a million years of a
-    /// million a second would not reach 2^64, and 2^53 is 285 years of them.
+    /// Numbers, pack counters, and logs or bytes of a whole destination. A million a second reach 2^53 after 285 years.
     static let counts: ClosedRange<Int64> = 0...(1 << 53)
     static let ids: ClosedRange<Int64> = 1...(1 << 53)
     /// Numbers of one row: SQLite and LZ4 hold no larger payloads.
@@ -170,7 +170,7 @@ enum Plausible {
 }
 
 extension Statement {
-    /// The column's number, which is one of `range` unless the disk changed it.
+    /// The column's number. Throws if it is not in `range`, which means that the disk changed it.
     func integer(_ column: CInt, in range: ClosedRange<Int64>) throws(SQLiteError) -> Int64 {
         let value = integer(column)
         guard range.contains(value) else {
@@ -181,8 +181,8 @@ extension Statement {
 }
 
 extension Ledger {
-    /// Sets what is queued and dead to what was found: logs that are gone count as discarded, logs that were not
-    /// counted as accepted.
+    /// Sets the queued and dead logs to the numbers that were found. Missing logs count as discarded, additional logs
+    /// as accepted.
     mutating func close(queued: Int64, dead: Int64) {
         self.queued = queued
         self.dead = dead

@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// A request that is remembered, as it is stored.
+/// A remembered request as it is stored.
 struct RepeatRecord {
     let number: Int64
     let identity: BatchIdentity
@@ -12,8 +12,8 @@ struct RepeatRecord {
 extension RepeatRecord {
     static let digestBytes = 16
 
-    /// Takes the columns number, digest, received, logs, receipt. What does not look like a request of ours
-    /// is none: its repetition is taken for a new one, and no damaged receipt gets into an answer.
+    /// Takes the columns number, digest, received, logs, receipt. Throws if the row does not look like a request of
+    /// ours. Its repetition then counts as a new request, and no damaged receipt gets into an answer.
     init(_ row: Statement) throws(SQLiteError) {
         number = try row.integer(0, in: Plausible.ids)
         identity = BatchIdentity(
@@ -30,6 +30,6 @@ extension RepeatRecord {
 }
 
 extension BatchIdentity {
-    /// What it costs on disk, with the numbers beside it and the ends of pages.
+    /// The cost on disk, with the row's numbers and the ends of pages.
     var cost: Int { digest.count + receipt.count + 64 }
 }

@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// The table of remembered requests in verbs: one prepared statement each, no decisions.
+/// The table of remembered requests: one prepared statement for each operation, no decisions.
 final class RepeatTable {
     private let transaction: WriteTransaction
     private let addOne: Statement
@@ -33,7 +33,7 @@ final class RepeatTable {
         try addOne.run()
     }
 
-    /// The request of this number, unless its row makes no sense.
+    /// The request of this number. Nil if its row is implausible.
     func record(_ number: Int64) throws(SQLiteError) -> RepeatRecord? {
         one.bind(1, number)
         guard try one.step() else { return nil }
@@ -41,7 +41,7 @@ final class RepeatTable {
         return try? RepeatRecord(one)
     }
 
-    /// Visits number, digest and time of the oldest, until `visit` has enough and returns false.
+    /// Visits number, digest and time of the oldest requests until `visit` returns false.
     func oldest(
         atMost count: Int,
         _ visit: (Statement) -> Bool
@@ -58,7 +58,7 @@ final class RepeatTable {
         try removeOldest.run()
     }
 
-    /// Removes one request and returns its digest; nil when it is not there.
+    /// Removes one request and returns its digest. Nil if it is not there.
     func remove(_ number: Int64) throws(SQLiteError) -> [UInt8]? {
         transaction.require()
         removeOne.bind(1, number)

@@ -3,8 +3,8 @@ import Queue
 import SQLite
 import System
 
-/// The table of rows in verbs. The questions of a start never touch a payload's pages, those of a repair do; they are
-/// prepared when they are asked, the others once.
+/// The table of rows. The queries of a start never touch a payload's pages; the queries of a repair do. These queries
+/// are prepared at each use, the others once.
 final class RowTable {
     private let connection: Connection
     private let transaction: WriteTransaction
@@ -67,7 +67,7 @@ final class RowTable {
         return try removeSome.run()
     }
 
-    /// Visits a stream's rows behind `id` in order, until `visit` has enough and returns false.
+    /// Visits a stream's rows behind `id` in order until `visit` returns false.
     func visit(
         of stream: Int64,
         after id: Int64,
@@ -87,7 +87,7 @@ final class RowTable {
         }
     }
 
-    /// What rows have together.
+    /// The sums over rows.
     struct Sums {
         var rows = 0
         var logs = 0
@@ -105,14 +105,14 @@ final class RowTable {
             sums.logs = Int(try sumsOf.integer(1, in: Plausible.counts))
             sums.raw = Int(try sumsOf.integer(2, in: Plausible.counts))
             sums.size = Int(try sumsOf.integer(3, in: Plausible.counts))
-            // A negative number hides in a sum.
+            // A sum may hide a negative number.
             let isPlausible = (4...6).allSatisfy { sumsOf.integer($0) >= 0 }
             guard isPlausible else { throw .damage("rows of stream \(stream) have negative sizes") }
         }
         return sums
     }
 
-    /// For a start: visits all rows with the ids of their streams, stream by stream and in order, without their payloads.
+    /// For a start: visits all rows with the ids of their streams, stream by stream and in order, without payloads.
     func visitAll(
         _ visit: (RowRecord, Int64) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
@@ -136,7 +136,7 @@ final class RowTable {
         return rows
     }
 
-    /// No row of any stream has one of the numbers.
+    /// True if no row of any stream has one of the numbers.
     func hasNone(in numbers: ClosedRange<Int64>) throws(SQLiteError) -> Bool {
         first.bind(1, numbers.lowerBound)
         first.bind(2, numbers.upperBound)

@@ -1,6 +1,6 @@
 import SQLite
 
-/// The table of what the queue has to remember besides: numbers and bytes by their names.
+/// The table of other values that the queue keeps: numbers and bytes by name.
 final class SettingTable {
     private let connection: Connection
     private let transaction: WriteTransaction
@@ -37,7 +37,7 @@ final class SettingTable {
         try removeOne.run()
     }
 
-    /// A number that was saved; 0 where none was.
+    /// A saved number; 0 if none was saved.
     func integer(_ name: String) throws(SQLiteError) -> Int64 {
         try connection.integer(
             "SELECT coalesce((SELECT value FROM settings WHERE name = '\(name)'), 0)"

@@ -2,26 +2,26 @@ import Logs
 import Queue
 import SQLite
 
-/// A dead letter read back.
+/// A dead letter that was read back.
 struct StoredLetter {
     let record: DeadRecord
-    /// All of it is what was stored.
+    /// True if all of it is what was stored.
     let isIntact: Bool
 
     init(_ row: Statement) {
         record = DeadRecord(row)
         let cost = row.integer(11)
         isIntact = record.checksum == row.integer(12) && Int64(record.cost) == cost
-        // What changed on the disk does not say any more what it took; what was counted does.
+        // A letter that changed on the disk no longer tells its cost. The stored cost does.
         self.cost = Plausible.rowCounts.contains(cost) ? Int(cost) : record.cost
     }
 
-    /// What it was counted with.
+    /// The cost that the bounds counted for it.
     let cost: Int
-    /// What it takes in memory, read and opened.
+    /// Its memory when it is read and decompressed.
     var bytes: Int { cost + (isIntact ? record.raw : 0) }
 
-    /// The log's bytes before compression, as far as that is known.
+    /// The log's bytes before compression, if they are known.
     var raw: Int { isIntact ? record.raw : record.payload.count }
 
     var log: EncodedLogs? { isIntact ? record.log : nil }

@@ -3,7 +3,7 @@ import Queue
 import SQLite
 import System
 
-/// A row with its payload, read back and found to be what was written.
+/// A row that was read back with its payload.
 struct StoredRow {
     static let columns = "id, stream, logs, raw, size, received, checksum, payload"
 
@@ -16,7 +16,7 @@ struct StoredRow {
     let record: RowRecord
     let stream: Int64
     let payload: [UInt8]
-    /// The payload and the numbers are those that were stored.
+    /// True if the payload and the numbers are the stored ones.
     let isIntact: Bool
 
     /// Takes the statement's current row, which must have `columns`.
@@ -43,12 +43,12 @@ struct StoredRow {
     var block: StoredBlock { StoredBlock(compressed: payload, rawBytes: record.raw) }
 }
 
-/// A row whose logs lie open.
+/// A row with its decompressed logs.
 struct OpenRow {
     let record: RowRecord
     let logs: EncodedLogs
 
-    /// Nil when the row is not what was stored.
+    /// Nil if the row is not what was stored.
     init?(_ row: StoredRow) {
         guard row.isIntact,
             let bytes = try? LZ4.decompress(row.payload, rawBytes: row.record.raw),

@@ -2,7 +2,7 @@ import Logs
 import Queue
 import SQLite
 
-/// The table of streams in verbs.
+/// The table of streams.
 final class StreamTable {
     private let transaction: WriteTransaction
     private let addOne: Statement
@@ -46,7 +46,7 @@ final class StreamTable {
         try advance.run()
     }
 
-    /// In the order in which they were made.
+    /// All streams, in the order of their creation.
     func all() throws(SQLiteError) -> [StreamRecord] {
         defer { everyOne.reset() }
         var records: [StreamRecord] = []

@@ -20,13 +20,13 @@ final class WriteTransaction {
         isOpen = true
     }
 
-    /// Every write belongs to a transaction. One by itself would be durable alone: a crash behind it would leave rows that
-    /// no ledger counts, or packets without rows.
+    /// Stops the process unless a transaction is open. A write outside a transaction would be durable alone: a crash
+    /// behind it would leave rows that no ledger counts, or packets without rows.
     func require() {
         precondition(isOpen, "a write of the queue outside of a transaction")
     }
 
-    /// With full durability everything written so far is on stable storage when it returns.
+    /// Commits. With full durability everything written so far is on stable storage when it returns.
     func commit() throws(SQLiteError) {
         guard isOpen else { return }
         try commitOne.run()
@@ -36,7 +36,7 @@ final class WriteTransaction {
     func rollBack() {
         guard isOpen else { return }
         isOpen = false
-        // SQLite has rolled back by itself after some failures, and then this one fails.
+        // After some failures SQLite has rolled back by itself; then this statement fails.
         _ = try? rollBackOne.run()
     }
 }
