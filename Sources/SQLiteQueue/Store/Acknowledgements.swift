@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// Removes what destinations have stored, also of packets that salvages took apart or have not copied yet.
+/// Removes packets that destinations have stored, including packets that a salvage split or has not copied yet.
 final class Acknowledgements: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -10,7 +10,7 @@ final class Acknowledgements: StorePart {
     private let streams: StreamBook
     private let packets: PacketBook
     private let waiting: WaitingRows
-    /// What is still to be copied from damaged databases; the ledgers count it.
+    /// The content of damaged databases that is not copied yet. The ledgers count it.
     private(set) var remainders: [Remainder] = []
 
     init(
@@ -28,9 +28,9 @@ final class Acknowledgements: StorePart {
         self.waiting = waiting
     }
 
-    /// Removes a packet that its destination has stored. A packet that is not here was acknowledged before, or is yet to be
-    /// copied from a damaged database, or a salvage took it apart: then its rows lie at `place`, unless delivery holds
-    /// them in another packet.
+    /// Removes a packet that its destination has stored. A packet that is not here has one of three histories. It was
+    /// acknowledged before. Or a salvage has not copied it yet. Or a salvage split it; then its rows lie at `place`,
+    /// unless delivery holds them in another packet.
     func acknowledge(
         _ number: Int64,
         at place: PacketPlace? = nil,
@@ -42,7 +42,7 @@ final class Acknowledgements: StorePart {
             return
         }
         let stream = packet.stream
-        // Now one that waited for this can be judged.
+        // A packet that waited for this one can now be judged.
         if let number = stream.outlet.postponed.popFirst() {
             stream.outlet.sealedBefore.append(number)
         }
@@ -57,13 +57,13 @@ final class Acknowledgements: StorePart {
         try streams.rest(stream)
     }
 
-    /// Notes a packet whose rows no salvage may copy any more.
+    /// Records a packet whose rows no salvage may copy any more.
     private func acknowledgeAside(_ number: Int64, at place: PacketPlace?) throws(SQLiteError) {
         let isAside = remainders.contains { remainder in
             place == nil ? remainder.mayHave(packet: number) : remainder.mayHaveRows(of: number)
         }
         guard isAside else { return }
-        // A second acknowledgement does not know the place any more, which the first one saved.
+        // A second acknowledgement does not know the place, which the first one saved.
         if place == nil {
             let known = try QueueDatabase.acknowledgedAside(database.connection)
             guard known[number] == nil else { return }
@@ -72,7 +72,7 @@ final class Acknowledgements: StorePart {
         try database.saveAcknowledgedAside(number, place ?? .unknown)
     }
 
-    /// Removes rows that were copied one by one from a packet that the destination has stored.
+    /// Removes rows that a salvage copied one by one from a packet that the destination has stored.
     private func acknowledgeRows(
         at place: PacketPlace,
         _ isHeld: (Int64) -> Bool
@@ -116,12 +116,12 @@ final class Acknowledgements: StorePart {
 
     // MARK: - Damaged databases
 
-    /// At a start: what earlier salvages have left to copy.
+    /// At a start: reads the remainders of earlier salvages.
     func recover() throws(SQLiteError) {
         remainders = try QueueDatabase.remainders(database.connection)
     }
 
-    /// Logs and dead letters of the destination that lie in damaged databases and were not copied yet.
+    /// Logs and dead letters of the destination that lie in damaged databases and are not copied yet.
     func aside(of destination: String) -> (queued: Int64, dead: Int64) {
         remainders.reduce((0, 0)) { sum, remainder in
             (

@@ -1,18 +1,19 @@
 import SQLite
 import System
 
-/// What is known of the clocks that stamped what is stored.
+/// The clocks behind the stored time stamps.
 struct AgeBasis: Equatable {
-    /// What has a number up to this one has the stamps of another clock.
+    /// The stamps of numbers up to this one come from another clock.
     var inherited: Int64 = 0
-    /// When this clock began to count.
+    /// The time at which the present clock began to count.
     var since = WallTime(nanoseconds: 0)
-    /// By how much the clock was stepped forward since what has a number up to `steppedThrough` was stamped, in
-    /// this life or an earlier one.
+    /// The sum of forward steps of the clock since the numbers up to `steppedThrough` were stamped, in this process or
+    /// an earlier one.
     var stepped = Duration.zero
     var steppedThrough: Int64 = 0
 
-    /// A clock that was stepped to and fro; nothing is older than all times that can be told.
+    /// The bound of the sum for a clock that is stepped back and forth. No age is greater than the range of time
+    /// stamps.
     private static let steppedMax = Duration.nanoseconds(Int64.max)
 
     mutating func step(by step: Duration) {
@@ -20,10 +21,10 @@ struct AgeBasis: Equatable {
         steppedThrough = inherited
     }
 
-    /// From when the age of something counts that has a stamp of another clock.
+    /// The time at which an age begins if its stamp comes from another clock.
     func begin(_ received: WallTime, number: Int64) -> WallTime {
         let step = number <= steppedThrough ? stepped : .zero
-        // Their sum may be beyond all times.
+        // The sum could exceed the range of time stamps.
         return received < since && since - received > step ? received + step : since
     }
 }
@@ -34,7 +35,7 @@ extension AgeBasis {
     private static let steppedSetting = "clock_stepped"
     private static let throughSetting = "clock_stepped_through"
 
-    /// What an earlier life left of it.
+    /// Reads the basis that an earlier process saved.
     init(_ database: QueueDatabase) throws(SQLiteError) {
         let seconds = try database.settings.integer(Self.steppedSetting)
         stepped = min(max(.zero, .seconds(seconds)), Self.steppedMax)

@@ -2,31 +2,31 @@ import Queue
 import SQLite
 import System
 
-/// From when the age of what is stored counts.
+/// Decides when the age of stored content begins.
 ///
-/// A host may start in 1970, or in a future, until it learns the time. Stamps of such a life say nothing about an age, and
-/// logs must not expire for them; in doubt an age starts again.
+/// A host may start in 1970 or in the future until it learns the time. Stamps of that period say nothing about an age,
+/// and logs must not expire because of them. In doubt an age starts again.
 final class AgeBook: StorePart {
     let context: StoreContext
-    /// The owner keeps it for the store that comes after this one.
+    /// The owner keeps the basis for the next store.
     private(set) var basis = AgeBasis()
 
     init(_ context: StoreContext) {
         self.context = context
     }
 
-    /// An earlier stamp is from a clock that was not set.
+    /// An earlier stamp comes from a clock that was not set.
     static let leastTime = WallTime.leastPlausible
 
-    /// Without the time nothing can be too old.
+    /// False while the clock is not set. Then nothing is too old.
     var knowsTime: Bool { now() >= Self.leastTime }
 
-    /// From when the row's age counts.
+    /// The time at which the row's age begins.
     func begin(_ row: RowRecord) -> WallTime {
         begin(row.received, number: row.id)
     }
 
-    /// The same of anything else that has a number of ours.
+    /// The time at which the age of any other numbered content begins.
     func begin(_ received: WallTime, number: Int64) -> WallTime {
         if received < Self.leastTime { return basis.since }
         return number <= basis.inherited ? basis.begin(received, number: number) : received
@@ -36,16 +36,17 @@ final class AgeBook: StorePart {
         destination.rules.ageMax ?? configuration.ageMax
     }
 
-    /// Everything stored so far has the stamps of another clock, an earlier life's or that before a step.
+    /// Notes that the stamps of everything stored so far come from another clock: an earlier process's or the clock
+    /// before a step.
     func inherit() {
         basis.inherited = context.lastNumber
         basis.since = now()
     }
 
-    /// The clock was stepped: ages go on as they were. Returns by how much it went forward.
+    /// Keeps ages unchanged after a step of the clock. Returns the forward part of the step.
     func step(by step: Duration) throws(SQLiteError) -> Duration {
         inherit()
-        // Backwards says nothing about who was right before.
+        // A step backwards does not tell which clock was right before.
         let forward = max(step, .zero)
         if forward > .zero {
             basis.step(by: forward)
@@ -54,20 +55,20 @@ final class AgeBook: StorePart {
         return forward
     }
 
-    /// At a start ages go on from what was saved; when the queue is read again, from what was `known`, since the
-    /// clock is the same.
+    /// At a start, ages continue from the saved basis. If the owner reads the store again, they continue from the
+    /// `known` basis, since the clock is the same.
     func recover(_ known: AgeBasis?) throws(SQLiteError) {
         let saved = try AgeBasis(database)
         if let known {
             basis = known
-            // What a salvage lost may have had the highest numbers, which then are given out again.
+            // A salvage may have lost the highest numbers. The queue then gives them out again.
             basis.inherited = min(basis.inherited, context.lastNumber)
             basis.steppedThrough = min(basis.steppedThrough, context.lastNumber)
         } else {
             basis = saved
             inherit()
         }
-        // Once nothing is left of what was stamped before, the next step begins a sum of its own.
+        // If nothing with an earlier stamp is left, the next step begins a new sum.
         if basis.stepped > .zero, try !database.hasAny(upTo: basis.steppedThrough) {
             basis.stepped = .zero
             basis.steppedThrough = 0

@@ -3,7 +3,7 @@ import Queue
 import SQLite
 import System
 
-/// Batches of the transaction at hand, until they are rows.
+/// The batches of the current transaction, until they become rows.
 final class BatchIntake: StorePart {
     let context: StoreContext
     private let weight: QueueWeight
@@ -11,9 +11,9 @@ final class BatchIntake: StorePart {
     private let streams: StreamBook
     private let waiting: WaitingRows
     private let letters: DeadLetterBook
-    /// Streams with batches of the transaction at hand.
+    /// Streams with batches of the current transaction.
     private var touched: [QueuedStream] = []
-    /// Where batches are joined before they are compressed.
+    /// The buffer in which batches are joined before compression.
     private var joined: [UInt8] = []
 
     init(
@@ -31,7 +31,7 @@ final class BatchIntake: StorePart {
         self.letters = letters
     }
 
-    /// Takes the batches into the transaction at hand, or says why it cannot.
+    /// Takes the batches into the current transaction, or returns the reason against it.
     func stage(
         _ batches: [Batch],
         by maker: StreamShares.Maker = .unknown,
@@ -53,14 +53,15 @@ final class BatchIntake: StorePart {
         return nil
     }
 
-    /// Reserves room for all of the batches, or says why there is none. What is reserved is the most they
-    /// can need; what they do need is known when they are rows.
+    /// Reserves room for all batches, or returns the reason why there is none. The reserved size is the greatest
+    /// possible one; the real size is known after the batches became rows.
     private func reserve(
         _ batches: [Batch],
         by maker: StreamShares.Maker,
         _ time: WallTime
     ) -> QueueAdmission? {
-        // Destinations of the streams that the batches wake: their shares are taken only to find places for all of them.
+        // The destinations of the streams that the batches wake. The loop takes their shares only to find places for
+        // all of them.
         var newStreams: [String] = []
         defer { for destination in newStreams { streams.giveShareBack(destination, maker) } }
         var shortage: QueueAdmission?
@@ -108,8 +109,8 @@ final class BatchIntake: StorePart {
         return batch.logs.bytes.count + (mostRows(batch) + 1) * RowRecord.overhead
     }
 
-    /// A row ends where it has as many logs as a packet may, or where the next log would exceed its bytes: then it and
-    /// the row behind it have more than one may.
+    /// The greatest number of rows. A row ends when it has as many logs as a packet may have, or when the next log
+    /// would exceed its bytes. In the second case the row and the next one together exceed the bytes of one row.
     private func mostRows(_ batch: Batch) -> Int {
         let limits = configuration.rules(batch.stream.destination).packet
         let bytes = max(1, min(configuration.tuning.rowBytes, limits.rawBytes))
@@ -117,8 +118,8 @@ final class BatchIntake: StorePart {
         return min(1 + ends, batch.logs.count)
     }
 
-    /// Makes rows of what was staged: the batches of a stream share them, compressed together. Returns how many
-    /// rows that were.
+    /// Makes rows of the staged batches. The batches of a stream share rows, which are compressed as a whole. Returns
+    /// the number of rows.
     @discardableResult
     func writeStaged() throws(SQLiteError) -> Int {
         guard !touched.isEmpty else { return 0 }
@@ -132,7 +133,7 @@ final class BatchIntake: StorePart {
                 logsMax: limits.logs
             )
             let batches = stream.staged
-            // Batches of a stream share rows, so new logs beside them hide the replayed ones.
+            // Batches of a stream share rows, so new logs in the same rows hide the replayed ones.
             let areReplayed = stream.stagedReplays == batches.count
             (stream.staged, stream.stagedReplays) = ([], 0)
             try packer.pack(batches, scratch: &joined) { raw, logs throws(SQLiteError) in
@@ -146,12 +147,12 @@ final class BatchIntake: StorePart {
         return weight.rows - rowsBefore
     }
 
-    /// No batch waits to be written.
+    /// True if no batch waits to be written.
     var isEmpty: Bool { touched.isEmpty }
 
     // MARK: - Dead letters
 
-    /// Stages the letters as batches of their streams, all or none of them.
+    /// Stages the letters as batches of their streams, all or none.
     func replay(_ stored: [StoredLetter]) throws(SQLiteError) -> LetterStep {
         var step = LetterStep()
         var logs: [StreamKey: EncodedLogs] = [:]
@@ -165,7 +166,7 @@ final class BatchIntake: StorePart {
             logs[letter.record.stream, default: EncodedLogs()].count += 1
             readable.append(letter)
         }
-        // They need no room besides that which they have.
+        // The letters need no room in addition to their present room.
         letters.lift(readable, -1)
         step.refusal = try stage(
             logs.map { Batch(stream: $0.key, logs: $0.value) },
@@ -179,7 +180,7 @@ final class BatchIntake: StorePart {
                 throw .damage("a dead letter cannot be removed")
             }
             let name = letter.record.stream.destination
-            // It is accepted once: its row will be counted as accepted and as queued.
+            // A log is accepted once, and its row will count as accepted and queued again.
             destinations.named(name).change { $0.accepted -= 1 }
             destinations.named(name).volumes.accepted -= letter.raw
             step.moved(name, to: \.queued)

@@ -2,12 +2,12 @@ import Queue
 import SQLite
 import System
 
-/// The files of the open database: their sizes, and whether the log is on the disk.
+/// The files of the open database: their sizes, and the state of the log on the disk.
 final class DatabaseFiles: StorePart {
     let context: StoreContext
-    /// The database's size when it was last looked at.
+    /// The database's size at the last check.
     private(set) var databaseBytes = 0
-    /// Free pages wait to be given back.
+    /// True if free pages wait to be given back.
     private(set) var hasSpareSpace = false
     /// See `makeLogCertain`.
     private(set) var isLogCertain = false
@@ -16,12 +16,11 @@ final class DatabaseFiles: StorePart {
         self.context = context
     }
 
-    /// The log's part in use.
+    /// The used part of the log.
     var logBytes: Int { database.connection.walPages * configuration.tuning.pageBytes }
 
-    /// Gives free pages back to the file system, a bounded number at a time, but for some that the next
-    /// burst will want. The file becomes shorter with the next checkpoint. What lies behind them moves, which takes room in
-    /// the log.
+    /// Gives free pages back to the file system, a bounded number at a time, and keeps some for the next burst. The
+    /// file becomes shorter with the next checkpoint. The pages behind the free ones move, which takes room in the log.
     func giveBack(atMost bytes: Int) throws(SQLiteError) {
         let tuning = configuration.tuning
         databaseBytes = try database.pages() * tuning.pageBytes
@@ -29,22 +28,24 @@ final class DatabaseFiles: StorePart {
         let excess = free - tuning.spareBytes
         hasSpareSpace = excess > tuning.givenBackBytes
         let pages = min(excess, tuning.givenBackBytes, bytes) / tuning.pageBytes
-        // Asked for zero pages, SQLite would give back all.
+        // For zero pages SQLite would give back all.
         guard pages > 0 else { return hasSpareSpace = false }
         try database.write()
         try database.vacuum(pages)
     }
 
-    /// Makes certain that the log that was found at opening is on the disk. Until it is nothing may be accepted: a sync
-    /// may have failed in an earlier life, and commits behind frames that never reached the disk would be lost with them.
+    /// Makes certain that the log of an earlier process is on the disk. Until then the queue may accept nothing: a sync
+    /// may have failed in that process. Commits behind frames that never reached the disk would be lost with those
+    /// frames.
     ///
-    /// `WALRewrite` does that, and comes first: it proves each frame, and a checkpoint proves none. Instead of a frame that
-    /// never reached the disk a checkpoint would move into the database what the file has in its place.
+    /// `WALRewrite` comes first because it proves each frame, and a checkpoint proves none. If a frame never reached
+    /// the disk, a checkpoint would move other content of the file into the database.
     ///
-    /// The checkpoint behind it makes the next commit begin the log from its start. A reader, such as `sluice backup`, keeps
-    /// the log where it is for as long as it reads, and this does not wait for it. Where the disk has no room to write the log
-    /// once more, it stays uncertain: delivering the logs that are there matters more, and housekeeping tries again. Between
-    /// transactions only.
+    /// The checkpoint after it makes the next commit begin the log from its start. A reader, such as `sluice backup`,
+    /// keeps the log in place while it reads, and this function does not wait for it.
+    ///
+    /// If the disk has no room to write the log once more, the log stays uncertain. Delivering the present logs is more
+    /// important, and housekeeping tries again. Call it only between transactions.
     func makeLogCertain() throws(SQLiteError) {
         guard !isLogCertain else { return }
         do throws(SQLiteError) {
@@ -56,7 +57,7 @@ final class DatabaseFiles: StorePart {
         }
     }
 
-    /// A file that was cut off is found now, not when its lost end is first read. That takes an empty log.
+    /// Finds a file that was cut off now, not when its lost end is first read. The check needs an empty log.
     private func checkSize() throws(SQLiteError) {
         let pages = try database.connection.integer("PRAGMA page_count")
         let pageSize = try database.connection.integer("PRAGMA page_size")
@@ -67,7 +68,7 @@ final class DatabaseFiles: StorePart {
     }
 
     private func rewriteLog() throws(SQLiteError) {
-        // No other connection may write to the log meanwhile.
+        // The transaction keeps other connections from writing to the log meanwhile.
         try database.write()
         let frames = database.connection.committedFrames()
         let log = database.path + "-wal"
@@ -79,7 +80,7 @@ final class DatabaseFiles: StorePart {
             throw .system(error, log)
         }
         try database.commit()
-        // While a reader is there, SQLite believes the shared index of the log and not the file.
+        // While a reader is connected, SQLite uses the shared index of the log and not the file.
         guard written >= frames else {
             throw .damage("only \(written) of \(frames) pages in its log can be proved")
         }

@@ -3,14 +3,14 @@ import Queue
 import SQLite
 import System
 
-/// The dead letters: logs that cannot be delivered as they are.
+/// The dead letters: logs that cannot be delivered unchanged.
 final class DeadLetterBook: StorePart {
     let context: StoreContext
     private let ages: AgeBook
     private let weight: QueueWeight
     private let destinations: DestinationBook
     private var sums = DeadSums()
-    /// There may be letters that are too old.
+    /// True if there may be letters that are too old.
     var hasExpired = false
 
     init(_ destinations: DestinationBook, _ ages: AgeBook, _ weight: QueueWeight) {
@@ -22,8 +22,7 @@ final class DeadLetterBook: StorePart {
 
     // MARK: - Coming and going
 
-    /// Makes a log of the stream, one entry, a dead letter. Where it was counted before is the caller's to
-    /// change.
+    /// Makes one log of the stream a dead letter. The caller removes it from the count that it was in.
     func bury(
         _ log: [UInt8],
         of stream: StreamKey,
@@ -56,7 +55,7 @@ final class DeadLetterBook: StorePart {
         destination.volumes.died += 1
     }
 
-    /// Each entry of the logs. Returns how many there were.
+    /// Makes each entry of the logs a dead letter. Returns their number.
     @discardableResult
     func bury(
         entriesOf logs: EncodedLogs,
@@ -64,8 +63,7 @@ final class DeadLetterBook: StorePart {
         received: WallTime,
         because reason: DeathReason
     ) throws(SQLiteError) -> Int {
-        // What cannot be told apart would be a mistake of ours in encoding it, and is
-        // kept as one.
+        // If entries cannot be separated, our own encoding is wrong, and they stay together as one.
         let entries = (try? logs.pieces(atMost: .max, logs: 1)) ?? [logs]
         for entry in entries {
             try bury(entry.bytes, of: stream, received: received, because: reason)
@@ -73,7 +71,7 @@ final class DeadLetterBook: StorePart {
         return entries.count
     }
 
-    /// Counts the logs of a batch that are not to be queued: accepted, and dead or discarded at once.
+    /// Counts the logs of a batch that do not enter the queue: they are accepted, and dead or discarded at once.
     func forgo(_ batch: Batch) throws(SQLiteError) {
         let destination = destinations.named(batch.stream.destination)
         let time = now()
@@ -95,14 +93,13 @@ final class DeadLetterBook: StorePart {
         destination.volumes.accepted += batch.dead.reduce(0) { $0 + $1.logs.bytes.count }
     }
 
-    /// Takes a dead letter out. Where it is counted from now on is the caller's to change. False when it is
-    /// not there.
+    /// Takes a dead letter out. The caller adds it to its new count. Returns false if the letter is not there.
     func exhume(_ letter: StoredLetter) throws(SQLiteError) -> Bool {
         try database.write()
         guard try database.dead.remove(letter.record.id) else { return false }
         let name = letter.record.stream.destination
         let code = letter.record.reason.code
-        // A name may be what changed on the disk; then its destination is unknown.
+        // The name itself may have changed on the disk. Then the destination is unknown.
         guard let bytes = sums.remove(name, code, bytes: letter.cost) else {
             throw .damage("dead letter \(letter.record.id) belongs to none that are known")
         }
@@ -112,14 +109,14 @@ final class DeadLetterBook: StorePart {
         return true
     }
 
-    /// Counts dead letters that came, or with negative numbers left.
+    /// Counts dead letters that came, or, with negative numbers, that left.
     func count(_ destination: QueuedDestination, letters: Int, cost: Int) {
         destination.deadLetters += letters
         destination.deadBytes += cost
         weight.weigh(destination, bytes: cost)
     }
 
-    /// These are written at once, and then weigh what they do.
+    /// Dead letters are written at once, so this is their real weight.
     static func mostDead(_ batch: Batch) -> Int {
         batch.dead.reduce(0) { sum, dead in
             let each = DeadRecord.overhead(of: batch.stream, dead.reason)
@@ -127,7 +124,7 @@ final class DeadLetterBook: StorePart {
         }
     }
 
-    /// By destination and code; nil when nothing has changed since this was last asked.
+    /// The sums by destination and code. Nil if nothing changed since the last call.
     func takeChangedSums() -> [DeadLetterSum]? {
         guard sums.haveChanged else { return nil }
         sums.haveChanged = false
@@ -148,7 +145,8 @@ final class DeadLetterBook: StorePart {
         return step
     }
 
-    /// While they are staged as batches, letters that are replayed need no room besides that which they have.
+    /// Takes the room of the letters away (or gives it back) while they are staged as batches: replayed letters need no
+    /// additional room.
     func lift(_ letters: [StoredLetter], _ sign: Int) {
         for letter in letters {
             weight.weigh(
@@ -158,7 +156,7 @@ final class DeadLetterBook: StorePart {
         }
     }
 
-    /// SLS takes no more in one request, so nothing would be left for other logs.
+    /// The most that SLS takes in one request, so no other log would fit.
     static let letterBytesMax = 10 << 20
 
     func replace(
@@ -231,15 +229,15 @@ final class DeadLetterBook: StorePart {
 
     // MARK: - Expiry
 
-    /// Drops dead letters that are older than the operator allows, a bounded number at a time, and counts them
-    /// as expired. Returns how many that were by destination. `hasExpired` tells when there are more.
+    /// Drops dead letters that are older than the operator allows, a bounded number at a time, and counts them as
+    /// expired. Returns their number by destination. `hasExpired` tells if there are more.
     func expire(atMost most: Int = 250) throws(SQLiteError) -> [String: Int] {
         hasExpired = false
         guard ages.knowsTime else { return [:] }
         let due = now() - configuration.deadLetterAgeMax
         var portion = DeadQueries.Portion(letters: most, bytes: 4 << 20)
-        // As of rows, see `begin`: what has the stamps of another clock began its age with this one at the
-        // latest, and stamps of a clock that was not set say nothing.
+        // The same rule as for rows, see `begin`: the age of content with stamps of another clock began with this clock
+        // at the latest, and stamps of a clock that was not set say nothing.
         let isAnyInherited = ages.basis.since <= due
         if isAnyInherited {
             let all = DeadLetterFilter()
@@ -283,12 +281,12 @@ final class DeadLetterBook: StorePart {
     }
 }
 
-/// What one step of a replay or a purge did.
+/// The result of one step of a replay or a purge.
 struct LetterStep {
     var changed = 0
     var unreadable = 0
     var effects: [String: Ledger] = [:]
-    /// There was no room for the letters of this step.
+    /// The reason why there was no room for the letters of this step.
     var refusal: QueueAdmission?
 
     mutating func moved(_ destination: String, to account: WritableKeyPath<Ledger, Int64>) {
@@ -299,12 +297,12 @@ struct LetterStep {
 }
 
 extension WallTime {
-    /// Saturates; durations here are not negative.
+    /// Saturates. Durations here are not negative.
     fileprivate static func - (time: WallTime, duration: Duration) -> WallTime {
         let (seconds, attoseconds) = duration.components
         let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (rest, isTooEarly) = time.nanoseconds.subtractingReportingOverflow(whole)
-        // An age without end stays one.
+        // An age without end stays without end.
         guard !isTooLong, !isTooEarly else { return WallTime(nanoseconds: .min) }
         return WallTime(nanoseconds: rest &- attoseconds / 1_000_000_000)
     }

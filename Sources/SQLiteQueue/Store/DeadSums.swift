@@ -1,7 +1,7 @@
 import Queue
 
-/// How many dead letters there are, by destination and code: counted where they come and go, so that no caller has
-/// to walk them all to know.
+/// The number of dead letters by destination and code. The store updates it when letters come and go, so no caller has
+/// to walk over all letters.
 struct DeadSums {
     private struct Reason: Hashable {
         let destination: String
@@ -9,10 +9,10 @@ struct DeadSums {
     }
 
     private var byReason: [Reason: DeadLetterSum] = [:]
-    /// Since this was last looked at.
+    /// True if the sums changed since the last look.
     var haveChanged = false
 
-    /// By destination, then by code.
+    /// Sorted by destination, then by code.
     var sorted: [DeadLetterSum] {
         byReason.values.sorted { ($0.destination, $0.code) < ($1.destination, $1.code) }
     }
@@ -23,8 +23,8 @@ struct DeadSums {
         haveChanged = true
     }
 
-    /// One leaves. Returns the bytes that leave with it, nil when none is known. What a letter says of itself may
-    /// have changed on the disk, so with the last one everything leaves that is counted.
+    /// Removes one letter. Returns the bytes that leave with it, or nil if no such letter is known. A letter's own size
+    /// may have changed on the disk, so the last letter takes all counted bytes with it.
     mutating func remove(_ destination: String, _ code: String, bytes: Int) -> Int? {
         let reason = Reason(destination: destination, code: code)
         guard let left = byReason[reason] else { return nil }

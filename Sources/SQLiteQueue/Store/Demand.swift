@@ -1,7 +1,7 @@
 import Queue
 
-/// How many packets delivery may still be given. Bounded, since what is handed over is sealed: delivery cannot make
-/// the queue seal much ahead of what is sent.
+/// The number of packets that delivery has requested and not received. It is bounded because the queue seals at
+/// hand-over: delivery cannot make the queue seal far ahead.
 struct Demand {
     static let most = 4096
 
@@ -16,7 +16,7 @@ struct Demand {
         totals[outlet.destination, default: 0] += after - before
     }
 
-    /// One packet was handed over.
+    /// Counts one packet that was handed over.
     mutating func meet(_ outlet: Outlet) {
         guard let left = byOutlet[outlet], left > 0 else { return }
         byOutlet[outlet] = left - 1

@@ -1,26 +1,26 @@
 import Queue
 import System
 
-/// What is said to all batches for the sake of the queue as a whole.
+/// The queue's answer to all batches.
 struct QueueAdmissions: Equatable {
     var queue: QueueAdmission
-    /// To batches of destinations whose oldest logs make room.
+    /// The answer to batches of destinations whose oldest logs make room.
     var whereRoomIsMade: QueueAdmission
 }
 
-/// What is said to batches of one destination.
+/// The answer to batches of one destination.
 struct DestinationAdmission {
-    /// There is no room for more bytes of it.
+    /// True if the destination has no room for more bytes.
     var isFull = false
-    /// Its oldest logs make room for new ones.
+    /// True if its oldest logs make room for new ones.
     var makesRoom = false
     /// Nil while there are more places than a request can name.
     var logstores: PublishedLogstores?
-    /// There is a place for any logstore.
+    /// True if there is a place for any logstore.
     var arePlacesOpen = true
 
     func bytes(_ all: QueueAdmissions) -> QueueAdmission {
-        // Where nothing can be stored, it cannot for any destination.
+        // If the queue can store nothing, it can store nothing for any destination.
         guard all.queue == .open || all.queue == .full else { return all.queue }
         if isFull { return .destinationFull }
         return makesRoom ? all.whereRoomIsMade : all.queue
@@ -32,13 +32,13 @@ struct DestinationAdmission {
         return logstores.withLock { $0.has(logstore) } ? .open : .tooManyLogstores
     }
 
-    /// Some of its batches get another answer than the queue's.
+    /// True if some batches of the destination get another answer than the queue's.
     fileprivate func differs(from all: QueueAdmissions) -> Bool {
         bytes(all) != all.queue || !arePlacesOpen
     }
 }
 
-/// What is said to batches of all destinations. Changed destination by destination.
+/// The answers to batches of all destinations. The owner changes them destination by destination.
 struct Admissions {
     private(set) var all: QueueAdmissions
     private(set) var destinations: [String: DestinationAdmission] = [:]
@@ -65,6 +65,6 @@ struct Admissions {
         destinations[name] = admission
     }
 
-    /// Some batches get another answer than the queue's.
+    /// True if some batches get another answer than the queue's.
     var differ: Bool { differing > 0 }
 }

@@ -3,12 +3,12 @@ import Queue
 import SQLite
 import System
 
-/// The destinations that the queue has something of, with their outlets.
+/// The destinations that have content in the queue, with their outlets.
 final class DestinationBook: StorePart {
     let context: StoreContext
     let dirty = DirtyLists()
     private var byName: [String: QueuedDestination] = [:]
-    /// Outlets that came or went since this was last looked at.
+    /// Outlets that came or went since the last look.
     private var changedOutlets: Set<Outlet> = []
 
     init(_ context: StoreContext) {
@@ -46,7 +46,7 @@ final class DestinationBook: StorePart {
         byName[name.destination]?.outlets[name.logstore] != nil
     }
 
-    /// A stream of the outlet is forgotten, and with the last one the outlet.
+    /// Removes a stream of the outlet, and with its last stream the outlet.
     func leave(_ outlet: QueuedOutlet) {
         outlet.streamCount -= 1
         guard outlet.streamCount == 0 else { return }
@@ -54,14 +54,14 @@ final class DestinationBook: StorePart {
         changedOutlets.insert(outlet.name)
     }
 
-    /// Delivery asks for packets of the outlet.
+    /// Notes that delivery asks for packets of the outlet.
     func noteDemand(for name: Outlet) {
         guard let destination = byName[name.destination] else { return }
         destination.note()
         destination.outlets[name.logstore]?.note()
     }
 
-    /// Outlets that came or went since this was last asked.
+    /// Returns the outlets that came or went since the last call.
     func takeChangedOutlets() -> Set<Outlet> {
         defer { changedOutlets.removeAll(keepingCapacity: true) }
         return changedOutlets
@@ -69,7 +69,7 @@ final class DestinationBook: StorePart {
 
     func noteChanged(_ outlets: Set<Outlet>) { changedOutlets.formUnion(outlets) }
 
-    /// New rules hold.
+    /// Applies new rules.
     func applyRules() {
         for destination in byName.values {
             destination.rules = configuration.rules(destination.name)
@@ -78,11 +78,11 @@ final class DestinationBook: StorePart {
 
     // MARK: - Addresses
 
-    // A destination with one logstore has the name of it in its rules, and an operator may have to correct it. So what is
-    // stored for another name is taken for this one; of several streams that are one key so, the later ones stand before
-    // the earlier as generations do.
+    // A destination with one logstore has the logstore's name in its rules, and an operator may have to correct that
+    // name. So logs that were stored for another name belong to this one. If several streams thereby get the same key,
+    // the later ones come before the earlier ones, as generations do.
 
-    /// The key with the logstore where its logs go now.
+    /// The key with the present logstore of its logs.
     func addressed(_ key: StreamKey) -> StreamKey {
         guard let logstore = configuration.destinations[key.destination]?.logstore,
             logstore != key.logstore
@@ -102,7 +102,7 @@ final class DestinationBook: StorePart {
         }
     }
 
-    /// Destinations whose logs go elsewhere under the new rules.
+    /// Destinations whose logs go to another logstore under the new rules.
     func moved(by new: QueueConfiguration) -> Set<String> {
         let moved = byName.keys.filter { name in
             configuration.rules(name).logstore != new.rules(name).logstore
@@ -112,10 +112,10 @@ final class DestinationBook: StorePart {
 
     // MARK: - Logstores that exist
 
-    /// A logstore took a packet. Remembered, so that a start does not forget who exists.
+    /// Records that a logstore took a packet, so that a start still knows that the logstore exists.
     func prove(_ outlet: QueuedOutlet) throws(SQLiteError) {
         let destination = outlet.destination
-        // Devices name them, so they are bounded. None is forgotten: it exists.
+        // Devices choose the names, so their number is bounded. The book forgets none, because each one exists.
         guard destination.rules.logstore == nil,
             destination.logstores.proven.count < Self.provenMax,
             !destination.logstores.proven.contains(outlet.name.logstore)
@@ -145,13 +145,13 @@ final class DestinationBook: StorePart {
 }
 
 extension QueuedDestination {
-    /// There are places for logs of all these logstores.
+    /// True if there are places for logs of all these logstores.
     func hasPlaces(for new: Set<String>) -> Bool {
         var places = LogstorePlaces()
         return new.allSatisfy { places.take($0, in: logstores) }
     }
 
-    /// There are more places than a request can name logstores.
+    /// True if there are more places than logstores that a request can name.
     var hasAmplePlaces: Bool {
         rules.logstoresMax / 2 - logstores.busy.count >= LogLimits().packages
     }

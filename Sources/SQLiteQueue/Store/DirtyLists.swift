@@ -1,10 +1,10 @@
 import Queue
 import System
 
-/// What the transaction at hand has touched: a turn looks at that, and not at all destinations and logstores. Whatever
-/// changes one of them puts it into its list.
+/// The destinations and outlets that the current transaction touched. A turn looks only at these, not at all. Every
+/// change of a destination or outlet adds it to its list.
 final class DirtyLists {
-    /// Unowned: a store has its destinations for as long as it lives.
+    /// Unowned: a store keeps its destinations as long as it exists.
     private struct Changed {
         unowned let destination: QueuedDestination
     }
@@ -12,7 +12,7 @@ final class DirtyLists {
     private var list: [Changed] = []
     private var outlets: [QueuedOutlet] = []
     private var ripening = RipeningOutlets()
-    /// Nothing of this store was published yet, or what is said to all of it may have changed.
+    /// True if nothing of this store was published yet, or if the answer to all batches may have changed.
     var isUnpublished = true
 
     // MARK: - Destinations
@@ -24,7 +24,7 @@ final class DirtyLists {
     /// Destinations that changed since they were published.
     var changed: [QueuedDestination] { list.map(\.destination) }
 
-    /// They were published. One whose ledger is not on the disk stays.
+    /// Clears the list after publishing. A destination whose ledger is not on the disk stays in it.
     func published() {
         isUnpublished = false
         list.removeAll { $0.destination.settleChange() }
@@ -36,26 +36,26 @@ final class DirtyLists {
         outlets.append(outlet)
     }
 
-    /// Outlets that may have packets to hand over: something happened to them, or a stream of theirs came of age. Each is
-    /// to be given back by `looked`; until then the caller knows what happens to it.
+    /// Returns outlets that may have packets to hand over: something happened to them, or a stream of theirs reached
+    /// its age. The caller must return each one with `looked` and is responsible for its changes until then.
     func takeOutlets(_ now: WallTime) -> [QueuedOutlet] {
         while let outlet = ripening.popDue(now) { outlet.note() }
         defer { outlets.removeAll(keepingCapacity: true) }
         return outlets
     }
 
-    /// The outlet has given what it can until `due`, if nothing happens to it before.
+    /// Returns an outlet that has nothing more to give until `due`, unless something happens to it before.
     func looked(_ outlet: QueuedOutlet, due: WallTime?) {
         outlet.isNoted = false
         if let due { ripening.add(outlet, at: due) }
     }
 
-    /// When the next outlet is to be looked at.
+    /// The time at which the next outlet is due.
     var nextDue: WallTime? { ripening.next }
 }
 
-/// Outlets by the time at which their next stream comes of age. An outlet stands in it once, or again when the time has
-/// moved forward; the later entry then finds nothing.
+/// Outlets by the time at which their next stream reaches its age. An outlet has one entry, or a second one if its time
+/// has moved forward; the later entry then finds nothing.
 private struct RipeningOutlets {
     private var entries = PriorityQueue<WallTime, QueuedOutlet>()
 

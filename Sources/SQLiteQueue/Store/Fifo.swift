@@ -1,4 +1,4 @@
-/// First in, first out, with both ends cheap.
+/// A first-in, first-out list. Both ends are cheap.
 struct Fifo<Element> {
     private var elements: [Element?] = []
     private var head = 0
@@ -15,7 +15,7 @@ struct Fifo<Element> {
         elements[head...].count { $0.map(isMeant) ?? false }
     }
 
-    /// Returns those that are removed.
+    /// Returns the removed elements.
     mutating func removeAll(where isUnwanted: (Element) -> Bool) -> [Element] {
         let all = elements[head...].compactMap(\.self)
         elements = all.filter { !isUnwanted($0) }
@@ -27,7 +27,7 @@ struct Fifo<Element> {
         guard !isEmpty else { return nil }
         let element = elements[head].take()
         head += 1
-        // The used-up front goes when it is the larger half, so each element moves once at most.
+        // Drops the used front when it is the larger half, so each element moves at most once.
         if head > 32, head * 2 > elements.count {
             elements.removeFirst(head)
             head = 0

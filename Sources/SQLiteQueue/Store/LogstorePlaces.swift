@@ -1,10 +1,10 @@
 import System
 
-/// Which logstores of a destination have logs in the queue, and which have places.
+/// The logstores of a destination that have logs in the queue, and the places for them.
 ///
-/// Devices name the logstores of a destination that takes any, so they can invent some. What is for a logstore that
-/// does not exist stays until it is too old, and would keep the place of one that does. So up to half of the places are
-/// kept for logstores that are known to exist, as many as there are.
+/// If a destination takes any logstore, devices choose the names and can invent some. Logs for a logstore that does not
+/// exist stay until they are too old, and would keep the place of a real logstore. So up to half of the places are
+/// reserved for logstores that are known to exist, one for each of them.
 struct LogstoreBook {
     enum Change {
         case busy(String), quiet(String), proven(String)
@@ -12,10 +12,10 @@ struct LogstoreBook {
     }
 
     private(set) var most: Int
-    /// Those that have logs in the queue, and those that took a packet once.
+    /// Logstores that have logs in the queue. `proven` holds those that have ever taken a packet.
     private(set) var busy: Set<String> = []
     private(set) var proven: Set<String> = []
-    /// Busy, and not proven.
+    /// The number of busy logstores that are not proven.
     private var unproven = 0
 
     init(most: Int) {
@@ -37,7 +37,7 @@ struct LogstoreBook {
     fileprivate var left: Int { most - busy.count }
     fileprivate var unprovenLeft: Int { most - min(most / 2, proven.count) - unproven }
 
-    /// There is a place for any logstore.
+    /// True if there is a place for any logstore.
     var isOpen: Bool { left > 0 && unprovenLeft > 0 }
 
     func has(_ logstore: String) -> Bool {
@@ -45,7 +45,7 @@ struct LogstoreBook {
     }
 }
 
-/// The places that one request takes, one logstore after the other, to know which have none.
+/// The places that one request takes, logstore by logstore, to find those that get none.
 struct LogstorePlaces {
     private var taken: Set<String> = []
     private var unprovenTaken = 0
@@ -56,7 +56,7 @@ struct LogstorePlaces {
             && (book.unprovenLeft - unprovenTaken > 0 || book.proven.contains(logstore))
     }
 
-    /// Takes a place for the logstore as well. False when there is none.
+    /// Takes a place for the logstore. Returns false if there is none.
     mutating func take(_ logstore: String, in book: LogstoreBook) -> Bool {
         guard has(logstore, in: book) else { return false }
         guard !book.busy.contains(logstore), taken.insert(logstore).inserted else { return true }
@@ -65,6 +65,6 @@ struct LogstorePlaces {
     }
 }
 
-/// A book as of the last commit, for those who ask from other threads. The owner brings it changes, never a copy: a
-/// destination may have some thousand logstores.
+/// A book at the last commit, for other threads. The owner sends it changes, never a copy: a destination may have some
+/// thousand logstores.
 typealias PublishedLogstores = Locked<LogstoreBook>

@@ -1,11 +1,11 @@
 import System
 
-/// The streams of a destination by the age of their oldest waiting row. It exists while an overflow drops
-/// rows; each stream stands in it at most once.
+/// The streams of a destination by the age of their oldest waiting row. It exists while an overflow drops rows. Each
+/// stream has at most one entry.
 struct OldestFirst {
     private var queue = PriorityQueue<WallTime, QueuedStream>()
 
-    /// Files a stream when something waits in it. What changes later is put right at the front.
+    /// Adds a stream in which rows wait. `nextOldest` corrects later changes when the stream is at the front.
     mutating func insert(_ stream: QueuedStream) {
         guard stream.waitingRows > 0, !stream.isListed else { return }
         stream.isListed = true
@@ -18,7 +18,7 @@ struct OldestFirst {
         return stream
     }
 
-    /// How old the first one's oldest row is.
+    /// The age of the first stream's oldest row.
     mutating func nextOldest() -> WallTime? {
         while let (due, stream) = queue.first {
             guard stream.waitingRows == 0 || stream.oldest != due else { return due }
@@ -29,7 +29,7 @@ struct OldestFirst {
         return nil
     }
 
-    /// Must be called before it is thrown away.
+    /// Must be called before the list is discarded.
     mutating func dissolve() {
         while let (_, stream) = queue.takeFirst() { stream.isListed = false }
     }

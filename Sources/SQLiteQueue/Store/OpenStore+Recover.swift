@@ -2,25 +2,25 @@ import Queue
 import SQLite
 import System
 
-/// What start-up found, for the journal and the status.
+/// The findings of a start, for the journal and the status.
 struct Recovery {
     var rows = 0
     var packets = 0
-    /// Logs by which ledgers and rows did not agree, and the destinations it concerned.
+    /// The destinations whose ledgers disagreed with their rows, with both numbers of logs.
     var repaired: [(destination: String, counted: Int64, found: Int64)] = []
     /// The version of the schema that was found; 0 for a new database.
     var schemaBefore = 0
 }
 
 extension OpenStore {
-    /// Reads everything that the owner must know, without touching a payload. Reading all of what it
-    /// relies on, and comparing the parts, is also the integrity check of each start: its cost grows with
-    /// the number of rows, not with their bytes. Payloads have checksums and are checked when they are read.
+    /// Reads everything that the owner must know, without touching a payload. It reads all data that the owner relies
+    /// on and compares the parts, so it is also the integrity check of each start. Its cost grows with the number of
+    /// rows, not with their bytes. Payloads have checksums, which are checked when they are read.
     ///
-    /// Packets that delivery holds already are `handed`; the others are handed over first.
+    /// Delivery already holds the packets `handed`. The others are handed over first.
     func recover(handed: Set<Int64>, ages: AgeBasis?) throws(SQLiteError) -> Recovery {
         try files.makeLogCertain()
-        // In one transaction: otherwise each of many small reads takes a lock of its own.
+        // One transaction, because otherwise each of many small reads takes a lock of its own.
         try database.write()
         try context.recoverNumbers()
         try self.ages.recover(ages)
@@ -93,21 +93,21 @@ extension OpenStore {
         }
     }
 
-    /// Many packets of one log each are what is left of refused ones, and most of them will be refused again: they
-    /// must not go before all others.
+    /// Makes single-log packets of refused ones take turns with the others. If there are many, SLS will refuse most of
+    /// them again, so they must not all go first.
     private func takeTurns(_ outlet: QueuedOutlet) {
         func isAlone(_ number: Int64) -> Bool { packets[number]?.record.logs == 1 }
         guard outlet.sealedBefore.count(where: isAlone) > QueuedOutlet.roomWaitersMax else {
             return
         }
-        // Among those of one size the last comes first.
+        // Among packets of one size the last one comes first.
         for number in outlet.sealedBefore.removeAll(where: isAlone).reversed() {
             outlet.pieces.insert(number, logs: 1)
         }
     }
 
-    /// One walk through the index finds what waits in every stream: asking for the sums of each took three
-    /// times as long.
+    /// Finds the waiting rows of every stream in one walk through the index. Asking for the sums of each stream took
+    /// three times as long.
     func recoverWaiting(
         _ byID: [Int64: QueuedStream],
         _ queued: inout [String: Int64]
@@ -148,8 +148,8 @@ extension OpenStore {
         stream.outlet.schedule(stream, now())
     }
 
-    /// The ledger must agree with the rows and the dead letters. Should it not, these are right, and the
-    /// difference gets a place where an operator sees it.
+    /// Makes the ledger agree with the rows and the dead letters. If it does not, the rows and letters are right, and
+    /// the difference goes where an operator sees it.
     func closeLedgers(
         _ queued: [String: Int64]
     ) throws(SQLiteError) -> [(destination: String, counted: Int64, found: Int64)] {
@@ -170,7 +170,7 @@ extension OpenStore {
     }
 }
 
-/// What waits in a stream, summed up row by row.
+/// The sums of a stream's waiting rows, added row by row.
 private struct WaitingSums {
     let stream: Int64
     private let sealedThrough: Int64

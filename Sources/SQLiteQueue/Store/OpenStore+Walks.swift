@@ -4,7 +4,7 @@ import System
 // Walks over everything that the store knows: once a second for the status, and when an operator asks.
 extension OpenStore {
     func survey(_ demand: Demand) -> [String: Survey] {
-        // Noted in the outlets: looking each up by name would cost more than the walk.
+        // The sums are kept in the outlets: a lookup of each by name would cost more than the walk.
         for destination in destinations.all {
             for outlet in destination.outlets.values { outlet.seen = QueueStatus.Outlet() }
         }
@@ -30,7 +30,7 @@ extension OpenStore {
         return surveys
     }
 
-    /// Compares each ledger with itself and with what was counted apart from it. Holds between transactions.
+    /// Compares each ledger with itself and with separately kept counts. Call it only between transactions.
     func imbalances() -> [Imbalance] {
         destinations.all.compactMap { destination in
             let ledger = destination.ledger
@@ -49,8 +49,8 @@ extension OpenStore {
         }
     }
 
-    /// Looks once at every stream and packet, and keeps only what is asked for: with 100,000 streams it takes a few
-    /// milliseconds. Generations of a key are one stream.
+    /// Looks once at every stream and packet and keeps only the wanted ones. With 100,000 streams that takes a few
+    /// milliseconds. Generations of a key count as one stream.
     func listing(_ wish: StreamWish) -> StreamListing {
         var sealed: [Int64: SealedSum] = [:]
         for packet in packets.all {
@@ -75,7 +75,7 @@ extension OpenStore {
     }
 }
 
-/// What is found of a destination when all streams and packets are walked, once in a while.
+/// The findings about a destination from a walk over all streams and packets.
 struct Survey {
     var oldest: WallTime?
     var outlets: [String: QueueStatus.Outlet] = [:]
@@ -88,15 +88,15 @@ extension QueuedOutlet {
     }
 }
 
-/// A ledger that does not say what is here.
+/// A ledger that disagrees with the store.
 struct Imbalance: Equatable {
     let destination: String
     let ledger: Ledger
-    /// What was counted where logs and dead letters come and go.
+    /// The separate counts, which change when logs and dead letters come and go.
     let queued: Int
     let dead: Int
 
-    /// By how many logs, wherever they are missing; never 0.
+    /// The difference in logs, in either direction; never 0.
     var logs: Int {
         let sum =
             ledger.delivered + ledger.queued + ledger.dead + ledger.expired + ledger.discarded

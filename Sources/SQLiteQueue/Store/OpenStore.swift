@@ -2,13 +2,12 @@ import Queue
 import SQLite
 import System
 
-/// The open database and what the owner knows about it.
+/// The open database and the owner's knowledge about it.
 ///
-/// One value per life: after any failed write it is thrown away and read again from the disk, which is
-/// the only truth. So nothing in here needs to be undone, and nothing in here is shown to anybody before
-/// the commit that made it true.
+/// After any failed write the owner discards the store and reads it again from the disk, which is the only truth. So no
+/// part needs to undo anything, and no other thread sees a change before its commit.
 ///
-/// Each part has the state that it changes. A part uses only those made before it.
+/// Each part has the state that it changes. A part uses only parts that were made before it.
 final class OpenStore: StorePart {
     let context: StoreContext
     let files: DatabaseFiles
@@ -53,9 +52,8 @@ final class OpenStore: StorePart {
         repeats = RepeatMemory(ages, files)
     }
 
-    /// Opens the database, brings it to this version and reads what the owner must know. Of the packets,
-    /// delivery holds those `handed` already; the others are handed over first. Ages are known in this life already
-    /// unless it begins.
+    /// Opens the database, migrates it to this version and reads everything that the owner must know. Delivery already
+    /// holds the packets `handed`; the others are handed over first. `ages` is nil at the start of the process.
     static func open(
         _ path: String,
         _ configuration: QueueConfiguration,
@@ -69,7 +67,7 @@ final class OpenStore: StorePart {
         do throws(SQLiteError) {
             database = try QueueDatabase(connection, path: path)
         } catch {
-            // A table of ours is missing. Any other error may pass.
+            // A table of the queue is missing, which is damage. Any other error may pass.
             throw error.lacksTable && found > 0 ? .damage("\(error)") : error
         }
         let store = OpenStore(database, configuration, now: now)
@@ -78,7 +76,7 @@ final class OpenStore: StorePart {
         return (store, recovery)
     }
 
-    /// Makes everything since the last commit durable, the ledger with it.
+    /// Makes everything since the last commit durable, including the ledger.
     func commit() throws(SQLiteError) {
         precondition(intake.isEmpty, "a commit would answer for batches that are in no row")
         guard database.isWriting else { return }
@@ -89,7 +87,7 @@ final class OpenStore: StorePart {
         try database.commit()
     }
 
-    /// From now on other rules and bounds hold. What is sealed already stays as it is.
+    /// Applies new rules and bounds. Sealed packets stay unchanged.
     func apply(_ new: QueueConfiguration) {
         context.apply(new)
         streams.changeShares(to: new.streamBounds)
@@ -99,7 +97,7 @@ final class OpenStore: StorePart {
         streams.scheduleAnew()
     }
 
-    /// The clock was stepped: ages go on as they were, and no stream waits for a time that was taken back.
+    /// Handles a step of the clock: ages continue unchanged, and no stream waits for a time that was taken back.
     func clockStepped(by step: Duration) throws(SQLiteError) {
         streams.shiftAges(by: try ages.step(by: step))
     }

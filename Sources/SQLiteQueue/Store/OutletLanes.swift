@@ -1,13 +1,13 @@
 import Queue
 
-/// The lanes of one outlet, one in each equal part of the hash range, with one packet at most.
+/// The lanes of one outlet. Each equal part of the hash range has one lane, and a lane has at most one packet.
 ///
-/// Packets that must not hold others up are beside the lanes: pieces of refused ones, and those that wait until
-/// others were stored. Each has a key of its own.
+/// Some packets must not hold up others: pieces of refused packets, and packets that wait until others are stored.
+/// Their lanes are additional ones, each with a key of its own.
 ///
-/// What must survive is stored with the packets: which key and number each has. So a free lane has no row
-/// anywhere, costs no statement, and is not known to the next life, which begins with new keys. That is safe
-/// because a key that no packet has is never used again: nothing else can come under its numbers.
+/// The packets' rows store everything that must survive: the key and number of each packet. A free lane has no row
+/// anywhere and costs no statement. After a restart the outlet does not know its free lanes and begins with new keys.
+/// That is safe because a key that no packet has is never used again, so nothing else can come under its numbers.
 struct OutletLanes {
     private enum Place {
         /// The next packet gets a new key.
@@ -18,28 +18,28 @@ struct OutletLanes {
 
     private var places: [Place] = []
     private var busyPlaces = 0
-    /// The keys that packets have, each with its place. Some have none: of packets that were sealed under
-    /// another number of lanes, and those beside. They are forgotten once they are free.
+    /// The keys that packets have, each with its place. Two kinds of keys have no place: those of packets that were
+    /// sealed under another number of lanes, and the additional ones. The outlet forgets them when they are free.
     private var busy: [LaneKey: Int] = [:]
-    /// Those that are to have none.
+    /// The additional keys, which get no place.
     private var beside: Set<LaneKey> = []
     private static let nowhere = -1
-    /// Keys of packets of an earlier life, whose last commits may be lost (a power cut under
-    /// `durability: normal`, a restored copy): their next number may have been used for other content.
+    /// Keys of packets from before the last start. The last commits may be lost (a power cut under `durability:
+    /// normal`, a restored copy), so their next number may have been used for other content.
     private var inherited: Set<LaneKey> = []
     private var turn = 0
     private var generator = SystemRandomNumberGenerator()
 
-    /// Packets that have a lane.
+    /// The number of packets that have a lane.
     var busyCount: Int { busy.count }
 
-    /// One of so many lanes is free. Also true when there are none, and packets go without.
+    /// True if one of `count` lanes is free. Also true for 0 lanes: then packets have none.
     mutating func isOpen(_ count: Int) -> Bool {
         resize(to: count)
         return count == 0 || busyPlaces < count
     }
 
-    /// A lane for a new packet: free ones in turn, one more where none is. Nil when packets go without.
+    /// A lane for a new packet. Free lanes take turns; if none is free, an additional one. Nil for 0 lanes.
     mutating func take(of count: Int) -> PacketLane? {
         resize(to: count)
         guard count > 0 else { return nil }
@@ -59,7 +59,7 @@ struct OutletLanes {
         return takeOneMore()
     }
 
-    /// A lane that was never used, beside those of the outlet.
+    /// An additional lane with a new key.
     mutating func takeOneMore() -> PacketLane {
         let part = Int.random(in: 0..<max(1, places.count), using: &generator)
         let key = newKey(inPart: part)
@@ -68,7 +68,7 @@ struct OutletLanes {
         return .new(key)
     }
 
-    /// The packet waits for others: one of them gets its place, with another key.
+    /// Frees the place of a packet that waits for others. Another packet gets the place with another key.
     mutating func makePlace(_ lane: PacketLane) {
         guard let index = busy[lane.key] else { return }
         beside.insert(lane.key)
@@ -78,7 +78,7 @@ struct OutletLanes {
         busyPlaces -= 1
     }
 
-    /// A lane that was never used, in the place of one that must not be used any more.
+    /// A new lane in the place of a lane that must not be used any more.
     mutating func replace(_ lane: PacketLane) -> PacketLane {
         beside.remove(lane.key)
         guard let index = busy.removeValue(forKey: lane.key), index != Self.nowhere else {
@@ -89,7 +89,7 @@ struct OutletLanes {
         return .new(key)
     }
 
-    /// A packet that is here already has this lane. False when another has it.
+    /// Enters the lane of an existing packet. Returns false if another packet has the lane.
     mutating func enter(_ lane: PacketLane, of count: Int) -> Bool {
         resize(to: count)
         guard busy[lane.key] == nil else { return false }
@@ -98,13 +98,13 @@ struct OutletLanes {
         return true
     }
 
-    /// The packet is stored under its number: the next one is free.
+    /// Frees the lane with its next number: the packet is stored under this number.
     mutating func acknowledged(_ lane: PacketLane) {
         leave(lane, to: .free(lane.next))
     }
 
-    /// The packet is gone, and may have been sent: it could still arrive, and be stored instead of what comes
-    /// under its number. So the key is never used again.
+    /// Drops the lane of a removed packet. The packet may have been sent. It could still arrive, and SLS would store it
+    /// instead of the next packet with its number. So the key is never used again.
     mutating func abandoned(_ lane: PacketLane) {
         leave(lane, to: .new)
     }
@@ -131,7 +131,7 @@ struct OutletLanes {
         busyPlaces += 1
     }
 
-    /// Gives a busy key the place where it lies, if that has no packet.
+    /// Gives a busy key the place of its part of the range, if that place has no packet.
     private mutating func settle(_ key: LaneKey) {
         busy[key] = Self.nowhere
         guard !places.isEmpty, !beside.contains(key) else { return }
@@ -140,7 +140,7 @@ struct OutletLanes {
         occupy(index, with: key)
     }
 
-    /// The rules have changed: lanes stay where they lie, and those that are too many go.
+    /// Adapts to a new number of lanes. Lanes keep their places, and surplus lanes are dropped.
     private mutating func resize(to count: Int) {
         guard count != places.count else { return }
         let before = places

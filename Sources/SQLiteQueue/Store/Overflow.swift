@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// Drops the oldest waiting logs where they make room for new ones.
+/// Drops the oldest waiting logs to make room for new ones.
 final class Overflow: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -10,9 +10,9 @@ final class Overflow: StorePart {
     private let destinations: DestinationBook
     private let streams: StreamBook
     private let waiting: WaitingRows
-    /// Logs that were dropped since this was last looked at.
+    /// The number of logs that were dropped since the last look.
     private var dropped: [Overflowed: Int] = [:]
-    /// A bound is exceeded, and more could be dropped.
+    /// True if a bound is exceeded and more could be dropped.
     private(set) var needsRoom = false
 
     init(
@@ -30,19 +30,19 @@ final class Overflow: StorePart {
         self.waiting = waiting
     }
 
-    /// Lets the oldest waiting logs make room where the rule is `drop_oldest`, if more came than there was room
-    /// for. They count as expired.
+    /// Drops the oldest waiting logs under the rule `drop_oldest`, if more logs came than there was room for. The
+    /// dropped logs count as expired.
     ///
-    /// A destination pays for its own bound alone. For the queue's bound the destination with the most waiting bytes
-    /// pays: one that floods the queue pays for that itself, and one that gets little keeps what it has.
+    /// A destination pays only for its own bound. For the queue's bound the destination with the most waiting bytes
+    /// pays: a destination that floods the queue pays itself, and one that gets little keeps its logs.
     ///
-    /// Nothing is dropped where that does not help, because dead letters and packets alone exceed the bound.
+    /// If dead letters and packets alone exceed the bound, dropping does not help, and nothing is dropped.
     ///
-    /// A transaction drops for a bounded time, so that one after a bound was lowered does not take long; but
-    /// always more than came. `needsRoom` tells when there is more to do.
+    /// A transaction drops for a bounded time, so the transaction after a lowered bound is short, but it always drops
+    /// more than came. `needsRoom` tells if there is more to do.
     func makeRoom(rowsAdded: Int) throws(SQLiteError) {
         var effort = DropEffort(least: 2 * rowsAdded + 1)
-        // What did not change is within its bound, unless the turn before could not drop enough.
+        // An unchanged destination is within its bound, unless the previous turn could not drop enough.
         let candidates = needsRoom ? Array(destinations.all) : destinations.dirty.changed
         for destination in candidates where destination.rules.overflow == .dropOldest {
             guard let most = destination.rules.bytesMax,
@@ -65,7 +65,7 @@ final class Overflow: StorePart {
         needsRoom = effort.isOver
     }
 
-    /// The destination that has most to drop, and how much more than the next one; something at least.
+    /// The destination with the most bytes to drop, and its lead over the second one. The lead is always positive.
     private func mostWaiting() -> (QueuedDestination, lead: Int)? {
         var first: QueuedDestination?
         var second = 0
@@ -82,8 +82,8 @@ final class Overflow: StorePart {
         return (first, max(first.waitingBytes - second, configuration.tuning.rowBytes))
     }
 
-    /// Drops rows of the stream that has the oldest, for as long as they are the oldest, until they have so many
-    /// bytes or are many. False when nothing waits.
+    /// Drops rows of the stream with the oldest row while its rows are the oldest, until they have that many bytes or
+    /// are many. Returns false if nothing waits.
     private func dropOldest(
         of destination: QueuedDestination,
         bytes wanted: Int,
@@ -115,7 +115,7 @@ final class Overflow: StorePart {
         return true
     }
 
-    /// Once in a while: what is not needed any more would hold on to streams that are forgotten.
+    /// Releases lists that are not needed any more. They would keep forgotten streams alive. Called now and then.
     func forgetOldest() {
         for destination in destinations.all {
             if !destination.hasDropped {
@@ -126,14 +126,14 @@ final class Overflow: StorePart {
         }
     }
 
-    /// Logs that were dropped since this was last asked.
+    /// Returns the number of logs that were dropped since the last call.
     func takeDropped() -> [Overflowed: Int] {
         defer { dropped.removeAll(keepingCapacity: true) }
         return dropped
     }
 }
 
-/// Whose logs an overflow dropped, and for which bound: its own or the queue's.
+/// The destination of dropped logs, and the bound that caused it: its own or the queue's.
 struct Overflowed: Hashable {
     let destination: String
     let isOwnBound: Bool
@@ -144,9 +144,9 @@ struct Overflowed: Hashable {
     }
 }
 
-/// How many rows a transaction drops: so many at least, and more while it is quick.
+/// The number of rows that a transaction may drop: at least `least`, and more while there is time.
 private struct DropEffort {
-    /// Between two looks at the time.
+    /// The number of rows between two looks at the clock.
     static let rowsAtATime = 256
     private static let time = Duration.milliseconds(8)
 

@@ -26,7 +26,7 @@ final class PacketBook: StorePart {
 
     subscript(number: Int64) -> QueuedPacket? { packets[number] }
 
-    /// It is handed over: from now on it may be sent under its lane.
+    /// Notes that the packet was handed over. From then on it may be sent under its lane.
     func markHandedOver(_ number: Int64) { packets[number]?.wasHandedOver = true }
 
     var all: some Collection<QueuedPacket> { packets.values }
@@ -34,7 +34,7 @@ final class PacketBook: StorePart {
 
     // MARK: - Sealing
 
-    /// Seals the stream's next packet: as many waiting rows as the limits allow, one at least.
+    /// Seals the stream's next packet: as many waiting rows as the limits allow, at least one.
     func seal(_ stream: QueuedStream, _ time: WallTime) throws(SQLiteError) -> SealedPacket {
         var cut = PacketCut(stream.destination.limits)
         var next: RowRecord?
@@ -69,7 +69,7 @@ final class PacketBook: StorePart {
         return SealedPacket(packet, recent: recent.take(cut.rows))
     }
 
-    /// Writes down a packet of the stream and counts it.
+    /// Stores a packet of the stream and counts it.
     @discardableResult
     private func enter(
         _ record: PacketRecord,
@@ -94,8 +94,8 @@ final class PacketBook: StorePart {
         return packet
     }
 
-    /// Hands rows over as a packet of their own, in turn with everything else of their outlet. Returns nil when
-    /// there are none.
+    /// Hands rows over as a separate packet, in turn with everything else of their outlet. Returns nil if there are no
+    /// rows.
     @discardableResult
     func enterPiece(
         _ cut: PacketCut,
@@ -133,16 +133,16 @@ final class PacketBook: StorePart {
         try removeRows(of: packet)
     }
 
-    /// Undoes a packet that is not acknowledged: its rows will leave, or go out in other packets. Every packet
-    /// ends here or in `acknowledge`. What it weighed, and its rows, are the caller's to take away.
+    /// Takes back a packet that is not acknowledged. Its rows will leave, or go out in other packets. Every packet ends
+    /// here or in `removeDelivered`. The caller removes its weight and its rows.
     func withdraw(_ packet: QueuedPacket) throws(SQLiteError) {
         try database.write()
         try database.packets.remove(packet.record.number)
         leave(packet)
     }
 
-    /// Forgets a packet, which was removed. Unless it is known to be stored at its destination its lane's key
-    /// is not used again.
+    /// Forgets a removed packet. Its lane's key is not used again, unless the packet is known to be stored at its
+    /// destination.
     private func leave(_ packet: QueuedPacket, isDelivered: Bool = false) {
         packets[packet.record.number] = nil
         if let lane = packet.record.lane {
@@ -154,8 +154,9 @@ final class PacketBook: StorePart {
         packet.stream.destination.queuedLogs -= packet.record.logs
     }
 
-    /// Removes those rows of a packet that `leaves` names; the others go out as a new packet. Without any the packet stays
-    /// as it was. Delivery must not hold it. Returns the logs and bytes that left, which the caller counts.
+    /// Removes the rows of a packet that `leaves` selects. The others go out as a new packet. If it selects none, the
+    /// packet stays unchanged. Delivery must not hold the packet. Returns the logs and bytes that left, which the
+    /// caller counts.
     func removeRows(
         of packet: QueuedPacket,
         where leaves: (RowRecord) -> Bool
@@ -184,7 +185,7 @@ final class PacketBook: StorePart {
         return (packet.record.logs - rest.logs, gone.reduce(0) { $0 + $1.raw })
     }
 
-    /// Removes all rows of a packet that leaves, and what they weigh.
+    /// Removes all rows of a packet, and their weight.
     func removeRows(of packet: QueuedPacket) throws(SQLiteError) {
         let record = packet.record
         let removed = try database.rows.remove(of: record.stream, record.rows)
@@ -196,7 +197,7 @@ final class PacketBook: StorePart {
         weight.weigh(packet.stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
     }
 
-    /// See `PacketSource.discard`. Returns how many logs that were.
+    /// See `PacketSource.discard`. Returns the number of logs.
     func discard(_ number: Int64) throws(SQLiteError) -> Int {
         guard let packet = packets[number] else { return 0 }
         let stream = packet.stream
@@ -212,15 +213,15 @@ final class PacketBook: StorePart {
         return packet.record.logs
     }
 
-    /// Its oldest row has waited longer than the operator allows.
+    /// True if its oldest row has waited longer than the operator allows.
     func isExpired(_ packet: QueuedPacket, _ time: WallTime) -> Bool {
         let record = packet.record
         let oldest = ages.begin(record.oldest, number: record.rows.lowerBound)
         return oldest + ages.ageMax(of: packet.stream.destination) <= time
     }
 
-    /// Removes rows of a packet that are too old, and counts them as expired; the others go out as a new one.
-    /// Delivery must not hold it. Returns the number of their logs.
+    /// Removes rows of a packet that are too old and counts them as expired. The others go out as a new packet.
+    /// Delivery must not hold the packet. Returns the number of removed logs.
     func expire(packet number: Int64) throws(SQLiteError) -> Int {
         let time = now()
         guard let packet = packets[number], ages.knowsTime, isExpired(packet, time) else {
@@ -239,9 +240,9 @@ final class PacketBook: StorePart {
         return old.logs
     }
 
-    /// Looks at a packet that delivery could not read. Rows whose payload is not what was stored are
-    /// removed and counted as discarded; what is left of the packet goes out as a new one, since its content
-    /// is another. Returns how many logs are lost.
+    /// Repairs a packet that delivery could not read. Removes rows whose payload is not the stored one and counts them
+    /// as discarded. The rest of the packet goes out as a new packet, since its content differs. Returns the number of
+    /// lost logs.
     func mend(_ number: Int64) throws(SQLiteError) -> Int {
         guard let packet = packets[number] else { return 0 }
         var broken: [RowRecord] = []
@@ -264,7 +265,7 @@ final class PacketBook: StorePart {
         for row in broken {
             try database.rows.remove(of: packet.stream.id, row.id...row.id)
         }
-        // Not by the broken rows' own numbers, which may be what is broken.
+        // The broken rows' own numbers may be what is broken, so this uses the packet's.
         weight.weigh(packet.stream.destination, bytes: -packet.bytes, rows: -packet.rowCount)
         let lost = packet.record.logs - remainder.logs
         packet.stream.destination.change { ledger in
@@ -279,10 +280,10 @@ final class PacketBook: StorePart {
 
     // MARK: - Lanes
 
-    // Which lane a packet has is part of its row, so it changes in the transactions that seal, acknowledge and remove
-    // packets, and costs no statement of its own.
+    // The lane of a packet is part of the packet's row. It changes in the transactions that seal, acknowledge and
+    // remove packets, and costs no statement of its own.
 
-    /// A packet was read at the start.
+    /// Enters a packet that was read at a start.
     func recover(_ packet: QueuedPacket) throws(SQLiteError) {
         let number = packet.record.number
         guard packets[number] == nil else { throw .damage("packet \(number) is there twice") }
@@ -290,8 +291,8 @@ final class PacketBook: StorePart {
         try recoverLane(of: packet)
     }
 
-    /// The lane of a packet that was read at the start. Two packets with one lane are damage: the earlier keeps
-    /// it, and the later gets another.
+    /// Enters the lane of a packet that was read at a start. Two packets with one lane are damage: the earlier one
+    /// keeps it, and the later one gets another.
     private func recoverLane(of packet: QueuedPacket) throws(SQLiteError) {
         let outlet = packet.stream.outlet
         guard let lane = packet.record.lane else { return }
@@ -307,7 +308,7 @@ final class PacketBook: StorePart {
             if outlet.laneCount > 0 {
                 try give(packet, outlet.lanes.replace(lane))
             } else {
-                // The operator wants no lanes any more, maybe because SLS refuses them all.
+                // The operator has switched lanes off, maybe because SLS refuses them all.
                 outlet.lanes.abandoned(lane)
                 try give(packet, nil)
             }
@@ -315,7 +316,7 @@ final class PacketBook: StorePart {
         outlet.sealedBefore.append(number)
     }
 
-    /// See `PacketSource.setAside`; the same for a packet that waits for something else.
+    /// See `PacketSource.setAside`. Also used for a packet that waits for something else.
     func setAside(_ number: Int64) {
         guard let packet = packets[number], let lane = packet.record.lane else { return }
         packet.stream.outlet.lanes.makePlace(lane)
@@ -338,16 +339,17 @@ final class PacketBook: StorePart {
 extension QueuedOutlet {
     var laneCount: Int { destination.rules.lanes }
 
-    /// Another packet may be sealed.
+    /// True if another packet may be sealed.
     var hasFreeLane: Bool { lanes.isOpen(laneCount) }
 
-    /// For a new packet; nil when packets go without.
+    /// A lane for a new packet. Nil if packets have no lanes.
     func takeLane() -> PacketLane? { lanes.take(of: laneCount) }
 
-    /// For a piece of a refused packet: as long as there are any, new packets would get no place.
+    /// A lane for a piece of a refused packet. It is an additional one, because pieces would otherwise take the places
+    /// of new packets.
     func takeLaneBeside() -> PacketLane? { laneCount > 0 ? lanes.takeOneMore() : nil }
 
-    /// The packet is gone.
+    /// Frees the lane of a removed packet.
     func free(_ lane: PacketLane, isDelivered: Bool) {
         if isDelivered { lanes.acknowledged(lane) } else { lanes.abandoned(lane) }
     }

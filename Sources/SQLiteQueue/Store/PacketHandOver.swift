@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// Chooses the packets that delivery is given next, and has them sealed.
+/// Chooses the next packets for delivery and seals them.
 final class PacketHandOver: StorePart {
     let context: StoreContext
     private let destinations: DestinationBook
@@ -14,8 +14,8 @@ final class PacketHandOver: StorePart {
         self.packets = packets
     }
 
-    /// Seals and gathers packets to hand over after the commit, of each outlet as many as are asked for. Looks only at
-    /// outlets to which something happened.
+    /// Seals and collects the packets to hand over after the commit, for each outlet as many as delivery asks for.
+    /// Looks only at outlets to which something happened.
     func packets(for demand: Demand) throws(SQLiteError) -> [SealedPacket] {
         var gathered: [SealedPacket] = []
         let time = now()
@@ -27,14 +27,15 @@ final class PacketHandOver: StorePart {
                     gathered.append(packet)
                 }
             }
-            // Where no lane is free the next acknowledgement is waited for, not the time.
+            // If no lane is free, the outlet waits for the next acknowledgement, not for a time.
             let waitsForTime = wanted > 0 && outlet.hasFreeLane
             destinations.dirty.looked(outlet, due: waitsForTime ? outlet.nextDue : nil)
         }
         return gathered
     }
 
-    /// Pieces of refused packets and all others in turn: who sends bad logs must not hold up the good ones.
+    /// The next packet. Pieces of refused packets take turns with all others, so that bad logs do not hold up good
+    /// ones.
     private func nextPacket(
         of outlet: QueuedOutlet,
         _ time: WallTime
@@ -51,7 +52,7 @@ final class PacketHandOver: StorePart {
         return piece
     }
 
-    /// The next packet that was sealed before and is still here.
+    /// The next packet that was sealed before and still exists.
     private func nextSealed(_ next: () -> Int64?) -> SealedPacket? {
         while let number = next() {
             guard let packet = packets[number] else { continue }
@@ -61,7 +62,7 @@ final class PacketHandOver: StorePart {
         return nil
     }
 
-    /// Packets of an earlier life first, then from ripe streams in turn.
+    /// Packets from before the last start come first, then packets of ripe streams in turn.
     private func nextWhole(
         of outlet: QueuedOutlet,
         _ time: WallTime
@@ -75,7 +76,7 @@ final class PacketHandOver: StorePart {
         return packet
     }
 
-    /// When the next stream comes of age that delivery asks for.
+    /// The time at which the next stream reaches its age, among those that delivery asks for.
     var nextDue: WallTime? { destinations.dirty.nextDue }
 }
 

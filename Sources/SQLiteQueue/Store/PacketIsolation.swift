@@ -3,16 +3,16 @@ import Queue
 import SQLite
 import System
 
-/// What became of a packet that was to be isolated.
+/// The result of isolating a packet.
 enum IsolationOutcome {
     case done
-    /// Rows have changed on the disk, or lack: the packet is as it was, and must be mended first.
+    /// Rows changed on the disk or are missing. The packet is unchanged and must be repaired first.
     case damaged
-    /// As it was, until so many bytes of room are there for dead letters.
+    /// The packet is unchanged until there is this much room for dead letters.
     case waits(for: Int)
 }
 
-/// Takes refused packets apart, to find the logs that are refused.
+/// Splits refused packets to find the logs that SLS refuses.
 final class PacketIsolation: StorePart {
     let context: StoreContext
     private let weight: QueueWeight
@@ -33,8 +33,8 @@ final class PacketIsolation: StorePart {
         self.letters = letters
     }
 
-    /// See `PacketSource.isolate`. A packet that is not here was dealt with before. It adds no more than
-    /// `room` to the bounds.
+    /// See `PacketSource.isolate`. A packet that is not here was processed before. The call adds at most `room` to the
+    /// bounds.
     func isolate(
         _ number: Int64,
         because reason: DeathReason,
@@ -57,7 +57,7 @@ final class PacketIsolation: StorePart {
         return outcome ?? .done
     }
 
-    /// What is left when everything else is known to be well.
+    /// Makes the remaining log a dead letter: every other log is known to be good.
     private func die(
         _ rows: [OpenRow],
         of packet: QueuedPacket,
@@ -82,7 +82,7 @@ final class PacketIsolation: StorePart {
         return .done
     }
 
-    /// Writes logs of a row that was removed as a row at its place in the stream.
+    /// Writes logs of a removed row as a new row at its place in the stream.
     func write(
         _ logs: EncodedLogs,
         _ payload: [UInt8],
@@ -103,8 +103,8 @@ final class PacketIsolation: StorePart {
 
     // MARK: - Halves
 
-    /// Cuts a packet of several logs into two: between two rows when it has them, for then nothing needs to
-    /// be written but the packets, else through its row. That adds one, and so waits for room as what dies does.
+    /// Splits a packet of several logs into two. If the packet has several rows, it splits between two rows and writes
+    /// only the packets. If it has one, it splits the row. That adds a row, so it waits for room as dead letters do.
     func halve(
         _ rows: [OpenRow],
         of packet: QueuedPacket,
@@ -132,7 +132,7 @@ final class PacketIsolation: StorePart {
         return .done
     }
 
-    /// Behind which of several rows about half of the logs are.
+    /// The index of the row behind which about half of the logs lie.
     private static func middle(of logs: [Int]) -> Int {
         let all = logs.reduce(0, +)
         var best = 1
@@ -146,7 +146,7 @@ final class PacketIsolation: StorePart {
         return best
     }
 
-    /// Logs that will be a row, and what is stored of them.
+    /// Logs that will become a row, and their stored form.
     private struct Half {
         let logs: EncodedLogs
         let payload: [UInt8]
@@ -173,17 +173,17 @@ final class PacketIsolation: StorePart {
         )
     }
 
-    /// A row has as many numbers as it has logs, so its second half has one of its own that lies before the
-    /// next row. Rows of an earlier version have one number each: where the wanted one is taken, the half goes
-    /// behind all rows of its stream, and those that wait there must be sealed, for a packet never lies behind
-    /// rows that wait.
+    /// The number for the second half of a row. A row takes as many numbers as it has logs, so its second half has a
+    /// number of its own before the next row. Rows of an earlier version have one number each. If another row has the
+    /// wanted number, the half goes behind all rows of its stream. Rows that wait there must then be sealed, because a
+    /// packet never lies behind waiting rows.
     private func numberForHalf(
         _ wanted: Int64,
         of row: OpenRow,
         _ stream: QueuedStream
     ) throws(SQLiteError) -> Int64 {
         if wanted <= context.lastNumber, try database.rows.hasNone(in: row.record.id...wanted) {
-            // It may be the stream's last one.
+            // The row may be the stream's last one.
             stream.sealedThrough = max(stream.sealedThrough, wanted)
             return wanted
         }
@@ -197,11 +197,11 @@ final class PacketIsolation: StorePart {
 
     // MARK: - Logs that were refused for their time
 
-    /// Where a log was refused for its time, no other needs to be suspected: without it the packet goes out
-    /// again whole. Nil when there was none.
+    /// Removes logs that SLS refused for their time. No other log is suspect then, so the rest of the packet goes out
+    /// again as a whole. Returns nil if there was no such log.
     ///
-    /// Where not all of them have room as dead letters, those that have die, and the packet will be back for the
-    /// others. For that there must be room for more than one or two of many: each time costs a request.
+    /// If dead letters have no room for all of these logs, only some die, and the packet comes back for the others. The
+    /// room must suffice for more than one or two of many, because each round costs a request.
     func takeOutLate(
         _ rows: [OpenRow],
         of packet: QueuedPacket,
@@ -211,7 +211,7 @@ final class PacketIsolation: StorePart {
         let stream = packet.stream
         let time = reason.serverTime ?? now()
         let sieve = TimeSieve(stream.destination.rules.lateLogs, now: time)
-        // Who does not know the time cannot call others late. The answer may know it before the queue has
+        // A queue that does not know the time cannot call logs late. The answer may know the time before the queue has
         // followed a clock that was just set.
         guard reason.mayBeTime, time >= AgeBook.leastTime,
             rows.contains(where: { sieve.holdsBack($0.logs) })
@@ -252,7 +252,7 @@ final class PacketIsolation: StorePart {
         return .done
     }
 
-    /// Writes what is left of the row in its place.
+    /// Writes the rest of the row at its place.
     private func replace(
         _ row: OpenRow,
         by sifted: TimeSieve.Rest,
@@ -275,7 +275,7 @@ final class PacketIsolation: StorePart {
             ledger.queued -= Int64(sifted.dropped + sifted.dead.count)
             ledger.discarded += Int64(sifted.dropped)
         }
-        // Where logs are dropped none is rewritten, so what is missing are those.
+        // Under the policy that drops logs no log is rewritten, so the missing bytes belong to dropped logs.
         guard sifted.dropped > 0 else { return }
         let left = sifted.dead.reduce(sifted.kept.bytes.count) { $0 + $1.bytes.count }
         stream.destination.volumes.discarded += row.logs.bytes.count - left

@@ -2,17 +2,17 @@ import Queue
 import SQLite
 import System
 
-/// What the queue and its destinations weigh, and what their bounds leave.
+/// The weight of the queue and its destinations, and the room that their bounds leave.
 ///
-/// What is said before a body is read and what is answered to the batch rest on the same sums.
+/// The admission before a body is read and the answer to the batch use the same sums.
 final class QueueWeight: StorePart {
     let context: StoreContext
-    /// What the queue's bound counts: rows and dead letters with their overhead, and the streams that are not empty.
+    /// The bytes in the queue's bound: rows and dead letters with their overhead, and the streams that are not empty.
     private(set) var bytes = 0
     private(set) var rows = 0
-    /// What could be dropped for the queue's bound: rows that wait where the oldest make room.
+    /// The bytes that could be dropped for the queue's bound: waiting rows of destinations whose oldest logs make room.
     private(set) var droppableBytes = 0
-    /// What batches of the transaction at hand can need at most.
+    /// The most that batches of the current transaction can need.
     private var stagedBytes = 0
 
     init(_ context: StoreContext) {
@@ -21,15 +21,15 @@ final class QueueWeight: StorePart {
 
     // MARK: - Counting
 
-    /// Counts what came, or with negative numbers left, in the bounds of the queue and of the destination.
-    /// Whatever has a row of its own weighs its payload and `RowRecord.overhead`.
+    /// Counts bytes that came, or, with negative numbers, that left, in the bounds of the queue and of the destination.
+    /// Each row weighs its payload and `RowRecord.overhead`.
     func weigh(_ destination: QueuedDestination, bytes more: Int, rows moreRows: Int = 0) {
         bytes += more
         rows += moreRows
         destination.bytes += more
     }
 
-    /// Waiting rows came, or left because they expired: these an overflow could drop.
+    /// Counts waiting rows that came or expired. An overflow could drop these.
     func weighWaiting(_ destination: QueuedDestination, bytes more: Int, rows moreRows: Int) {
         weigh(destination, bytes: more, rows: moreRows)
         changeWaiting(destination, by: more)
@@ -40,26 +40,26 @@ final class QueueWeight: StorePart {
         if destination.rules.overflow == .dropOldest { droppableBytes += more }
     }
 
-    /// Batches of the transaction at hand can need so much more, or with a negative number less.
+    /// Reserves bytes for batches of the current transaction, or releases them with a negative number.
     func reserve(_ more: Int, _ destination: QueuedDestination) {
         stagedBytes += more
         destination.stagedBytes += more
     }
 
-    /// What was reserved is counted as rows now.
+    /// Releases the reservations: the batches now count as rows.
     func settleReserved(_ changed: [QueuedDestination]) {
         stagedBytes = 0
         for destination in changed { destination.stagedBytes = 0 }
     }
 
-    /// The rules have changed: what of the waiting rows could be dropped.
+    /// Recounts the droppable bytes after a change of rules.
     func recountDroppable(_ destinations: some Sequence<QueuedDestination>) {
         droppableBytes = destinations.reduce(0) { sum, destination in
             destination.rules.overflow == .dropOldest ? sum + destination.waitingBytes : sum
         }
     }
 
-    /// Each is plausible, and so must be their sum.
+    /// Checks the sum. Each number is plausible, so the sum must be too.
     func check() throws(SQLiteError) {
         guard Plausible.counts.contains(Int64(bytes)) else {
             throw .damage("rows cannot have \(bytes) bytes")
@@ -68,9 +68,9 @@ final class QueueWeight: StorePart {
 
     // MARK: - Bounds
 
-    /// Bytes by which logs may grow by dying: a little more than the bounds, since what dies leaves the queue for
-    /// it. Where the oldest logs make room for others they do so here too. With nothing left to drop the same
-    /// little is allowed: else a destination whose refused packets are all that it has would never go on.
+    /// The bytes by which logs may grow when they die: a little more than the bounds, because dead logs leave the
+    /// queue. If the oldest logs make room for others, they do so here too. With nothing left to drop the same small
+    /// excess is allowed; otherwise a destination that has only refused packets would never continue.
     func roomForDeaths(of destination: QueuedDestination) -> Int {
         func room(_ most: Int, _ bytes: Int, droppable: Int) -> Int {
             most - bytes + max(most / 8, droppable)
@@ -86,7 +86,7 @@ final class QueueWeight: StorePart {
         return min(all, room(most, destination.bytes, droppable: droppable))
     }
 
-    /// Where the oldest logs make room, all that wait could: they are dropped once it is known how many must.
+    /// If the oldest logs make room, all waiting logs count as droppable. The number to drop is decided later.
     func refusal(
         _ destination: QueuedDestination,
         more: Int,
@@ -108,12 +108,12 @@ final class QueueWeight: StorePart {
         return own + (margins ? margin(most) : 0) > most
     }
 
-    /// A little before a bound, where only small batches would still fit, none is asked for any more.
+    /// A small distance from a bound. Only small batches would still fit there, so the queue asks for no more batches.
     private func margin(_ bound: Int) -> Int {
         min(configuration.tuning.rowBytes, bound / 16)
     }
 
-    /// By how much the queue's bound is exceeded, where dropping what can be dropped would help. Else nil.
+    /// The excess over the queue's bound, if dropping can remove it. Else nil.
     var droppableExcess: Int? {
         let most = configuration.bytesMax
         return bytes > most && bytes - droppableBytes <= most ? bytes - most : nil
@@ -124,13 +124,13 @@ final class QueueWeight: StorePart {
         bytes + margin(configuration.bytesMax) > configuration.bytesMax ? .full : .open
     }
 
-    /// The same of destinations whose oldest logs make room.
+    /// The answer to such batches if their destination's oldest logs make room.
     var admissionWhereRoomIsMade: QueueAdmission {
         let most = configuration.bytesMax
         return bytes + margin(most) - droppableBytes > most ? admission : .open
     }
 
-    /// What is said to the destination's batches, but for the sake of the queue as a whole.
+    /// The destination's answer to its batches, without the queue's own bounds.
     func admission(of destination: QueuedDestination) -> DestinationAdmission {
         let isAmple = destination.hasAmplePlaces
         return DestinationAdmission(

@@ -12,33 +12,33 @@ final class QueuedDestination {
         }
     }
     var ledger: Ledger { didSet { note() } }
-    /// The ledger's row on disk is behind.
+    /// True if the ledger's row on disk is out of date.
     var isLedgerStale = false
 
-    /// What came and left since this was last looked at.
+    /// The bytes that came and left since the last look.
     var volumes = Volumes() { didSet { note() } }
 
-    /// By logstore: those of which a stream is known.
+    /// The outlets with known streams, by logstore.
     var outlets: [String: QueuedOutlet] = [:]
-    /// Sealed and not acknowledged.
+    /// Packets that are sealed and not acknowledged.
     var packetCount = 0 { didSet { note() } }
-    /// What its bound counts, and what of that are rows that wait.
+    /// The bytes in its bound. `waitingBytes` is the part of waiting rows.
     var bytes = 0 { didSet { note() } }
-    /// Its logs in rows, and its dead letters, counted where they come and go: what the ledger must say.
+    /// Its logs in rows and its dead letters, counted when they come and go. The ledger must agree.
     var queuedLogs = 0
     var deadLetters = 0
     var deadBytes = 0 { didSet { note() } }
     var waitingBytes = 0 { didSet { note() } }
-    /// What batches of the transaction at hand can need.
+    /// The most that batches of the current transaction can need.
     var stagedBytes = 0 { didSet { note() } }
-    /// While an overflow drops rows; and whether it did since this was last looked at.
+    /// Set while an overflow drops rows. `hasDropped` tells if one did since the last look.
     var oldestFirst: OldestFirst?
     var hasDropped = false
-    /// Its logstores, and those changes of them that were not published yet.
+    /// Its logstores, and their changes that are not published yet.
     private(set) var logstores: LogstoreBook
     private var logstoreChanges: [LogstoreBook.Change] = []
     let publishedLogstores: PublishedLogstores
-    /// It is among those that changed.
+    /// True if it is in the list of changed destinations.
     private var isNoted = false
 
     init(name: String, rules: DestinationRules, ledger: Ledger, _ dirty: DirtyLists) {
@@ -50,7 +50,7 @@ final class QueuedDestination {
         publishedLogstores = PublishedLogstores(logstores)
     }
 
-    /// Something of it is not as it was published.
+    /// Notes a difference from the published state.
     func note() {
         guard !isNoted else { return }
         isNoted = true
@@ -59,7 +59,8 @@ final class QueuedDestination {
 
     func note(_ outlet: QueuedOutlet) { dirty.note(outlet) }
 
-    /// It was published. False when it stays among those that changed, because its ledger is not on the disk.
+    /// Called after publishing. Returns false if the destination stays in the list because its ledger is not on the
+    /// disk.
     func settleChange() -> Bool {
         isNoted = isLedgerStale
         return !isNoted

@@ -4,41 +4,42 @@ import System
 /// A logstore's part of the queue: the order in which its packets are handed over.
 final class QueuedOutlet {
     let name: Outlet
-    /// Unowned: it holds its outlets, and lives as long as the store.
+    /// Unowned: the destination holds its outlets and exists as long as the store.
     unowned let destination: QueuedDestination
 
-    /// Its streams, empty ones too; without any it is forgotten.
+    /// The number of its streams, including empty ones. Without streams the outlet is forgotten.
     var streamCount = 0
-    /// Those that are not empty.
+    /// The number of streams that are not empty.
     var busyStreams = 0
-    /// Sealed and not acknowledged.
+    /// Packets that are sealed and not acknowledged.
     var packetCount = 0
-    /// Cut from packets that were refused: they take turns with everything else.
+    /// Packets that were split off refused ones. They take turns with everything else.
     var pieces = Pieces() { didSet { note() } }
-    /// The last packet handed over was one.
+    /// True if the last packet handed over was a piece.
     var gavePiece = false
-    /// Sealed and not handed over, of an earlier life for example: of everything else these go first.
+    /// Packets that are sealed and not handed over, for example after a start. Apart from pieces they go first.
     var sealedBefore = Fifo<Int64>() { didSet { note() } }
-    /// Cannot be judged before others are stored: they go when nothing else is there, or one was stored.
+    /// Packets that cannot be judged before others are stored. They go when nothing else is left or another packet was
+    /// stored.
     var postponed = Fifo<Int64>() { didSet { note() } }
-    /// Its packets that the owner keeps until there is room for dead letters. When they are as many as may be, what
-    /// else is refused without room stays here, and is handed over again when some of them are done.
+    /// The number of its packets that the owner keeps until there is room for dead letters. At the maximum, further
+    /// packets that are refused without room go to `heldBack`. They are handed over again when some waiters are done.
     var roomWaiters = 0 { didSet { note() } }
     var heldBack = Fifo<Int64>() { didSet { note() } }
     static let roomWaitersMax = 16
     var lanes = OutletLanes() { didSet { note() } }
-    /// What the last survey found.
+    /// The findings of the last survey.
     var seen = QueueStatus.Outlet()
-    /// When a packet of it was sealed last.
+    /// The time at which a packet of the outlet was last sealed.
     var lastSealed: WallTime?
-    /// It is among those that may have packets to hand over.
+    /// True if the outlet is in the list of outlets that may have packets to hand over.
     var isNoted = false
-    /// When it will be, unless something happens before.
+    /// The time at which it gets into that list, unless something happens before.
     var filedDue: WallTime?
     private var ripe = RipeStreams()
     private var aging = PriorityQueue<WallTime, QueuedStream>()
 
-    /// Logs are a backlog when they have waited this long for their turn.
+    /// Logs that have waited this long for their turn are a backlog.
     static let freshAge: Duration = .seconds(30)
 
     init(_ name: Outlet, of destination: QueuedDestination) {
@@ -46,14 +47,14 @@ final class QueuedOutlet {
         self.destination = destination
     }
 
-    /// Something happened that may let it hand over a packet.
+    /// Notes an event that may let the outlet hand over a packet.
     func note() {
         guard !isNoted else { return }
         isNoted = true
         destination.note(self)
     }
 
-    /// Files the stream where it belongs now: called after each change of what waits in it.
+    /// Puts the stream into the right line. Called after each change of its waiting rows.
     func schedule(_ stream: QueuedStream, _ now: WallTime) {
         guard stream.waitingRows > 0 else { return }
         note()
@@ -67,8 +68,8 @@ final class QueuedOutlet {
         sweep()
     }
 
-    /// Streams leave the lines as packets are asked for. While none are, those that are empty would stay, and
-    /// each device that comes and goes leave one.
+    /// Removes empty streams from the lines. Streams normally leave the lines when delivery asks for packets. While it
+    /// does not, each device that comes and goes would leave an empty one.
     private func sweep() {
         let most = 2 * streamCount + 64
         if ripe.count > most { ripe.sweep() }
@@ -80,21 +81,21 @@ final class QueuedOutlet {
         }
     }
 
-    /// Places in the lines that are taken.
+    /// The number of used places in the lines.
     var filed: Int { ripe.count + aging.count }
 
-    /// The caller files its streams again.
+    /// Empties the heap of ages. The caller files the streams again.
     func forgetAges() {
         aging = PriorityQueue<WallTime, QueuedStream>()
     }
 
-    /// A whole packet waits in it.
+    /// True if a whole packet waits in the stream.
     func isFull(_ stream: QueuedStream) -> Bool {
         let limits = destination.limits
         return stream.waitingRaw >= limits.rawBytes || stream.waitingLogs >= limits.logs
     }
 
-    /// Its oldest log is no backlog. Where fresh logs have no share nothing is fresh.
+    /// True if the stream's oldest log is not a backlog. Always false if fresh logs have no share.
     func isFresh(_ stream: QueuedStream, _ now: WallTime) -> Bool {
         destination.rules.freshPercent > 0 && now < due(stream) + Self.freshAge
     }
@@ -118,19 +119,19 @@ final class QueuedOutlet {
         return ripe.next(freshPercent: destination.rules.freshPercent) { isFresh($0, now) }
     }
 
-    /// The next one to hand over of packets that were refused.
+    /// The next packet of those that were refused.
     func nextPiece() -> Int64? {
         if let piece = pieces.popFirst() { return piece }
         return roomWaiters < Self.roomWaitersMax ? heldBack.popFirst() : nil
     }
 
-    /// There may be a packet to hand over.
+    /// True if there may be a packet to hand over.
     func mayGive(_ now: WallTime) -> Bool {
         ripe.count > 0 || !pieces.isEmpty || !sealedBefore.isEmpty || !postponed.isEmpty
             || nextDue.map { $0 <= now } ?? false
             || (!heldBack.isEmpty && roomWaiters < Self.roomWaitersMax)
     }
 
-    /// When the next stream comes of age.
+    /// The time at which the next stream reaches its age.
     var nextDue: WallTime? { aging.nextKey }
 }

@@ -2,57 +2,57 @@ import Logs
 import Queue
 import System
 
-/// A stream as the owner sees it: what waits in it, in sums. The rows themselves are on disk only, so
-/// that an outage costs memory by the stream, not by the row.
+/// A stream as the owner sees it: the sums of its waiting rows. The rows themselves are only on disk, so an outage
+/// costs memory by the stream, not by the row.
 final class QueuedStream {
     let id: Int64
     let key: StreamKey
     let cost: Int
-    /// Unowned: it holds its streams in its lines, and is forgotten after the last of them.
+    /// Unowned: the outlet holds its streams in its lines, and is forgotten after the last of them.
     unowned let outlet: QueuedOutlet
-    /// The generation of the same key before it.
+    /// The previous generation of the same key.
     var earlier: QueuedStream?
-    /// On the disk it is of another logstore: what comes under this name must not come back under that one.
+    /// True if the stream has another logstore on the disk. New logs must not come back under that one.
     let isRenamed: Bool
     let packPrefix: String
     var nextPack: Int64
 
-    /// The last row that belongs to a packet; those behind it wait.
+    /// The last row that belongs to a packet. Rows behind it wait.
     var sealedThrough: Int64 = 0
-    /// Also when it left since.
+    /// The stream's last row, even if it has left.
     var lastRow: Int64 = 0
     var waitingRows = 0
     var waitingLogs = 0 {
         didSet { destination.queuedLogs += waitingLogs - oldValue }
     }
     var waitingRaw = 0
-    /// When the first waiting row was stored.
+    /// The time at which the first waiting row was stored.
     var oldest = WallTime(nanoseconds: 0)
 
-    /// Packets sealed and not yet acknowledged.
+    /// Packets that are sealed and not acknowledged.
     var packetCount = 0
     /// A flush seals up to this row without waiting for size or age.
     var flushThrough: Int64 = 0
-    /// Stands in its outlet's line of streams to seal from.
+    /// True if the stream is in its outlet's line of streams to seal from.
     var isRipe = false
-    /// Stands in its outlet's heap of ages.
+    /// True if the stream is in its outlet's heap of ages.
     var isAging = false
-    /// Stands in its destination's heap of oldest rows.
+    /// True if the stream is in its destination's heap of oldest rows.
     var isListed = false
-    /// Counted among those that are not empty, for the one that made it so.
+    /// True if the stream counts as not empty. `maker` is the sender that it counts for.
     var isBusy = false
     var maker = StreamShares.Maker.unknown
-    /// Stands in the line of empty streams to forget.
+    /// True if the stream is in the line of empty streams to forget.
     var isResting = false
-    /// Batches of the transaction at hand, not yet made into rows.
+    /// Batches of the current transaction that are not rows yet.
     var staged: [EncodedLogs] = []
-    /// How many of the staged batches are replayed dead letters.
+    /// The number of staged batches that are replayed dead letters.
     var stagedReplays = 0
     var replayed = ReplayedRows()
 
     init(_ record: StreamRecord, _ outlet: QueuedOutlet) {
         id = record.id
-        // The outlet's own strings: those of each record would be one more copy per stream.
+        // The key uses the outlet's own strings. The record's strings would be one more copy per stream.
         key = StreamKey(
             destination: outlet.name.destination,
             logstore: outlet.name.logstore,
@@ -70,7 +70,7 @@ final class QueuedStream {
 
     var isEmpty: Bool { waitingRows == 0 && packetCount == 0 && staged.isEmpty }
 
-    /// Nothing waits in the generations before it.
+    /// True if nothing waits in earlier generations.
     var isEldest: Bool {
         guard var next = earlier else { return true }
         while next.waitingRows == 0 {
@@ -85,7 +85,7 @@ final class QueuedStream {
     }
 }
 
-/// Which rows of a stream hold replayed dead letters and nothing else. Kept in memory only, and of the newest replays.
+/// The rows of a stream that hold only replayed dead letters. Kept in memory only, for the newest replays.
 struct ReplayedRows {
     static let rangesMax = 16
 
@@ -106,13 +106,14 @@ struct ReplayedRows {
     }
 }
 
-/// A sealed packet that is not yet acknowledged.
+/// A sealed packet that is not acknowledged.
 struct QueuedPacket {
     var record: PacketRecord
     let stream: QueuedStream
     let rowCount: Int
-    /// What it counts for in the bound of the queue.
+    /// Its weight in the bound of the queue.
     let bytes: Int
-    /// It may have been sent under its lane: in an earlier life, or in this one before it was taken back.
+    /// True if the packet may have been sent under its lane: before the last start, or in this process before it was
+    /// taken back.
     var wasHandedOver = false
 }

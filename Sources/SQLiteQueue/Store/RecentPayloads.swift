@@ -1,7 +1,7 @@
 import Queue
 
-/// Payloads stored a moment ago, so that a packet sealed soon need not be read back from the disk.
-/// Bounded: the oldest go first, as those of a destination that asks for nothing.
+/// Payloads that were stored a moment ago, so that a packet that is sealed soon need not be read from the disk.
+/// Bounded: the oldest leave first, such as those of a destination that asks for nothing.
 final class RecentPayloads {
     private let bytesMax: Int
     private var blocks: [Int64: StoredBlock] = [:]
@@ -17,8 +17,8 @@ final class RecentPayloads {
         order.append(row)
         bytes += block.compressed.count
         while bytes > bytesMax, let oldest = order.popFirst() { remove(oldest) }
-        // Rows that were handed over are still in the order; without this a waiting row at its front
-        // would let it grow for ever.
+        // Rows that were handed over are still in the order. Without this, a waiting row at its front would let it grow
+        // for ever.
         if order.count > 2 * blocks.count + 1024 {
             var live = Fifo<Int64>()
             while let row = order.popFirst() {
@@ -28,7 +28,7 @@ final class RecentPayloads {
         }
     }
 
-    /// Takes the rows' payloads out; nil unless all of them are here.
+    /// Takes the rows' payloads out. Nil unless all of them are here.
     func take(_ rows: [Int64]) -> [StoredBlock]? {
         let taken = rows.compactMap { remove($0) }
         return taken.count == rows.count ? taken : nil

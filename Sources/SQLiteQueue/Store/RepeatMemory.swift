@@ -2,10 +2,10 @@ import Queue
 import SQLite
 import System
 
-/// The requests that are recognised when a device repeats them.
+/// Recognises requests that a device repeats.
 ///
-/// Devices send a request again when they did not see its answer. Requests with an identity are remembered in the
-/// transaction that stores their logs, and one that is known stores nothing.
+/// A device sends a request again if it did not see its answer. The transaction that stores a request's logs also
+/// stores its identity. A request with a known identity stores nothing.
 final class RepeatMemory: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -19,10 +19,10 @@ final class RepeatMemory: StorePart {
         self.files = files
     }
 
-    /// The request of this identity that was stored, also when that was in the transaction at hand.
+    /// The stored request with this identity, including one of the current transaction.
     func first(of identity: BatchIdentity) throws(SQLiteError) -> BatchIdentity? {
         guard let number = index.number(of: identity.digest) else { return nil }
-        // What a log holds that may not have reached the disk must not be vouched for.
+        // The queue must not vouch for content of a log that may not have reached the disk.
         guard files.isLogCertain else { return nil }
         let first = try database.repeats.record(number)?.identity
         let isSame =
@@ -31,12 +31,13 @@ final class RepeatMemory: StorePart {
         return isSame ? first : nil
     }
 
-    /// Remembers a request whose batches were taken into the transaction at hand.
+    /// Remembers a request whose batches the current transaction has taken.
     func remember(_ identity: BatchIdentity, of owner: RepeatOwner) throws(SQLiteError) {
         let most = configuration.repeatsMax
         guard most > 0 else { return }
         if index.count >= most {
-            // Many at a time are cheaper than one by one; housekeeping does it where the bound was lowered.
+            // Removing many at a time is cheaper than one by one. If the bound was lowered, housekeeping removes the
+            // rest.
             forgottenEarly += try makeRoom(atMost: max(1, min(1000, most / 100)))
         }
         try database.write()
@@ -53,7 +54,7 @@ final class RepeatMemory: StorePart {
         index.add(record.identity.digest, number: record.number)
     }
 
-    /// Forgets the oldest of the owner that has most.
+    /// Forgets the oldest requests of the owner with the most.
     private func makeRoom(atMost most: Int) throws(SQLiteError) -> Int {
         guard let (owner, numbers) = index.displaced(atMost: most) else {
             return try forgetOldest(atMost: most)
@@ -69,7 +70,7 @@ final class RepeatMemory: StorePart {
         return numbers.count
     }
 
-    /// Forgets requests that are too old, and those that are too many, a bounded number at a time.
+    /// Forgets requests that are too old or too many, a bounded number at a time.
     func forget() throws(SQLiteError) {
         let excess = min(Self.forgottenAtOnce, index.count - max(0, configuration.repeatsMax))
         if excess > 0 { forgottenEarly += try makeRoom(atMost: excess) }
@@ -82,7 +83,7 @@ final class RepeatMemory: StorePart {
 
     private static let forgottenAtOnce = 10_000
 
-    /// Forgets the oldest requests for as long as `isDue` says so of when their age began. Returns how many.
+    /// Forgets the oldest requests while `isDue` returns true for the beginning of their age. Returns their number.
     @discardableResult
     private func forgetOldest(
         atMost most: Int,
@@ -103,7 +104,7 @@ final class RepeatMemory: StorePart {
         return gone.count
     }
 
-    /// Reads what there is at a start: 50 ms for 200,000.
+    /// Reads the requests at a start: 50 ms for 200,000.
     func recover() throws(SQLiteError) {
         try database.repeats.oldest(atMost: .max) { row in
             index.add(row.bytes(1), number: row.integer(0))
@@ -113,7 +114,7 @@ final class RepeatMemory: StorePart {
 
     var count: Int { index.count }
 
-    /// How many were forgotten before their age since this was last asked.
+    /// Returns the number of requests that were forgotten before their age since the last call.
     func takeForgottenEarly() -> Int {
         defer { forgottenEarly = 0 }
         return forgottenEarly

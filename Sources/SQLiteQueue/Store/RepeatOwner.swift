@@ -1,12 +1,13 @@
 import Queue
 
-/// Who sent requests that are remembered: a device key and a destination.
+/// The owner of remembered requests: a device key and a destination.
 ///
-/// A start must know it, or one key could displace what others have to repeat. So it stands in the first bytes of the
-/// digest that is stored: three of the key, two of the destination. The other eleven tell one request from another. In
-/// requests that an earlier version remembered these bytes belong to the digest, and name owners that do not exist.
+/// A start must know the owners, or one key could displace requests that other devices have to repeat. So the first
+/// bytes of the stored digest name the owner: three bytes for the key, two for the destination. The other eleven
+/// identify the request. In requests that an earlier version remembered, these bytes belong to the digest and name
+/// owners that do not exist.
 struct RepeatOwner: Hashable {
-    /// Bytes of a stored digest that name its owner.
+    /// The bytes of a stored digest that name its owner.
     static let bytes = 5
 
     let sender: UInt32
@@ -23,7 +24,7 @@ struct RepeatOwner: Hashable {
         destination = digest[3..<5].reduce(0) { $0 << 8 | UInt16($1) }
     }
 
-    /// The digest as it is stored.
+    /// The stored form of the digest.
     func marking(_ digest: [UInt8]) -> [UInt8] {
         let head = [
             UInt8(truncatingIfNeeded: sender >> 16), UInt8(truncatingIfNeeded: sender >> 8),
@@ -33,7 +34,7 @@ struct RepeatOwner: Hashable {
         return head + digest.dropFirst(Self.bytes)
     }
 
-    /// FNV-1a, folded: the operator chooses the names, so an attacker cannot make them collide.
+    /// FNV-1a, folded. The operator chooses the names, so an attacker cannot make them collide.
     private static func hash(_ name: String) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -41,11 +42,11 @@ struct RepeatOwner: Hashable {
     }
 }
 
-/// The numbers of remembered requests by their owner, oldest first, and which owner has to forget when there are too
-/// many: the key with the most of them, and of its destinations the one with the most. So a key that sends many requests
-/// displaces its own, and who has less than an equal part loses nothing.
+/// The numbers of remembered requests by owner, oldest first. If there are too many, the key with the most of them has
+/// to forget, and of its destinations the one with the most. So a key that sends many requests displaces its own, and a
+/// key with less than an equal part loses nothing.
 struct RepeatOwners {
-    /// Ascending numbers; the front goes first.
+    /// Ascending numbers. The front leaves first.
     private struct Line {
         private var numbers: [Int64] = []
         private var head = 0
@@ -66,7 +67,7 @@ struct RepeatOwners {
     }
 
     private var lines: [RepeatOwner: Line] = [:]
-    /// How many each key has.
+    /// The number of requests of each key.
     private var bySender: [UInt32: Int] = [:]
 
     mutating func add(_ owner: RepeatOwner, number: Int64) {
@@ -74,7 +75,7 @@ struct RepeatOwners {
         bySender[owner.sender, default: 0] += 1
     }
 
-    /// The oldest of the owner's.
+    /// Removes the oldest request of the owner.
     mutating func remove(_ owner: RepeatOwner, number: Int64) {
         guard let count = lines[owner]?.count else { return }
         lines[owner]?.remove(number)
@@ -84,12 +85,12 @@ struct RepeatOwners {
         bySender[owner.sender] = left > 0 ? left : nil
     }
 
-    /// More owners are not told apart: the rows of an earlier version, whose owners are made up, or so many keys that each
-    /// has next to nothing. Then the oldest of all go.
+    /// Above this number the owners are not distinguished. They are rows of an earlier version, whose owners are
+    /// random, or so many keys that each has next to nothing. Then the oldest of all leave.
     static let ownersMax = 4096
 
-    /// The oldest requests of the one that has most, so many at most, and an eighth of them at most: it keeps what its
-    /// devices sent last. Nil where all are one owner's.
+    /// The oldest requests of the owner with the most: at most `most`, and at most an eighth of them, so that it keeps
+    /// its latest requests. Nil if all have the same owner.
     func displaced(atMost most: Int) -> (owner: RepeatOwner, numbers: ArraySlice<Int64>)? {
         guard lines.count > 1, lines.count <= Self.ownersMax,
             let sender = bySender.max(by: { $0.value < $1.value })?.key

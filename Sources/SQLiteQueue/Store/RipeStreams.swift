@@ -1,11 +1,11 @@
-/// Streams of an outlet to seal from, in the order in which they became ripe: each gets its turn.
+/// The ripe streams of an outlet, in the order in which they became ripe. Each gets its turn.
 ///
-/// Where fresh logs have a share, streams whose oldest log is fresh stand in a line of their own. While both lines
-/// have streams that one gets its share of the turns.
+/// If fresh logs have a share, streams whose oldest log is fresh are in a separate line. While both lines have streams,
+/// the fresh line gets its share of the turns.
 struct RipeStreams {
     private var backlog = Fifo<QueuedStream>()
     private var fresh = Fifo<QueuedStream>()
-    /// Hundredths of a turn that the fresh have not had yet.
+    /// Hundredths of a turn that the fresh line has earned and not used.
     private var credit = 0
 
     var count: Int { backlog.count + fresh.count }
@@ -15,23 +15,23 @@ struct RipeStreams {
         if isFresh { fresh.append(stream) } else { backlog.append(stream) }
     }
 
-    /// Forgets those in which nothing waits.
+    /// Removes streams in which nothing waits.
     mutating func sweep() {
         for empty in backlog.removeAll(where: { $0.waitingRows == 0 }) { empty.isRipe = false }
         for empty in fresh.removeAll(where: { $0.waitingRows == 0 }) { empty.isRipe = false }
     }
 
-    /// The next one in which something waits.
+    /// The next stream in which something waits.
     mutating func next(
         freshPercent: Int,
         isFresh: (QueuedStream) -> Bool
     ) -> QueuedStream? {
         while let first = fresh.first, first.waitingRows == 0 || !isFresh(first) {
             _ = fresh.popFirst()
-            // What was fresh when it got here has grown old.
+            // The stream was fresh when it was filed and has become old.
             backlog.append(first)
         }
-        // A later generation is filed again when the earlier ones have left.
+        // A later generation is filed again after the earlier ones have left.
         while let first = backlog.first, first.waitingRows == 0 || !first.isEldest {
             _ = backlog.popFirst()
             first.isRipe = false

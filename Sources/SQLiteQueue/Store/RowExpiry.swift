@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// Finds what is older than the operator allows, and drops rows that wait.
+/// Finds rows and letters that are older than the operator allows, and drops waiting rows.
 final class RowExpiry: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -31,8 +31,8 @@ final class RowExpiry: StorePart {
 
     var isUnderWay: Bool { !expiring.isEmpty || !packetNumbers.isEmpty || letters.hasExpired }
 
-    /// Looks for streams and packets with rows that are older than the operator allows, unless some are known that
-    /// are not done with. It walks all of them.
+    /// Looks for streams and packets with rows that are older than the operator allows, unless some are still in
+    /// progress. It walks over all of them.
     func look() {
         guard ages.knowsTime, expiring.isEmpty else { return }
         let time = now()
@@ -42,16 +42,16 @@ final class RowExpiry: StorePart {
         }
     }
 
-    /// The next packet with rows that are too old; nil at the end. It is not named again before the next look.
+    /// The next packet with rows that are too old; nil at the end. It is not returned again before the next look.
     func nextPacket() -> Int64? { packetNumbers.popLast() }
 
-    /// Drops such rows until there are none or the time is over, and counts them as expired. Returns the logs by
+    /// Drops such rows until none are left or the time is over, and counts them as expired. Returns the logs by
     /// destination.
     func expire(until deadline: Moment) throws(SQLiteError) -> [String: Int] {
         let time = now()
         var expired: [String: Int] = [:]
         while let stream = expiring.last, Moment.now < deadline {
-            // Its last row may have left since, and it with that: then nothing else of it may be asked.
+            // Its last row, and then the stream itself, may have left since. Then nothing else of it may be used.
             guard stream.waitingRows > 0 else {
                 expiring.removeLast()
                 continue
@@ -69,7 +69,7 @@ final class RowExpiry: StorePart {
         return expired
     }
 
-    /// Between two looks at the time.
+    /// The bounds between two looks at the clock.
     private static let expiredRowsMax = 256
     private static let expiredBytesMax = 2 << 20
 }

@@ -1,15 +1,15 @@
 import Logs
 import SQLite
 
-/// Joins the batches of a stream to rows, and cuts those that are too large for one.
+/// Joins the batches of a stream into rows, and splits batches that are too large for one row.
 ///
-/// Rows that reach 64 KiB compress as well as whole packets do, and a packet is cut between rows.
+/// Rows that reach 64 KiB compress as well as whole packets do, and a packet ends between rows.
 struct RowPacker {
     let rawBytesMax: Int
     let logsMax: Int
 
-    /// Calls `row` with the content of each row and its number of logs, in order. A single log that is
-    /// larger than a row gets one of its own.
+    /// Calls `row` with the content of each row and its number of logs, in order. A single log that is larger than a
+    /// row gets a row of its own.
     func pack(
         _ batches: [EncodedLogs],
         scratch: inout [UInt8],
@@ -45,8 +45,7 @@ struct RowPacker {
         _ batch: EncodedLogs,
         _ row: (UnsafeRawBufferPointer, Int) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
-        // Entries that cannot be told apart would be a mistake of ours in encoding them; their bytes are
-        // kept all the same.
+        // If entries cannot be separated, our own encoding is wrong. Their bytes are kept all the same.
         let pieces = (try? batch.pieces(atMost: rawBytesMax, logs: logsMax)) ?? [batch]
         for piece in pieces { try emit(piece.bytes, piece.count, row) }
     }

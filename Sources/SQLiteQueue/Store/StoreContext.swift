@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// What all parts of an open store share: its database, the rules, the time and the supply of numbers.
+/// The state that all parts of an open store share: the database, the rules, the time and the supply of numbers.
 final class StoreContext {
     let database: QueueDatabase
     private(set) var configuration: QueueConfiguration
@@ -31,12 +31,12 @@ final class StoreContext {
     /// A number that was never given out.
     func takeNumber() throws(SQLiteError) -> Int64 { try ids.take(database) }
 
-    /// Takes so many numbers that follow each other, and returns the first.
+    /// Takes `count` consecutive numbers and returns the first.
     func takeNumbers(_ count: Int) throws(SQLiteError) -> Int64 {
         try ids.take(database, count: count)
     }
 
-    /// The number given out last.
+    /// The last number that was given out.
     var lastNumber: Int64 { ids.last }
 }
 

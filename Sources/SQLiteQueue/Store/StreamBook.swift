@@ -2,23 +2,23 @@ import Queue
 import SQLite
 import System
 
-/// The streams, and in which order their logs leave.
+/// The streams, and the order in which their logs leave.
 ///
-/// With `fresh_first` a stream whose logs wait for long is left as it is: what comes later goes to a new stream of the same
-/// key, a generation of its own, so that some of it can leave before. Nothing is reordered within one, and to the disk it
-/// is a stream like any other; of several with one key the one made last takes the batches.
+/// With `fresh_first` a stream whose logs wait for long takes no more logs. Later logs go to a new stream of the same
+/// key, a generation, so some of them can leave before. Within a generation nothing is reordered. On disk a generation
+/// is an ordinary stream; of several with one key the newest takes the batches.
 final class StreamBook: StorePart {
     let context: StoreContext
     private let ages: AgeBook
     private let weight: QueueWeight
     private let destinations: DestinationBook
-    /// The newest stream of each key, which refers to the earlier ones; and how many these are.
+    /// The newest stream of each key, which refers to the earlier ones. `earlierStreams` is the number of these.
     private var streams: [StreamKey: QueuedStream] = [:]
     private var earlierStreams = 0
-    /// Streams that are not empty.
+    /// The number of streams that are not empty.
     private(set) var busyCount = 0
     private var shares: StreamShares
-    /// Empty streams, in the order in which they became so.
+    /// Empty streams, in the order in which they became empty.
     private var resting = Fifo<QueuedStream>()
     private var restingBytes = 0
 
@@ -30,10 +30,10 @@ final class StreamBook: StorePart {
         shares = StreamShares(ages.context.configuration.streamBounds)
     }
 
-    /// Generations of one key.
+    /// The greatest number of generations of one key.
     static let generationsMax = 256
 
-    /// All streams, of each key the newest first.
+    /// All streams. Those of one key come newest first.
     var every: some Sequence<QueuedStream> {
         streams.values.lazy.flatMap { sequence(first: $0, next: \.earlier) }
     }
@@ -41,7 +41,7 @@ final class StreamBook: StorePart {
     /// The newest stream of each key.
     var newest: some Collection<QueuedStream> { streams.values }
 
-    /// The stream that takes batches of the key; nil when that is to be a new one.
+    /// The stream that takes batches of the key. Nil if a new one is needed.
     func taker(
         of key: StreamKey,
         by maker: StreamShares.Maker,
@@ -53,8 +53,8 @@ final class StreamBook: StorePart {
         return newest
     }
 
-    /// Later logs should not have to wait for those of the stream. What is no more than a packet leaves
-    /// at once; and while nothing leaves at all there is no order to choose.
+    /// True if later logs should not wait for the logs of the stream. A stream with at most one packet leaves at once.
+    /// While nothing leaves at all, there is no order to choose.
     private func isOver(
         _ stream: QueuedStream,
         by maker: StreamShares.Maker,
@@ -65,14 +65,14 @@ final class StreamBook: StorePart {
             !outlet.isFresh(stream, time), let last = outlet.lastSealed,
             time - last < QueuedOutlet.freshAge
         else { return false }
-        // Each weighs as a stream of its own, and must not take another key's place.
+        // Each generation weighs as a stream of its own and must not take another key's place.
         guard shares.hasAmpleRoom(outlet.name.destination, maker) else { return false }
         var count = 0
         for _ in sequence(first: stream, next: \.earlier) { count += 1 }
         return count < Self.generationsMax
     }
 
-    /// The stream that takes batches of the key: a new one where there is none, or its logs have waited too long.
+    /// The stream that takes batches of the key. Makes a new one if there is none or its logs have waited too long.
     func obtain(
         _ key: StreamKey,
         by maker: StreamShares.Maker,
@@ -89,21 +89,20 @@ final class StreamBook: StorePart {
         try database.streams.add(record)
         let new = QueuedStream(record, destinations.outlet(key.outlet))
         enter(new)
-        // Before one that was renamed, which may have nothing any more.
+        // A renamed stream before the new one may be empty.
         if let before = new.earlier, before.isEmpty { try forget(before) }
         return new
     }
 
-    /// The stream is the newest of its key.
+    /// Enters a stream as the newest of its key.
     func enter(_ stream: QueuedStream) {
         stream.earlier = streams[stream.key]
         streams[stream.key] = stream
         if stream.earlier != nil { earlierStreams += 1 }
     }
 
-    /// Only the eldest of a key's generations in which something waits stands in the line of the backlog: the key
-    /// has one turn, however many it has, and leaves in order. When nothing waits in one any more, the next takes
-    /// its place.
+    /// Schedules the next generation of the key after this one became empty. Only the eldest generation with waiting
+    /// rows is in the line of the backlog, so a key has one turn, however many generations it has, and leaves in order.
     func scheduleNext(after stream: QueuedStream, _ time: WallTime) {
         guard earlierStreams > 0, stream.waitingRows == 0, let newest = streams[stream.key] else {
             return
@@ -116,7 +115,7 @@ final class StreamBook: StorePart {
         if let eldest { eldest.outlet.schedule(eldest, time) }
     }
 
-    /// Nothing is in it, and its record goes.
+    /// Removes an empty stream and its record.
     func forget(_ stream: QueuedStream) throws(SQLiteError) {
         try database.write()
         try database.streams.remove(stream.id)
@@ -162,8 +161,8 @@ final class StreamBook: StorePart {
         weight.weigh(stream.destination, bytes: -stream.cost)
     }
 
-    /// Takes the share of a stream that is not there yet, to find places for all that a request needs. Returns why there
-    /// is none.
+    /// Takes the share of a stream that does not exist yet, to find places for all streams that a request needs.
+    /// Returns the reason if there is none.
     func takeShare(_ destination: String, _ maker: StreamShares.Maker) -> QueueAdmission? {
         defer { shares.take(destination, maker) }
         return switch shares.shortage(destination, maker) {
@@ -182,12 +181,12 @@ final class StreamBook: StorePart {
 
     // MARK: - Empty streams
 
-    /// Files a stream that may have become empty, and forgets the longest empty ones: a fleet whose
-    /// devices come and go leaves no trail.
+    /// Files a stream that may have become empty, and forgets the streams that were empty longest. So a fleet whose
+    /// devices come and go leaves nothing behind.
     func rest(_ stream: QueuedStream) throws(SQLiteError) {
         if stream.isEmpty { sleep(stream) }
         if stream.isEmpty, let newest = streams[stream.key] {
-            // An earlier generation takes nothing more, and the newest may have waited for it to go.
+            // An earlier generation takes no more logs, and the newest one may have waited for its end.
             if newest !== stream { try forget(stream) }
             if newest.isEmpty, newest.earlier == nil { lineUp(newest) }
         }
@@ -197,7 +196,7 @@ final class StreamBook: StorePart {
         {
             oldest.isResting = false
             restingBytes -= oldest.cost
-            // It may have been used since, or be gone.
+            // The stream may have been used since, or be gone.
             guard oldest.isEmpty, oldest.earlier == nil, streams[oldest.key] === oldest else {
                 continue
             }
@@ -214,7 +213,7 @@ final class StreamBook: StorePart {
 
     // MARK: - Lines
 
-    /// Files all streams where they belong by new ages or limits.
+    /// Files all streams again after a change of ages or limits.
     func scheduleAnew() {
         for destination in destinations.all {
             destination.oldestFirst?.dissolve()
@@ -228,8 +227,8 @@ final class StreamBook: StorePart {
         }
     }
 
-    /// Lets everything that waits for the destination be sealed as it is, the oldest first: that is also the
-    /// order on the disk, and in another one each packet would touch pages of its own.
+    /// Lets all waiting logs of the destination be sealed now, oldest first. That is also the order on the disk; in any
+    /// other order each packet would touch other pages.
     func flush(_ name: String) {
         guard let destination = destinations[name] else { return }
         let waiting =
@@ -243,7 +242,7 @@ final class StreamBook: StorePart {
         }
     }
 
-    /// The clock was stepped: no stream waits for a time that was taken back.
+    /// Handles a step of the clock: no stream waits for a time that was taken back.
     func shiftAges(by forward: Duration) {
         for stream in every {
             stream.oldest = min(stream.oldest + forward, ages.basis.since)

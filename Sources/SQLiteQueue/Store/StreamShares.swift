@@ -1,42 +1,43 @@
 import Queue
 import System
 
-/// How destinations and device keys share the streams that may wait (`queue.max_streams`).
+/// The shares of destinations and device keys in the streams that may wait (`queue.max_streams`).
 ///
-/// Devices choose the tags, so one key can make as many streams as it likes. Each destination has a reserve, and so has
-/// each key within each destination; what is beyond the reserves is shared as `FairShare` says, by the destinations and by
-/// the keys of each. A key within its reserve is never refused for what others have, nor is a destination.
+/// Devices choose the tags, so one key can make as many streams as it likes. Each destination has a reserve, and each
+/// key has a reserve within each destination. Destinations, and the keys of each, share the rest as `FairShare` says. A
+/// key or destination within its reserve is never refused because of others.
 ///
-/// Which key made a stream is known in memory only. After a restart the streams of before belong to no key: they count
-/// for their destination, so a key may take its reserve once more, and of the rest no more than is free.
+/// The key that made a stream is known only in memory. After a restart the existing streams belong to no key and count
+/// only for their destination. So a key may take its reserve once more, and of the rest no more than is free.
 struct StreamShares {
-    /// Who made a stream, as the device handler names it: nil is a device without a key where keys are not asked for.
+    /// The sender of a stream as the device handler names it. Nil is a device without a key where keys are not
+    /// required.
     enum Maker: Hashable {
         case sender(String?)
-        /// It was here before the start, or an operator replayed it.
+        /// The stream existed before the start, or an operator replayed its logs.
         case unknown
     }
 
-    /// Whose share is used up.
+    /// The share that is used up.
     enum Shortage: Equatable {
         case queue, destination, sender
     }
 
-    /// What holds for all.
+    /// The bounds of all shares.
     struct Bounds: Equatable {
         var streamsMax: Int
         var destinations: Int
         var senders: Int
 
-        /// A destination's reserve, its keys' reserves included.
+        /// A destination's reserve, including its keys' reserves.
         fileprivate var reserve: Int {
             FairShare(max: streamsMax, holders: destinations).reserve
         }
 
-        /// A key's reserve in each destination; none where all senders are one.
+        /// A key's reserve in each destination. 0 if there is only one sender.
         fileprivate var senderReserve: Int { senders < 2 ? 0 : reserve / (2 * senders) }
 
-        /// What destinations share: everything but the keys' reserves.
+        /// The part that destinations share: everything but the keys' reserves.
         fileprivate var ofDestinations: FairShare {
             FairShare(
                 max: streamsMax,
@@ -49,9 +50,9 @@ struct StreamShares {
 
     private(set) var bounds: Bounds
     private var all = 0
-    /// Streams of each maker in each destination.
+    /// The number of streams of each maker in each destination.
     private var held: [String: [Maker: Int]] = [:]
-    /// Those beyond the reserves of their keys.
+    /// Streams beyond the reserves of their keys.
     private var destinations: FairShares<String>
     private var senders: FairShares<Maker>
 
@@ -61,7 +62,7 @@ struct StreamShares {
         senders = FairShares(FairShare(max: bounds.streamsMax, holders: bounds.senders))
     }
 
-    /// Why one more stream of the maker has no place in the destination, after `more` others of the same request.
+    /// The reason why one more stream of the maker has no place in the destination.
     func shortage(_ destination: String, _ maker: Maker) -> Shortage? {
         guard all < bounds.streamsMax else { return .queue }
         let own = held[destination]?[maker] ?? 0
@@ -75,7 +76,7 @@ struct StreamShares {
         return beyond < destinations.room(destination) && senders.hasPlace(maker) ? nil : .sender
     }
 
-    /// The maker has used less than half of what it could have there.
+    /// True if the maker has used less than half of the streams that it could have there.
     func hasAmpleRoom(_ destination: String, _ maker: Maker) -> Bool {
         let room = min(bounds.streamsMax - all, destinations.room(destination))
         guard destinations.own(destination) < room else { return false }
@@ -100,7 +101,7 @@ struct StreamShares {
         if maker == .unknown || own > bounds.senderReserve { destinations.giveBack(destination) }
     }
 
-    /// Goes on with other bounds; nothing is taken from who has more than they allow.
+    /// Continues with other bounds. Holders above their new bound keep their streams.
     mutating func change(to new: Bounds) {
         guard new != bounds else { return }
         bounds = new

@@ -2,13 +2,13 @@ import Logs
 import Queue
 import System
 
-/// Takes out of rows what has become too old for SLS while it waited, or is too far ahead of it.
+/// Removes logs from rows that became too old for SLS while they waited, or that are too far ahead of it.
 struct TimeSieve {
     private let times: ClosedRange<Int64>
     private let policy: LatePolicy
     private let now: LogTime
 
-    /// What is left of a row.
+    /// The rest of a row.
     struct Rest {
         var kept = EncodedLogs()
         var dead: [EncodedLogs] = []
@@ -23,7 +23,7 @@ struct TimeSieve {
         self.now = LogTime(arrival: now)
     }
 
-    /// Why a log dies, seen from the answer that it was found for.
+    /// The reason for a late log's death, made from the answer that revealed it.
     static func reason(_ answer: DeathReason) -> DeathReason {
         DeathReason(
             code: "LogTimeInvalid",
@@ -36,7 +36,7 @@ struct TimeSieve {
         )
     }
 
-    /// There is something to take out.
+    /// True if the logs have some to remove.
     func holdsBack(_ logs: EncodedLogs) -> Bool {
         var found = false
         visit(logs) { _, isLate in
@@ -46,7 +46,7 @@ struct TimeSieve {
         return found
     }
 
-    /// What those cost that are to become dead letters.
+    /// The costs of the logs that would become dead letters.
     func deaths(in rows: [EncodedLogs], cost: ([UInt8]) -> Int) -> [Int] {
         guard policy == .deadLetter else { return [] }
         var costs: [Int] = []
@@ -59,7 +59,7 @@ struct TimeSieve {
         return costs
     }
 
-    /// Takes out what is late. As a dead letter only what `mayDie` has room for; else it stays as it is.
+    /// Removes late logs. Logs for which `mayDie` has no room as dead letters stay.
     func sift(_ logs: EncodedLogs, mayDie: ([UInt8]) -> Bool) -> Rest {
         var rest = Rest()
         rest.kept.bytes.reserveCapacity(logs.bytes.count + 64)
@@ -97,7 +97,7 @@ struct TimeSieve {
             var entries = LogEntries(bytes)
             while let range = try? entries.next() {
                 let entry = UnsafeRawBufferPointer(rebasing: bytes[range])
-                // What is no log at all is not late; it is found by halving.
+                // An entry that is not a log at all is not late. Halving finds it.
                 let isLate = LogTime(ofEntry: entry).map { !times.contains(Int64($0.seconds)) }
                 guard visitor(entry, isLate ?? false) else { return }
             }

@@ -6,10 +6,10 @@ struct TopStreams {
     struct Candidate {
         let stream: QueuedStream
         private let sum: SealedSum
-        /// Smaller comes first.
+        /// A smaller rank comes first.
         private let rank: Int64
 
-        /// Nil when nothing waits in any generation of the key, of which this is the newest.
+        /// Nil if nothing waits in any generation of the key. `newest` is the newest of them.
         init?(_ newest: QueuedStream, _ sealed: [Int64: SealedSum], _ order: StreamWish.Order) {
             var sum = SealedSum()
             var next: QueuedStream? = newest
@@ -37,7 +37,7 @@ struct TopStreams {
                 }
         }
 
-        /// Among equals the one that was made first.
+        /// Among equals the older stream comes first.
         static func < (left: Candidate, right: Candidate) -> Bool {
             (left.rank, left.stream.id) < (right.rank, right.stream.id)
         }

@@ -3,7 +3,7 @@ import Queue
 import SQLite
 import System
 
-/// The rows that wait in streams: batches become some, and those that leave before they are sealed go here.
+/// The rows that wait in streams. Adds rows of batches, and removes rows that leave before they are sealed.
 final class WaitingRows: StorePart {
     let context: StoreContext
     private let ages: AgeBook
@@ -28,7 +28,7 @@ final class WaitingRows: StorePart {
     ) throws(SQLiteError) {
         let payload = LZ4.compress(raw)
         let row = RowRecord(
-            // A number for each log, so that a part of the row can be one at its place: see `halve`.
+            // A row takes a number for each log, so that a part of the row can become a row at its place: see `halve`.
             id: try context.takeNumbers(max(logs, 1)),
             logs: logs,
             raw: raw.count,
@@ -39,7 +39,7 @@ final class WaitingRows: StorePart {
         recent.keep(StoredBlock(compressed: payload, rawBytes: raw.count), row: row.id)
 
         if areReplayed {
-            // Its parts may become rows under the numbers that it has for its logs.
+            // Parts of the row may become rows under the numbers of its logs.
             let end = row.id + Int64(max(logs, 1)) - 1
             stream.replayed.add(row.id...end, after: stream.lastRow)
         }
@@ -56,8 +56,8 @@ final class WaitingRows: StorePart {
         stream.destination.volumes.accepted += raw.count
     }
 
-    /// Removes waiting rows from the stream's front for as long as `isDue` says so, `left` at most, and counts
-    /// them as expired. Returns the number of their logs.
+    /// Removes waiting rows from the stream's front while `isDue` returns true, at most `left`, and counts them as
+    /// expired. Returns the number of their logs.
     func drop(
         from stream: QueuedStream,
         _ left: inout Int,
@@ -92,7 +92,7 @@ final class WaitingRows: StorePart {
         return logs
     }
 
-    /// Removes waiting rows that follow each other. Returns their logs and bytes, which the caller counts.
+    /// Removes consecutive waiting rows. Returns their logs and bytes, which the caller counts.
     func remove(
         _ gone: [RowRecord],
         of stream: QueuedStream
@@ -116,7 +116,7 @@ final class WaitingRows: StorePart {
             bytes: -gone.reduce(0) { $0 + $1.size + RowRecord.overhead },
             rows: -gone.count
         )
-        // The rows that a flush was for are gone.
+        // The rows of a flush have left.
         if stream.waitingRows == 0 { stream.flushThrough = 0 }
         streams.scheduleNext(after: stream, now())
         return (logs, raw)
