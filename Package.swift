@@ -93,7 +93,10 @@ let package = Package(
         room("SQLiteQueue", uses: ["System", "Logs", "SQLite", "CSQLite", "Queue"]),
         room("Delivery", uses: ["System", "Crypto", "HTTPClient", "Logs", "SLS", "Queue"]),
         room("Credentials", uses: ["System", "JSON", "Crypto", "HTTPClient", "SLS"]),
-        room("Sandbox", uses: ["System", "Crypto", "SQLite", "Net", "HTTP", "Logs", "SLS"]),
+        room(
+            "Sandbox",
+            uses: ["System", "JSON", "Crypto", "SQLite", "Net", "HTTP", "Logs", "SLS"]
+        ),
         room(
             "Configuration",
             uses: [
@@ -203,7 +206,7 @@ let package = Package(
             of: "Credentials",
             uses: ["System", "JSON", "Crypto", "HTTPClient", "SLS", "COpenSSL", "TestPrograms"]
         ),
-        tests(of: "Sandbox", uses: ["System", "Crypto", "SQLite", "Logs", "SLS", "HTTP"]),
+        tests(of: "Sandbox", uses: ["System", "JSON", "Crypto", "SQLite", "Logs", "SLS", "HTTP"]),
         tests(
             of: "Configuration",
             uses: [

@@ -1,7 +1,7 @@
 import System
 
-/// Reads a small JSON text token by token (RFC 8259): error bodies and credentials of a few kilobytes. Logs go through
-/// simdjson.
+/// Reads a small JSON text token by token (RFC 8259), such as error bodies and credentials of a few kilobytes.
+/// `JSONValue` reads one as a tree. Logs go through simdjson.
 package struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -18,6 +18,11 @@ package struct JSONReader {
             skipSpace()
             return position == bytes.count
         }
+    }
+
+    /// An error at the present position.
+    package func problem(_ reason: String) -> JSONProblem {
+        JSONProblem(position: position, reason: reason)
     }
 
     /// Consumes the punctuation if it comes next.
@@ -115,8 +120,34 @@ package struct JSONReader {
         let start = position
         guard skipLiteral() else { return nil }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
-        let isNumber = text.first.map { $0.isNumber || $0 == "-" } ?? false
-        return isNumber || ["true", "false", "null"].contains(text) ? text : nil
+        let isWord = ["true", "false", "null"].contains(text)
+        return isWord || Self.isNumber(bytes[start..<position]) ? text : nil
+    }
+
+    /// Checks the syntax of a number (RFC 8259 section 6).
+    private static func isNumber(_ text: ArraySlice<UInt8>) -> Bool {
+        var rest = text
+        func digits() -> Int {
+            let count = rest.prefix { (0x30...0x39).contains($0) }.count
+            rest.removeFirst(count)
+            return count
+        }
+        if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+        let startsWithZero = rest.first == UInt8(ascii: "0")
+        let whole = digits()
+        guard whole == 1 || whole > 1 && !startsWithZero else { return false }
+        if rest.first == UInt8(ascii: ".") {
+            rest.removeFirst()
+            guard digits() > 0 else { return false }
+        }
+        if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
+            rest.removeFirst()
+            if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") {
+                rest.removeFirst()
+            }
+            guard digits() > 0 else { return false }
+        }
+        return rest.isEmpty
     }
 
     /// Skips a number, true, false or null without checking its syntax.

@@ -1,3 +1,5 @@
+import JSON
+
 /// The members of a control request's JSON object. The caller takes them one by one; a remaining member is unknown and
 /// refused.
 struct ControlFields {
@@ -7,7 +9,7 @@ struct ControlFields {
     init(_ body: UnsafeRawBufferPointer) throws(SLSRefusal) {
         let value: JSONValue
         do {
-            value = try StrictJSONReader.read(body)
+            value = try JSONValue(parsing: Array(body))
         } catch {
             throw .badParameter("The body is not JSON: \(error.reason) (byte \(error.position)).")
         }

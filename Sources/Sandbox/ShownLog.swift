@@ -1,3 +1,4 @@
+import JSON
 import SQLite
 import System
 
@@ -44,9 +45,7 @@ extension LogArchive {
 
     private static func members(of json: String) -> [(name: String, value: String)] {
         guard
-            case .object(let members)? = Array(json.utf8).withUnsafeBytes({
-                try? StrictJSONReader.read($0)
-            })
+            case .object(let members)? = try? JSONValue(parsing: Array(json.utf8))
         else { return [] }
         return members.compactMap { member in
             guard case .string(let value) = member.value else { return nil }

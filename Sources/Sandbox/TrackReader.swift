@@ -1,3 +1,4 @@
+import JSON
 import System
 
 /// Reads the JSON of an unsigned write (web tracking).
@@ -13,7 +14,7 @@ struct TrackReader {
         reader.logs.rawBytes = bytes.count
         let value: JSONValue
         do {
-            value = try StrictJSONReader.read(bytes)
+            value = try JSONValue(parsing: Array(bytes))
         } catch {
             throw .badBody("The body is not JSON: \(error.reason) (byte \(error.position)).")
         }

@@ -16,79 +16,34 @@ struct TokenObject {
     private var members: [String: Value] = [:]
 
     init?(_ bytes: [UInt8]) {
-        var reader = JSONReader(bytes)
-        guard reader.take("{") else { return nil }
-        var isFirst = true
-        while !reader.take("}") {
-            guard isFirst || reader.take(","), let name = reader.string(), reader.take(":"),
-                members[name] == nil, let value = Self.value(&reader, depth: 1)
-            else { return nil }
-            isFirst = false
-            members[name] = value
-        }
-        guard reader.isAtEnd else { return nil }
+        guard let json = try? JSONValue(parsing: bytes, depthMax: Self.depthMax),
+            !Self.hasRepeatedName(json), case .object(let members) = json
+        else { return nil }
+        for member in members { self.members[member.name] = Value(member.value) }
     }
 
     subscript(_ name: String) -> Value? { members[name] }
 
-    private static func value(_ reader: inout JSONReader, depth: Int) -> Value? {
-        guard depth <= depthMax else { return nil }
-        if reader.isAtString { return reader.string().map { .text($0) } }
-        if reader.take("[") { return list(&reader, depth: depth) }
-        if reader.take("{") { return passObject(&reader, depth: depth) ? .other : nil }
-        guard let literal = reader.literal() else { return nil }
-        if ["true", "false", "null"].contains(literal) { return .other }
-        guard isNumber(literal), let number = Double(literal), number.isFinite else { return nil }
-        return .number(number)
+    private static func hasRepeatedName(_ json: JSONValue) -> Bool {
+        switch json {
+        case .null, .bool, .number, .string: false
+        case .array(let values): values.contains(where: hasRepeatedName)
+        case .object(let members):
+            Set(members.map(\.name)).count < members.count
+                || members.contains { hasRepeatedName($0.value) }
+        }
     }
+}
 
-    private static func list(_ reader: inout JSONReader, depth: Int) -> Value? {
-        var texts: [String]? = []
-        var isFirst = true
-        while !reader.take("]") {
-            guard isFirst || reader.take(","), let value = value(&reader, depth: depth + 1) else {
-                return nil
-            }
-            isFirst = false
-            if case .text(let text) = value { texts?.append(text) } else { texts = nil }
+extension TokenObject.Value {
+    fileprivate init(_ json: JSONValue) {
+        switch json {
+        case .string(let text): self = .text(text)
+        case .number(let number): self = .number(number)
+        case .array(let values):
+            let texts = values.compactMap { if case .string(let text) = $0 { text } else { nil } }
+            self = texts.count == values.count ? .texts(texts) : .other
+        case .null, .bool, .object: self = .other
         }
-        return texts.map { .texts($0) } ?? .other
-    }
-
-    private static func passObject(_ reader: inout JSONReader, depth: Int) -> Bool {
-        var names: Set<String> = []
-        while !reader.take("}") {
-            guard names.isEmpty || reader.take(","), let name = reader.string(),
-                names.insert(name).inserted, reader.take(":"),
-                value(&reader, depth: depth + 1) != nil
-            else { return false }
-        }
-        return true
-    }
-
-    /// RFC 8259 section 6.
-    private static func isNumber(_ text: String) -> Bool {
-        var rest = Array(text.utf8)[...]
-        if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
-        func digits() -> Int {
-            let count = rest.prefix { (0x30...0x39).contains($0) }.count
-            rest.removeFirst(count)
-            return count
-        }
-        let startsWithZero = rest.first == UInt8(ascii: "0")
-        let whole = digits()
-        guard whole == 1 || whole > 1 && !startsWithZero else { return false }
-        if rest.first == UInt8(ascii: ".") {
-            rest.removeFirst()
-            guard digits() > 0 else { return false }
-        }
-        if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
-            rest.removeFirst()
-            if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") {
-                rest.removeFirst()
-            }
-            guard digits() > 0 else { return false }
-        }
-        return rest.isEmpty
     }
 }

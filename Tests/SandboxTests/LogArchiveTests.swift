@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import Net
 import SQLite
 import System
@@ -20,7 +21,7 @@ import Testing
 
     private func numbers(_ response: Response) -> [Int] {
         response.text.split(separator: "\n").compactMap { line in
-            Array(line.utf8).withUnsafeBytes { try? StrictJSONReader.read($0) }?["n"]?.string
+            (try? JSONValue(parsing: Array(line.utf8)))?["n"]?.string
                 .flatMap {
                     Int($0)
                 }

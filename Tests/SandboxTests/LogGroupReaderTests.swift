@@ -1,3 +1,4 @@
+import JSON
 import System
 import Testing
 
@@ -219,7 +220,7 @@ import Testing
             #expect(!logs.entries.isEmpty)
             for entry in logs.entries {
                 let object = Array(logs.json.bytes[entry.fields])
-                #expect(object.withUnsafeBytes { (try? StrictJSONReader.read($0)) != nil })
+                #expect((try? JSONValue(parsing: object)) != nil)
             }
         }
     }

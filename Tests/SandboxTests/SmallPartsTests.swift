@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import System
 import Testing
 
@@ -52,7 +53,7 @@ import Testing
 
 @Suite struct JSONReaderTests {
     private func read(_ text: String) throws -> JSONValue {
-        try Array(text.utf8).withUnsafeBytes { try StrictJSONReader.read($0) }
+        try JSONValue(parsing: Array(text.utf8))
     }
 
     @Test
@@ -90,7 +91,7 @@ import Testing
                 bytes[place] = UInt8.random(in: .min ... .max, using: &random)
             }
             bytes.removeLast(Int.random(in: 0...3, using: &random))
-            _ = bytes.withUnsafeBytes { try? StrictJSONReader.read($0) }
+            _ = try? JSONValue(parsing: bytes)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import Net
 import Testing
 
@@ -12,7 +13,7 @@ final class TestClient {
         var body: [UInt8] = []
 
         var text: String { String(decoding: body, as: UTF8.self) }
-        var json: JSONValue? { body.withUnsafeBytes { try? StrictJSONReader.read($0) } }
+        var json: JSONValue? { try? JSONValue(parsing: body) }
     }
 
     /// How an answer can end before its time.

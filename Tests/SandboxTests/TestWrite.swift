@@ -1,5 +1,6 @@
 import Crypto
 import HTTP
+import JSON
 import Logs
 import Net
 import SLS
@@ -184,7 +185,7 @@ extension Sandbox {
 extension Response {
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    var json: JSONValue? { body.withUnsafeBytes { try? StrictJSONReader.read($0) } }
+    var json: JSONValue? { try? JSONValue(parsing: body) }
 
     var errorCode: String? { json?["errorCode"]?.string }
 

@@ -1,3 +1,4 @@
+import JSON
 import Logs
 
 @testable import Ingest

@@ -1,3 +1,4 @@
+import JSON
 import Logs
 
 /// JSON as devices post it.

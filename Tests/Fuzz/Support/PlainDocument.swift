@@ -1,3 +1,5 @@
+import JSON
+
 @testable import Sandbox
 
 /// Logs as a tree of JSON has them; nil where more would have to be known than a tree tells.

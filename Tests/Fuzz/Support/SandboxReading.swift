@@ -1,3 +1,4 @@
+import JSON
 import System
 
 @testable import Sandbox
@@ -39,7 +40,7 @@ struct SandboxReading: Equatable {
 
     /// Nil when it is no JSON.
     static func json(_ text: some Collection<UInt8>) -> JSONValue? {
-        exactly(text) { text in try? StrictJSONReader.read(text) }
+        exactly(text) { text in try? JSONValue(parsing: Array(text)) }
     }
 
     fileprivate static func read(_ group: [UInt8]) throws(SLSRefusal) -> ReceivedLogs {
