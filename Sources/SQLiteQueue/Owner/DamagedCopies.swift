@@ -1,15 +1,15 @@
 import Queue
 import System
 
-/// The damaged databases that are kept aside.
+/// The damaged databases that are kept.
 final class DamagedCopies {
     private let directory: DataDirectory
     private let room: DiskRoom
     private let journal: Journal
     private(set) var count = 0
-    /// Bytes of those that are never deleted, since they may have the only copy of logs.
+    /// Bytes of the copies that are never deleted, because they may have the only copy of logs.
     private(set) var unsavedBytes = 0
-    /// Those that the journal named last.
+    /// The copies that the journal named last.
     private var told: [String] = []
     private(set) var deletedCount = 0
 
@@ -19,7 +19,7 @@ final class DamagedCopies {
         self.journal = journal
     }
 
-    /// Deletes damaged databases of which the queue has all that can be read, the oldest first. Returns whether it did.
+    /// Deletes damaged databases whose readable content is in the queue, oldest first. Returns true if it deleted any.
     @discardableResult
     func trim(to most: Int, atMost limit: Int = .max, beside store: OpenStore?) -> Bool {
         let deleted = directory.removeDamagedCopies(
@@ -38,8 +38,8 @@ final class DamagedCopies {
         return !deleted.isEmpty
     }
 
-    /// The journal names each copy that stays for ever and that the queue copies nothing from. An operator has to delete
-    /// it: only a human can decide that the logs in it are not needed.
+    /// Counts the copies. The journal names each copy that stays for ever and from which the queue copies nothing. An
+    /// operator has to delete it: only a person can decide that its logs are not needed.
     func recount(beside store: OpenStore?) {
         count = directory.damagedCopies.count
         let unsaved = directory.unsavedCopies

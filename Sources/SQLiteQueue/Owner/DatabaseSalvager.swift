@@ -3,13 +3,13 @@ import Queue
 import SQLite
 import System
 
-/// Replaces damaged databases, and copies from them what can be read as there is room for it.
+/// Replaces damaged databases and copies their readable content when there is room.
 final class DatabaseSalvager {
-    /// Attempts to copy more from a damaged database.
+    /// The attempts to copy more from a damaged database.
     private struct Attempts {
-        /// When the next one may be.
+        /// The earliest time of the next attempt.
         var next = Moment(nanoseconds: 0)
-        /// So many in a row were ended by a read error.
+        /// The number of consecutive attempts that a read error ended.
         var readFailures = 0
     }
 
@@ -21,13 +21,13 @@ final class DatabaseSalvager {
     /// By file.
     private var attempts: [String: Attempts] = [:]
     private var nextSalvage = Moment(nanoseconds: 0)
-    /// The last attempt found no room for a new database.
+    /// True if the last attempt found no room for a new database.
     private var lacksRoom = false
-    /// Indexes were rebuilt, and the database was not opened since.
+    /// True if indexes were rebuilt and the database was not opened since.
     private var areIndexesMended = false
     private(set) var counts = Counts()
 
-    /// What happened since the start.
+    /// Counts since the start.
     struct Counts {
         var salvages = 0
         var savedLogs = 0
@@ -35,7 +35,7 @@ final class DatabaseSalvager {
     }
 
     private static let readAttempts = 5
-    /// A queue that copies takes and delivers nothing. More than this is copied in several steps.
+    /// A queue that copies takes and delivers nothing, so it copies larger content in several steps.
     private static let savedAtOnce = 256 << 20
 
     init(
@@ -53,7 +53,7 @@ final class DatabaseSalvager {
 
     // MARK: - Damage that needs no copy
 
-    /// Rebuilds the indexes where nothing else is damaged, once before the database is opened again.
+    /// Rebuilds the indexes if nothing else is damaged. Does so once before the database is opened again.
     func mendIndexes(because damage: SQLiteError) -> Bool {
         guard !areIndexesMended else { return false }
         areIndexesMended = true
@@ -67,18 +67,18 @@ final class DatabaseSalvager {
         return true
     }
 
-    /// The database was opened.
+    /// Called after the database was opened.
     func opened() { areIndexesMended = false }
 
     // MARK: - A new database in the place of a damaged one
 
-    /// Moves a damaged database aside and puts a new one in its place, with as much of what can be read as there is room
-    /// for. Packets that were `acknowledged`, whose rows lie at these places, are not copied.
+    /// Moves a damaged database aside and puts a new one in its place, with as much readable content as there is room
+    /// for. Does not copy packets that were `acknowledged`, whose rows lie at these places.
     func salvage(
         because damage: SQLiteError,
         acknowledged: [Int64: PacketPlace]
     ) throws(QueueError) {
-        // A disk that damages what was just written would fill itself with copies.
+        // A disk that damages fresh content would otherwise fill itself with copies.
         guard nextSalvage <= .now else { throw QueueError(damage, path: directory.database) }
         nextSalvage = .now + .seconds(60)
         let aside = try directory.linkAside(.now)
@@ -103,8 +103,8 @@ final class DatabaseSalvager {
         copies.trim(to: DataDirectory.damagedCopiesMax, beside: nil)
     }
 
-    /// A read error may pass, so it tries again after a pause. The last attempt goes on without what cannot be read: a bad
-    /// sector must not keep the queue from opening.
+    /// Tries again after a pause, because a read error may pass. The last attempt continues without the unreadable
+    /// content: a bad sector must not keep the queue from opening.
     private func begin(
         from aside: String,
         _ acknowledged: [Int64: PacketPlace]
@@ -134,7 +134,7 @@ final class DatabaseSalvager {
             try salvage.begin(acknowledged: acknowledged, noted: noted)
             reports.lost(salvage.losses)
             directory.note(salvage.remainder)
-            // After the last attempt packets and rows have attempts of their own, from the queue that is open then.
+            // After the last attempt the queue is open, and packets and rows get attempts of their own.
             if !isLast { try copy(&salvage, from: aside, atMost: Self.savedAtOnce) }
         } else {
             try saved.write()
@@ -146,7 +146,7 @@ final class DatabaseSalvager {
         directory.removeIndex(of: aside)
     }
 
-    /// Nil where nothing can be read. The file stays marked then: an expert may be able to read it.
+    /// Nil if nothing is readable. The file then stays marked: an expert may be able to read it.
     private func openDamaged(
         _ aside: String,
         into saved: QueueDatabase,
@@ -162,7 +162,7 @@ final class DatabaseSalvager {
         } catch  where error.isDamage {
             return nil
         } catch  where isLast && error.isUnreadable {
-            // Not even its first page can be read. The queue begins empty, and tries to copy each minute.
+            // Not even the first page is readable. The queue begins empty and tries to copy each minute.
             let remainder = Remainder(of: name, upTo: Salvage.unknownHighest)
             try saved.beginWithout(remainder)
             directory.note(remainder)
@@ -172,8 +172,8 @@ final class DatabaseSalvager {
 
     // MARK: - What did not fit
 
-    /// Copies more of a damaged database once logs have left or space was freed. Returns whether it did anything: the
-    /// store then has to be read again.
+    /// Copies more of a damaged database after logs left or space was freed. Returns true if it copied or changed
+    /// anything; the store then has to be read again.
     func copyMore(into store: OpenStore) throws(SQLiteError) -> Bool {
         guard let remainder = store.acknowledgements.remainders.first(where: mayCopy) else {
             return false
@@ -185,12 +185,12 @@ final class DatabaseSalvager {
             return false
         }
         let rest = try copy(remainder, into: store.database, atMost: most)
-        // Where not even one more row fits it is no use to try at once.
+        // If not even one more row fits, an immediate attempt has no chance.
         if rest == remainder { postpone(remainder, for: .seconds(1)) }
         return true
     }
 
-    /// A store that is opened again reads all its rows, so it is worth some of them.
+    /// True if the room is worth reading the store again: a store that opens again reads all its rows.
     private func isEnough(_ room: Int, for store: OpenStore) -> Bool {
         let wanted = max(1 << 20, min(64 << 20, store.files.databaseBytes / 2))
         return room >= wanted || (room > 0 && store.weight.rows == 0)
@@ -205,13 +205,13 @@ final class DatabaseSalvager {
         attempts[remainder.file, default: Attempts()].next = max(before, .now + pause)
     }
 
-    /// When the next attempt to copy from the file may be; nil while any may be.
+    /// The earliest time of the next attempt to copy from the file. Nil if it may begin now.
     func nextAttempt(of file: String) -> Moment? { attempts[file]?.next }
 
     /// Tests do not wait for the next attempts.
     func forgetAttempts() { attempts = [:] }
 
-    /// Returns what is left then.
+    /// Returns the remainder afterwards.
     private func copy(
         _ remainder: Remainder,
         into saved: QueueDatabase,
@@ -271,7 +271,7 @@ final class DatabaseSalvager {
             reports.cannotRead(error, remainder, from: aside, attempts: Self.readAttempts)
             return
         }
-        // A step that skipped something and then had no room keeps its attempts until it gets past that place.
+        // If a step skipped content and then had no room, the attempts count on until a step gets past that place.
         let isBehind = (remainder.phase, remainder.through) != (before.phase, before.through)
         if isBehind || !salvage.file.hasSkipped { attempts[remainder.file] = nil }
         switch outcome {

@@ -1,7 +1,7 @@
 import Queue
 import SQLite
 
-/// A request of an operator about settings and the audit log.
+/// An operator's request about settings and the audit log.
 enum DecisionRequest: Sendable {
     case change(Decision, @Sendable (DecisionRefusal?) -> Void)
     case recall(@Sendable (Result<[String: [UInt8]], QueueError>) -> Void)
@@ -11,7 +11,7 @@ enum DecisionRequest: Sendable {
         @Sendable (Result<[AuditRecord], QueueError>) -> Void
     )
 
-    /// Operators are few; more than so many at a time are a mistake.
+    /// Operators are few. More requests at a time are a mistake.
     static let waitingMax = 64
 
     func refuse(_ reason: DecisionRefusal) {
@@ -24,12 +24,12 @@ enum DecisionRequest: Sendable {
     }
 }
 
-/// Decisions and questions of operators that wait, and what the transaction at hand does for them.
+/// Waiting decisions and questions of operators, and the work of the current transaction for them.
 struct DecisionWork {
     private var waiting = Fifo<DecisionRequest>()
-    /// Answers for when the transaction is durable.
+    /// Answers to give after the transaction is durable.
     private var answers: [@Sendable () -> Void] = []
-    /// Requests of the transaction at hand: refused when it fails.
+    /// Requests of the current transaction. They are refused if it fails.
     private var taken: [DecisionRequest] = []
 
     var isEmpty: Bool { waiting.isEmpty }
@@ -39,7 +39,7 @@ struct DecisionWork {
         waiting.append(request)
     }
 
-    /// They are small: the room that is kept for acknowledgements is enough for them on a full disk too.
+    /// Decisions are small: the reserve for acknowledgements has room for them even on a full disk.
     mutating func decide(in store: OpenStore) throws(SQLiteError) {
         while let request = waiting.popFirst() {
             taken.append(request)
@@ -58,7 +58,7 @@ struct DecisionWork {
         }
     }
 
-    /// After a commit.
+    /// Gives the answers after a commit.
     mutating func answer() {
         let answers = answers
         self.answers = []
@@ -66,7 +66,7 @@ struct DecisionWork {
         for answer in answers { answer() }
     }
 
-    /// Nothing can be decided now.
+    /// Refuses all requests.
     mutating func refuse(_ reason: QueueAdmission) {
         let taken = taken
         answers = []
@@ -77,7 +77,7 @@ struct DecisionWork {
 }
 
 extension OpenStore {
-    /// Stores a decision and its entry, or says why not.
+    /// Stores a decision and its audit entry, or returns the reason against it.
     fileprivate func decide(_ decision: Decision) throws(SQLiteError) -> DecisionRefusal? {
         let table = database.decisions
         guard try table.hasRoom(for: decision) else { return .tooManySettings }

@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// All that the owner does for delivery: the packets that delivery asks for, holds and gives back.
+/// The owner's work for delivery: the packets that delivery asks for, holds and gives back.
 final class DeliveryWork {
     let packets: PacketsInDelivery
     private var receiver: (@Sendable ([SealedPacket]) -> Void)?
@@ -10,9 +10,9 @@ final class DeliveryWork {
     private(set) var returns = PacketReturns()
     private(set) var isolations: Isolations
     private(set) var discards: Discards
-    /// Destinations that are to be sealed without waiting for size or age.
+    /// Destinations to seal without waiting for size or age.
     private var flushes: [String] = []
-    /// Logs that leave in the transaction at hand without being delivered.
+    /// Logs that leave in the current transaction without being delivered.
     var losses = TransactionLosses()
     /// Packets that got another lane since the start.
     private(set) var relaneCount = 0
@@ -23,7 +23,7 @@ final class DeliveryWork {
         discards = Discards(journal)
     }
 
-    /// Delivery is there and asks for packets.
+    /// True if delivery is connected and asks for packets.
     var isAsking: Bool { receiver != nil }
 
     // MARK: - Messages
@@ -50,7 +50,7 @@ final class DeliveryWork {
             if packets.isGivenBack(number) { discards.add(number, because: reason) }
         case .postpone(let number):
             guard packets.isGivenBack(number) else { return }
-            // Nothing of it is on the disk: a store that is opened again finds a packet that delivery does not hold.
+            // Nothing of this is on the disk: a store that opens again finds a packet that delivery does not hold.
             packets.takeBack([number])
             store?.packets.postpone(number)
         }
@@ -58,7 +58,7 @@ final class DeliveryWork {
 
     // MARK: - A transaction
 
-    /// Applies what delivery gave back, but for lanes.
+    /// Applies the packets that delivery gave back, except for lanes.
     func applyReturns(
         to store: OpenStore,
         _ configuration: QueueConfiguration,
@@ -79,13 +79,13 @@ final class DeliveryWork {
         try returns.changeLanes(in: store)
     }
 
-    /// Seals what delivery asks for.
+    /// Seals the packets that delivery asks for.
     func seal(in store: OpenStore) throws(SQLiteError) -> [SealedPacket] {
         for name in flushes { store.streams.flush(name) }
         return receiver == nil ? [] : try store.handOver.packets(for: outlets.demand)
     }
 
-    /// The transaction is durable: what was asked for is done.
+    /// Called after the transaction is durable: the requests are done.
     func settle(_ sealed: [SealedPacket], in store: OpenStore) {
         relaneCount += returns.settle(packets)
         flushes.removeAll(keepingCapacity: true)
@@ -99,7 +99,7 @@ final class DeliveryWork {
         }
     }
 
-    /// Last of all: delivery then knows everything else already.
+    /// Comes last, so that delivery already knows everything else.
     func handOver(_ sealed: [SealedPacket]) {
         if !sealed.isEmpty { receiver?(sealed) }
     }
@@ -107,10 +107,10 @@ final class DeliveryWork {
     func announceChanges(in store: OpenStore) { outlets.announceChanges(in: store) }
     func announceDiscards() { discards.announce() }
 
-    /// No transaction can do anything now.
+    /// Called when no transaction can run.
     func pause() { isolations.pause() }
 
-    /// A store was opened.
+    /// Called after a store was opened.
     func opened(_ store: OpenStore) {
         isolations.tryAgain()
         outlets.compare(with: store)
@@ -120,14 +120,14 @@ final class DeliveryWork {
 
     private static let expiryTime = Duration.milliseconds(8)
 
-    /// Drops what is too old, in a transaction of its own that takes a bounded time: after an outage of days that may be
-    /// most of the queue, and appends go on in between.
+    /// Drops expired logs in a separate transaction of bounded time. After an outage of days they may be most of the
+    /// queue, and appends continue between these transactions.
     func expireSome(in store: OpenStore) throws(SQLiteError) {
         let deadline = Moment.now + Self.expiryTime
         var isolated: Set<Int64> = []
         while Moment.now < deadline, let number = store.expiry.nextPacket() {
             if let waitsForRoom = isolations.waitsForRoom(number) {
-                // Delivery has given it up already, so it would not ask for its content.
+                // Delivery has already given the packet up, so it would not ask for its content.
                 let outlet = store.packets[number]?.stream.outlet
                 guard try losses.expire(number, in: store) else { continue }
                 if waitsForRoom { outlet?.roomWaiters -= 1 }

@@ -2,17 +2,17 @@ import Queue
 import SQLite
 import System
 
-/// Refused packets that are dropped because the operator wants it so, and how many logs that were since the start.
+/// Refused packets that are dropped on the operator's wish, and the number of their logs since the start.
 struct Discards {
     struct Sum: Equatable {
         var logs = 0
-        /// The reason of the packet that was dropped last.
+        /// The reason of the last dropped packet.
         var last: DeathReason
     }
 
     private let journal: Journal
     private var waiting: [(number: Int64, reason: DeathReason)] = []
-    /// Dropped by the transaction at hand.
+    /// Packets that the current transaction dropped.
     private var dropped: [(destination: String, logs: Int, reason: DeathReason)] = []
     private var sums: [String: Sum] = [:]
     private var untoldLogs = 0
@@ -28,7 +28,7 @@ struct Discards {
 
     func sum(of destination: String) -> Sum? { sums[destination] }
 
-    /// Removes the packets in the transaction at hand.
+    /// Removes the packets in the current transaction.
     mutating func drop(in store: OpenStore) throws(SQLiteError) {
         dropped.removeAll()
         for (number, reason) in waiting {
@@ -38,7 +38,7 @@ struct Discards {
         }
     }
 
-    /// The transaction is durable. Returns the packets that delivery holds no more.
+    /// Called after the transaction is durable. Returns the packets that delivery no longer holds.
     mutating func settle() -> [Int64] {
         guard !waiting.isEmpty else { return [] }
         for (name, logs, reason) in dropped {
@@ -51,7 +51,7 @@ struct Discards {
         return waiting.map(\.number)
     }
 
-    /// Tells once a minute how many logs were dropped, and the codes that the last ones were refused with.
+    /// Reports once a minute the number of dropped logs and the latest codes.
     mutating func announce() {
         guard untoldLogs > 0, pause.isOver() else { return }
         journal.warning(

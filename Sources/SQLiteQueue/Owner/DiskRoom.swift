@@ -1,17 +1,17 @@
 import SQLite
 import System
 
-/// Bytes that the queue may still store, by the free space of its disk.
+/// The bytes that the queue may still store, by the free space of its disk.
 ///
-/// A queue must not fill its disk by itself: with a log that no longer fits into the database nothing could be delivered
-/// that would make room. So what the log still has to move, and something for acknowledgements, which write before they
-/// free, is never given to batches.
+/// A queue must not fill its disk. If the log no longer fits into the database, the queue can deliver nothing, and no
+/// delivery makes room. So batches never get two parts of the space: the pages that the log still has to move, and a
+/// reserve for acknowledgements, which write before they free.
 final class DiskRoom {
     private let directory: DataDirectory
     private var disk: DiskSpace
-    /// Bytes that may be stored; `.max` while space is plenty.
+    /// Bytes that may be stored; `.max` while there is plenty of space.
     private(set) var bytes = Int.max
-    /// How much of the database may move at a time to make it shorter.
+    /// The bytes of the database that may move at a time to make it shorter.
     private(set) var movableBytes = Int.max
 
     init(_ directory: DataDirectory, diskBytes: Int?) {
@@ -19,7 +19,7 @@ final class DiskRoom {
         disk = DiskSpace(directory.path, bytesMax: diskBytes)
     }
 
-    /// As it was when it was looked at last.
+    /// The free bytes at the last look.
     var freeBytes: Int { disk.freeBytes }
 
     /// Asks the file system for its free space.
@@ -35,10 +35,10 @@ final class DiskRoom {
 
     var isScarce: Bool { bytes < .max }
 
-    /// Not even one more row fits.
+    /// True if not even one more row fits.
     func isUsedUp(_ tuning: QueueTuning) -> Bool { bytes < tuning.rowBytes }
 
-    /// So much was stored since it was measured, and the rest is left of `before`.
+    /// Subtracts the bytes that were stored since the measurement.
     func use(_ stored: Int, of before: Int) {
         if bytes < .max { bytes = max(0, before - stored) }
     }
@@ -62,34 +62,34 @@ final class DiskRoom {
         let spare = try store.database.freePages() * tuning.pageBytes
         let free = disk.freeBytes - max(0, pages - database) - max(0, store.files.logBytes - log)
         let acknowledgements = tuning.checkpointBytes / 4
-        // What the log's file has already is written again. Not to count it would leave a queue that filled its disk
-        // refusing for ever, empty as it is: its database keeps its pages.
+        // Writes reuse the space of the log's file. If this space did not count, a queue that filled its disk would
+        // refuse for ever even when it is empty, because its database keeps its pages.
         let reusable = max(0, log - store.files.logBytes)
-        // A page that moves takes two others with it, and each step some that lead to them; all are in the log until they
-        // are in the database.
+        // A page that moves changes two other pages, and each step changes some pages that lead to them. All of them
+        // are in the log until they are in the database.
         movableBytes = max(0, free + reusable - 16 * tuning.pageBytes) / 4
         guard free >= 0, free + reusable >= acknowledgements else {
             bytes = 0
             return
         }
-        // What lies in both files already costs nothing; the rest goes to the log and to the database.
+        // Space that both files already own costs nothing. Everything else goes to the log and to the database.
         let owned = min(spare, reusable)
         bytes = (owned + max(0, free - max(others, acknowledgements))) / 2
     }
 }
 
 extension DiskRoom {
-    /// Bytes that a salvage may copy at a time. They go into the log and from there into the database, and what is free in
-    /// either takes no space. A salvage may use what the queue leaves free for others: while it cannot go on nothing
-    /// leaves. It keeps what acknowledgements need, which make room.
+    /// The bytes that a salvage may copy at a time. They go into the log and from there into the database; free space
+    /// in either file costs nothing. A salvage may use the space that the queue leaves free for others, because nothing
+    /// leaves while the salvage cannot continue. It keeps the reserve for acknowledgements, which make room.
     func bytesToSave(in saved: QueueDatabase, _ tuning: QueueTuning) throws(SQLiteError) -> Int {
         let isLogFree = try saved.connection.checkpoint(.passive) == .nothing
         let log = isLogFree ? fileSize(saved.path + "-wal") ?? 0 : 0
         let spare = try saved.freePages() * tuning.pageBytes
         disk.look()
-        // Negative where acknowledgements have used what is kept for them: then the files have to hold it.
+        // The value is negative if acknowledgements have used their reserve. Then the files must hold the copy.
         let free = disk.freeBytes - tuning.checkpointBytes / 16
-        // Each transaction writes ledgers, the remainder and inner pages besides.
+        // Each transaction also writes ledgers, the remainder and inner pages.
         let besides = 16 * tuning.pageBytes
         return max(0, min(min(spare, log) + free, (spare + log + free) / 2) - besides)
     }

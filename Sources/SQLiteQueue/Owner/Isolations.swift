@@ -2,34 +2,33 @@ import Queue
 import SQLite
 import System
 
-/// Packets that their destination refused for their content, until they are taken apart.
+/// Packets that their destination refused for their content, until they are split.
 ///
-/// What is taken apart grows: it waits while there is no room. Few packets of an outlet wait here, so that a backlog of
-/// bad logs costs no memory and no time; the others stay with the store, and are refused once more when some of these
-/// are done.
+/// Splitting needs room, so a packet waits while there is none. Only a few packets of an outlet wait here, so that a
+/// backlog of bad logs costs neither memory nor time. The others stay with the store and are refused once more when
+/// some of these are done.
 struct Isolations {
     private struct Isolation {
         let number: Int64
         let reason: DeathReason
-        /// Room that it waits for; nil until it was tried.
+        /// The room that the packet waits for. Nil until the first attempt.
         var needs: Int?
     }
 
     private let journal: Journal
     private var untried: [Isolation] = []
-    /// By destination, those that wait for room, the ones that need least first. Few of each outlet: see
-    /// `QueuedOutlet.roomWaitersMax`.
+    /// The packets that wait for room, by destination; those that need the least come first. Each outlet has few of
+    /// them: see `QueuedOutlet.roomWaitersMax`.
     private var waiting: [String: [Isolation]] = [:]
-    /// Packets that the transaction at hand takes apart.
+    /// Packets that the current transaction splits.
     private var taken: Set<Int64> = []
-    /// A transaction took apart as many as it may, and others could be.
+    /// True if a transaction split as many packets as it may and more could be split.
     private(set) var hasMore = false
-    /// Taken apart since the start.
+    /// The number of packets split since the start.
     private(set) var doneCount = 0
     private var roomPause = JournalPause()
 
-    /// Packets of one transaction, and bytes: taking a packet apart reads, cuts and compresses it, and each dead letter
-    /// is a row.
+    /// The bounds of one transaction: splitting a packet reads, cuts and compresses it, and each dead letter is a row.
     private static let packetsMax = 64
     private static let bytesMax = 4 << 20
 
@@ -41,13 +40,13 @@ struct Isolations {
         untried.append(Isolation(number: number, reason: reason))
     }
 
-    /// Packets that delivery gave back to be isolated.
+    /// The number of packets that delivery gave back to be isolated.
     var count: Int { waiting.values.reduce(untried.count) { $0 + $1.count } }
 
-    /// The transaction at hand has measured the disk's room, and used some of it.
+    /// True if the current transaction has measured the disk's room and used some of it.
     var hasUsedRoom: Bool { !taken.isEmpty }
 
-    /// What surrounds the isolations of one transaction.
+    /// The context of the isolations of one transaction.
     struct Surroundings {
         let store: OpenStore
         let configuration: QueueConfiguration
@@ -55,7 +54,7 @@ struct Isolations {
         let packets: PacketsInDelivery
     }
 
-    /// Takes apart a bounded number of packets in the transaction at hand.
+    /// Splits a bounded number of packets in the current transaction.
     mutating func takeApart(
         in here: Surroundings,
         _ losses: inout TransactionLosses
@@ -66,7 +65,7 @@ struct Isolations {
         try here.room.measure(here.store, here.configuration)
         var bytes = 0
         for line in waiting.values {
-            // Those behind it need more.
+            // The packets behind it need more room.
             for isolation in line {
                 guard let needs = isolation.needs, has(needs, for: isolation, in: here) else {
                     break
@@ -81,7 +80,7 @@ struct Isolations {
         }
     }
 
-    /// The transaction is durable. Returns the packets that delivery holds no more.
+    /// Called after the transaction is durable. Returns the packets that delivery no longer holds.
     mutating func settle() -> Set<Int64> {
         let done = taken
         if !done.isEmpty {
@@ -92,10 +91,10 @@ struct Isolations {
         return done
     }
 
-    /// No transaction can do anything.
+    /// Called when no transaction can run.
     mutating func pause() { hasMore = false }
 
-    /// The packet is gone otherwise.
+    /// Called when the packet left for another reason.
     mutating func forget(_ numbers: Set<Int64>) {
         untried.removeAll { numbers.contains($0.number) }
         for (name, line) in waiting where line.contains(where: { numbers.contains($0.number) }) {
@@ -104,7 +103,7 @@ struct Isolations {
         }
     }
 
-    /// The store is another, and what waits may belong elsewhere.
+    /// Called when another store is open: waiting packets may belong to other outlets.
     mutating func tryAgain() {
         for line in waiting.values {
             untried += line.map { Isolation(number: $0.number, reason: $0.reason) }
@@ -112,7 +111,7 @@ struct Isolations {
         waiting = [:]
     }
 
-    /// Whether a packet that is to be isolated waits for room. Nil when it is not to be isolated.
+    /// True if a packet that is to be isolated waits for room. Nil if the packet is not to be isolated.
     func waitsForRoom(_ number: Int64) -> Bool? {
         if untried.contains(where: { $0.number == number }) { return false }
         for line in waiting.values where line.contains(where: { $0.number == number }) {
@@ -128,8 +127,8 @@ struct Isolations {
         return !hasMore
     }
 
-    /// Taking apart writes before it frees, so it waits while the disk is nearly full: tried all the same, it would fail
-    /// with everything else of its transaction.
+    /// The space that splitting needs. It writes before it frees, so it waits while the disk is nearly full; otherwise
+    /// it would fail with everything else of its transaction.
     private static func space(for packet: QueuedPacket, _ tuning: QueueTuning) -> Int {
         2 * packet.record.raw + tuning.rowBytes
     }
@@ -187,7 +186,7 @@ struct Isolations {
         forget([isolation.number])
         if isolation.needs == nil {
             guard outlet.roomWaiters < QueuedOutlet.roomWaitersMax else {
-                // Nothing of this is on the disk: a store that is opened again finds a packet that delivery does not hold.
+                // Nothing of this is on the disk: a store that opens again finds a packet that delivery does not hold.
                 here.packets.takeBack([isolation.number])
                 outlet.heldBack.append(isolation.number)
                 return

@@ -1,6 +1,6 @@
 import System
 
-/// Sums that the journal tells once a minute, each for itself.
+/// Sums that the journal reports once a minute, each separately.
 struct Unsaid<Key: Hashable> {
     private var sums: [Key: Int] = [:]
     private var pauses = JournalPauses<Key>()
@@ -9,7 +9,7 @@ struct Unsaid<Key: Hashable> {
         sums.merge(more) { $0 + $1 }
     }
 
-    /// Takes out the sums that may be told now.
+    /// Takes out the sums that may be reported now.
     mutating func takeDue(_ now: Moment) -> [Key: Int] {
         let due = sums.filter { pauses.areOver(for: $0.key, now) }
         for key in due.keys { sums[key] = nil }
@@ -21,7 +21,7 @@ struct Unsaid<Key: Hashable> {
 struct JournalPauses<Subject: Hashable> {
     private var next: [Subject: Moment] = [:]
 
-    /// The line may be written now. If so, the next one has to wait.
+    /// Returns true if the line may be written now. Then the next one has to wait.
     mutating func areOver(for subject: Subject, _ now: Moment = .now) -> Bool {
         guard next[subject].map({ $0 <= now }) ?? true else { return false }
         next[subject] = now + .seconds(60)
@@ -29,7 +29,7 @@ struct JournalPauses<Subject: Hashable> {
     }
 }
 
-/// The same for a line without subjects.
+/// A pause for a line without subjects.
 struct JournalPause {
     private let length: Duration
     private var next = Moment(nanoseconds: 0)

@@ -7,7 +7,7 @@ enum LetterRequest: Sendable {
     case change(LetterJob)
     case edit(Int64, DeadLetterEdit, @Sendable (DeadLetterEditOutcome) -> Void)
 
-    /// Nothing more will be done for it.
+    /// Answers that nothing more will be done.
     func refuse(_ reason: QueueAdmission) {
         switch self {
         case .change(var job):
@@ -17,7 +17,7 @@ enum LetterRequest: Sendable {
         }
     }
 
-    /// As many wait as may.
+    /// Answers that too many requests wait.
     func turnAway() {
         switch self {
         case .change(var job):
@@ -28,7 +28,7 @@ enum LetterRequest: Sendable {
     }
 }
 
-/// A replay or a purge, done in steps.
+/// A replay or a purge, which runs in steps.
 struct LetterJob: Sendable {
     enum Work: Sendable {
         case replay, purge
@@ -38,9 +38,9 @@ struct LetterJob: Sendable {
     /// Ids are distinct.
     var selection: DeadLetterSelection
     let answer: @Sendable (DeadLetterChange) -> Void
-    /// Behind which letter, or which of the ids, the next step begins.
+    /// The next step begins behind this letter, or behind this index of the ids.
     var position: Int64 = 0
-    /// Letters that died since it began do not belong to it; what is replayed may die again at once.
+    /// Letters that died after the job began do not belong to it: a replayed log may die again at once.
     var last: Int64?
     var result = DeadLetterChange()
 
@@ -54,18 +54,18 @@ struct LetterJob: Sendable {
     }
 }
 
-/// Changes of dead letters that wait, and what the transaction at hand does for the first.
+/// Waiting changes of dead letters, and the work of the current transaction for the first one.
 struct LetterWork {
-    /// Each may name thousands of ids.
+    /// Each request may name thousands of ids.
     private static let requestsMax = 64
     private static let lettersOfStep = 1000
     private static let bytesOfStep = 4 << 20
 
     private let journal: Journal
     private var waiting = Fifo<LetterRequest>()
-    /// Begun, and more than one step.
+    /// A job that has begun and takes more than one step.
     private var current: LetterJob?
-    /// What holds once the transaction is durable.
+    /// The state to take over when the transaction is durable.
     private var settled: Settled?
 
     private enum Settled {
@@ -84,7 +84,7 @@ struct LetterWork {
         waiting.append(request)
     }
 
-    /// Takes one step of the change at hand, or of the next one. A replay adds no more than `room`.
+    /// Runs one step of the current or the next change. A replay adds at most `room`.
     mutating func takeStep(in store: OpenStore, room: Int) throws(SQLiteError) {
         settled = nil
         if current == nil, let request = waiting.popFirst() {
@@ -93,7 +93,7 @@ struct LetterWork {
                 job.last = store.context.lastNumber
                 current = job
             case .edit(let id, let edit, let answer):
-                // Should this transaction fail, it is refused: it may be asked for again.
+                // If this transaction fails, the edit is refused, and the operator may ask again.
                 settled = .edit(.refused(.failing), answer)
                 settled = .edit(try store.letters.replace(id, with: edit), answer)
             }
@@ -115,7 +115,7 @@ struct LetterWork {
         settled = .job(job, isDone: isLast || step.refusal != nil)
     }
 
-    /// The letters of the next step, where the one behind it begins, and whether there is none.
+    /// The letters of the next step, the beginning of the step after it, and whether it is the last.
     private func portion(
         of job: LetterJob,
         in store: OpenStore
@@ -141,7 +141,7 @@ struct LetterWork {
         }
     }
 
-    /// After a commit: answers the request once all of it is done.
+    /// Called after a commit. Answers the request if all of it is done.
     mutating func answer() {
         guard let settled else { return }
         self.settled = nil
@@ -159,7 +159,7 @@ struct LetterWork {
         }
     }
 
-    /// Nothing can be changed now.
+    /// Refuses all changes.
     mutating func refuse(_ reason: QueueAdmission) {
         if case .edit(_, let answer)? = settled { answer(.refused(reason)) }
         settled = nil

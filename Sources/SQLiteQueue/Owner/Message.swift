@@ -1,6 +1,6 @@
 import Queue
 
-/// What other threads ask of the owner.
+/// The requests of other threads to the owner.
 enum Message: Sendable {
     case append(Append)
     case delivery(DeliveryMessage)
@@ -11,7 +11,7 @@ enum Message: Sendable {
     case stop
 }
 
-/// What delivery asks: see `PacketSource`.
+/// The requests of delivery: see `PacketSource`.
 enum DeliveryMessage: Sendable {
     case deliver(@Sendable ([SealedPacket]) -> Void)
     case announce(@Sendable ([Outlet]) -> Void)
@@ -27,20 +27,20 @@ enum DeliveryMessage: Sendable {
     case postpone(Int64)
     /// Delivery could not read this packet.
     case unreadable(Int64)
-    /// Delivery has learned that the packet is recalled.
+    /// Delivery knows that the packet is recalled.
     case recalled(Int64)
 }
 
-/// Batches of one call, which are stored all or none.
+/// The batches of one call. The queue stores all or none.
 struct Append: Sendable {
     private(set) var batches: [Batch]
     let identity: BatchIdentity?
-    /// The device key that it came with; nil is a device without one.
+    /// The device key of the request. Nil is a device without a key.
     let sender: String?
-    /// Bytes of the logs, of the streams they go to, and of the identity.
+    /// Bytes of the logs, of their streams, and of the identity.
     private(set) var rawBytes: Int
     let answer: @Sendable (AppendOutcome) -> Void
-    /// Decided already: too much waits.
+    /// Set if the append was refused at once because too much waits.
     private(set) var refusal: QueueAdmission?
 
     init(
@@ -57,7 +57,7 @@ struct Append: Sendable {
         self.answer = answer
     }
 
-    /// Its place is kept for the answer, its logs are not.
+    /// Refuses the append. Its place in the order stays for the answer; its logs go.
     mutating func refuse(_ admission: QueueAdmission) {
         batches = []
         rawBytes = 0

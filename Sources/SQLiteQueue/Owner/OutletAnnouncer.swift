@@ -1,13 +1,13 @@
 import Queue
 
-/// The outlets that delivery knows of, and how many packets of each it asks for.
+/// The outlets that delivery knows, and the number of packets that it asks for from each.
 struct OutletAnnouncer {
     private var known: Set<Outlet> = []
     private(set) var demand = Demand()
     private var newReceiver: (@Sendable ([Outlet]) -> Void)?
     private var retiredReceiver: (@Sendable ([Outlet]) -> Void)?
 
-    /// Tells a new receiver of all outlets. Between two turns all that the store knows is committed.
+    /// Announces all outlets to a new receiver. Between two turns everything that the store knows is committed.
     mutating func announce(to receiver: @escaping @Sendable ([Outlet]) -> Void) {
         newReceiver = receiver
         if !known.isEmpty { receiver(Array(known)) }
@@ -17,7 +17,7 @@ struct OutletAnnouncer {
         retiredReceiver = receiver
     }
 
-    /// After a commit: tells of outlets that it brought, and of those that were forgotten.
+    /// Called after a commit. Announces the commit's new outlets and the forgotten ones.
     mutating func announceChanges(in store: OpenStore) {
         let changed = store.destinations.takeChangedOutlets()
         guard !changed.isEmpty else { return }
@@ -36,13 +36,13 @@ struct OutletAnnouncer {
         if !new.isEmpty { newReceiver?(new) }
     }
 
-    /// A store was opened: outlets may be missing that the one before it knew.
+    /// Called after a store was opened: outlets that the previous store knew may be missing.
     mutating func compare(with store: OpenStore) {
         store.destinations.noteChanged(known)
         announceChanges(in: store)
     }
 
-    /// Delivery asks for packets. Asked for an outlet that was forgotten a moment ago, nothing is remembered: it will be
+    /// Notes that delivery asks for packets. If the outlet was just forgotten, it notes nothing: the outlet will be
     /// announced again.
     mutating func request(_ count: Int, for outlet: Outlet, in store: OpenStore?) {
         guard known.contains(outlet) else { return }
@@ -50,6 +50,6 @@ struct OutletAnnouncer {
         store?.destinations.noteDemand(for: outlet)
     }
 
-    /// A packet was handed over.
+    /// Counts a packet that was handed over.
     mutating func met(_ outlet: Outlet) { demand.meet(outlet) }
 }

@@ -1,15 +1,15 @@
 import Queue
 import SQLite
 
-/// Packets that delivery is done with in one way or another, until a transaction has settled that.
+/// Packets that delivery has given back, until a transaction has processed them.
 struct PacketReturns {
-    /// Their destination has stored them.
+    /// Packets that their destination has stored.
     private(set) var acknowledged: [Int64] = []
-    /// Delivery could not read them.
+    /// Packets that delivery could not read.
     private var unreadable: Set<Int64> = []
-    /// Delivery has learned that they are recalled.
+    /// Packets that delivery knows to be recalled.
     private var recalled: Set<Int64> = []
-    /// SLS has seen their sequence numbers.
+    /// Packets whose sequence numbers SLS has seen.
     private var relaned: Set<Int64> = []
 
     mutating func acknowledge(_ number: Int64) { acknowledged.append(number) }
@@ -17,7 +17,7 @@ struct PacketReturns {
     mutating func addRecalled(_ number: Int64) { recalled.insert(number) }
     mutating func relane(_ number: Int64) { relaned.insert(number) }
 
-    /// Applies them in the transaction at hand, but for lanes.
+    /// Processes them in the current transaction, except for lanes.
     func apply(
         to store: OpenStore,
         _ packets: PacketsInDelivery,
@@ -31,7 +31,7 @@ struct PacketReturns {
         for number in unreadable where try !losses.expire(number, in: store) {
             losses.note(damaged: try store.packets.mend(number), in: number)
         }
-        // Too old, or as they were for another logstore.
+        // These are too old, or were handed over for another logstore.
         for number in recalled where try !losses.expire(number, in: store) {
             store.packets[number]?.stream.outlet.sealedBefore.append(number)
         }
@@ -41,7 +41,8 @@ struct PacketReturns {
         for number in relaned { try store.packets.relane(number) }
     }
 
-    /// The transaction is durable: delivery holds none of them any more. Returns how many got another lane.
+    /// Called after the transaction is durable: delivery no longer holds any of them. Returns the number of packets
+    /// that got another lane.
     mutating func settle(_ packets: PacketsInDelivery) -> Int {
         packets.takeBack(acknowledged)
         packets.takeBack(unreadable)
@@ -56,7 +57,8 @@ struct PacketReturns {
 }
 
 extension TransactionLosses {
-    /// Drops the rows of a packet that are too old. Delivery must not hold it. False when there were none.
+    /// Drops the rows of a packet that are too old. Delivery must not hold the packet. Returns false if there were
+    /// none.
     mutating func expire(_ number: Int64, in store: OpenStore) throws(SQLiteError) -> Bool {
         guard let name = store.packets[number]?.stream.key.destination else { return false }
         let logs = try store.packets.expire(packet: number)

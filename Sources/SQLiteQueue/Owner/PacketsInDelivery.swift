@@ -1,13 +1,13 @@
 import Queue
 import System
 
-/// The packets that delivery holds, and those of them that the queue wants back.
+/// The packets that delivery holds, and the recalled ones among them.
 final class PacketsInDelivery {
     private let recalls: Recalls
     private var held: [Int64: HandedPacket] = [:]
-    /// Packets that delivery got and that a salvage took apart or lost, until delivery gives them back.
+    /// Packets that delivery got and that a salvage split or lost, until delivery gives them back.
     private var takenApart: [Int64: PacketPlace] = [:]
-    /// Recalled packets of which delivery was not told yet.
+    /// Recalled packets that delivery was not told about yet.
     private var untold: [Outlet: Set<Int64>] = [:]
     private var receiver: (@Sendable ([Outlet: Set<Int64>]) -> Void)?
 
@@ -23,26 +23,26 @@ final class PacketsInDelivery {
 
     func isHeld(_ number: Int64) -> Bool { held[number] != nil }
 
-    /// The outlet that the packet was handed over for; nil when delivery does not hold it.
+    /// The outlet that the packet was handed over for. Nil if delivery does not hold it.
     func outlet(of number: Int64) -> Outlet? { held[number]?.outlet }
 
-    /// Where the rows of a packet lie that delivery holds, or held before a salvage took it apart.
+    /// The place of the rows of a packet that delivery holds, or held before a salvage split it.
     func place(of number: Int64) -> PacketPlace? { held[number]?.place ?? takenApart[number] }
 
-    /// The commit that sealed it is durable.
+    /// Called after the commit that sealed the packet is durable.
     func handOver(_ packet: SealedPacket) {
         assert(held[packet.number] == nil, "delivery has the packet already")
         held[packet.number] = HandedPacket(packet)
     }
 
-    /// Delivery gives a packet back without an acknowledgement. False when it does not hold it: told twice, a packet must
-    /// not be handed over twice.
+    /// Called when delivery gives a packet back without an acknowledgement. Returns false if delivery does not hold it:
+    /// after a second message the packet must not be handed over twice.
     func isGivenBack(_ number: Int64) -> Bool {
         takenApart[number] = nil
         return held[number] != nil
     }
 
-    /// Delivery holds them no more.
+    /// Delivery no longer holds these packets.
     func takeBack(_ numbers: some Sequence<Int64>) {
         for number in numbers {
             held[number] = nil
@@ -60,11 +60,11 @@ final class PacketsInDelivery {
         untold[outlet, default: []].insert(number)
     }
 
-    /// A store was opened: packets that delivery holds may be gone, or go elsewhere.
+    /// Called after a store was opened: packets that delivery holds may be gone or belong to another logstore.
     func compare(with store: OpenStore) {
         for (number, packet) in held {
             if let stored = store.packets[number] {
-                // Delivery has it under a name that holds no more.
+                // Delivery holds it under a name that is no longer valid.
                 if stored.stream.outlet.name != packet.outlet { recall(number) }
             } else if !store.acknowledgements.remainders.contains(where: {
                 $0.mayHave(packet: number)
@@ -76,20 +76,21 @@ final class PacketsInDelivery {
         tellRecalls()
     }
 
-    /// While an outlet may not send it asks for no content, and would keep its packets for as long.
+    /// Tells delivery about recalls. An outlet that may not send asks for no content, and would otherwise keep its
+    /// packets.
     func tellRecalls() {
         guard !untold.isEmpty else { return }
         receiver?(untold)
         untold.removeAll()
     }
 
-    /// No salvage left packets that delivery still has to give back.
+    /// True if delivery has given back all packets that salvages split.
     var areAllWhole: Bool { takenApart.isEmpty }
 }
 
-/// Packets that delivery holds and is to give back instead of sending them again: they grew too old, or go elsewhere. It
-/// is told, and once more when it asks for the content of one, which it does before each attempt; so it never gives one
-/// back while one is under way.
+/// Packets that delivery holds and must give back instead of sending them again: they grew too old or belong to another
+/// logstore. Delivery gets a message, and an error when it asks for a packet's content. It asks before each attempt, so
+/// it never gives a packet back while an attempt is in flight.
 final class Recalls: Sendable {
     private let numbers = Locked<Set<Int64>>([])
 
@@ -101,7 +102,7 @@ final class Recalls: Sendable {
         numbers.withLock { $0.contains(number) }
     }
 
-    /// Delivery does not hold them any more.
+    /// Delivery no longer holds them.
     func remove(_ back: some Sequence<Int64>) {
         numbers.withLock { numbers in
             guard !numbers.isEmpty else { return }

@@ -1,6 +1,6 @@
 import Queue
 
-/// As it is kept in an atomic.
+/// The form in an atomic.
 extension QueueAdmission {
     var code: UInt8 {
         switch self {

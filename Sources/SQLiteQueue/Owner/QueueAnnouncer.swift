@@ -1,15 +1,15 @@
 import Queue
 import System
 
-/// Tells the journal about refused batches, expired logs and wrong ledgers.
+/// Reports refused batches, expired logs and wrong ledgers in the journal.
 ///
-/// Most lines are written once a minute at most: what causes them happens with each batch or packet.
+/// Most lines come at most once a minute, because their causes happen with each batch or packet.
 struct QueueAnnouncer {
     private let journal: Journal
-    /// The admission that the journal knows of.
+    /// The admission that the journal reported last.
     private var admission = QueueAdmission.open
     private var admissionPause = JournalPause()
-    /// Destinations that the journal knows to be full.
+    /// Destinations that the journal reported as full.
     private var full: Set<String> = []
     private var fullPauses = JournalPauses<String>()
     private var crowdedPauses = JournalPauses<String>()
@@ -17,7 +17,7 @@ struct QueueAnnouncer {
     private var dropped = Unsaid<Overflowed>()
     private var expired = Unsaid<String>()
     private var expiredLetters = Unsaid<String>()
-    /// Found by the last check, so that each is told once.
+    /// The differences of the last check, so that each is reported once.
     private(set) var imbalances: [Imbalance] = []
 
     init(_ journal: Journal) {
@@ -26,8 +26,8 @@ struct QueueAnnouncer {
 
     // MARK: - Admission
 
-    /// Tells when batches begin to be refused and when they are taken again. A queue at its bound goes back and forth
-    /// with each packet that leaves, so the first is told once a minute at most, and the second only after it.
+    /// Reports when the queue begins to refuse batches and when it takes them again. A queue at its bound changes with
+    /// each packet that leaves. So the first line comes at most once a minute, and the second only after the first.
     mutating func announce(
         _ new: QueueAdmission,
         bytes: Int,
@@ -83,7 +83,7 @@ struct QueueAnnouncer {
         )
     }
 
-    /// Batches of the destination were refused because they name too many logstores.
+    /// Reports batches of the destination that were refused because they name too many logstores.
     mutating func announceCrowded(_ destination: QueuedDestination) {
         guard crowdedPauses.areOver(for: destination.name) else { return }
         journal.warning(
@@ -95,10 +95,11 @@ struct QueueAnnouncer {
         )
     }
 
-    /// Batches were refused for the streams they would need: tells the destination and the key whose share is used up.
+    /// Reports batches that were refused for the streams they would need, with the destination and the key whose share
+    /// is used up.
     mutating func announceShortage(_ refusal: QueueAdmission, _ append: Append, streamsMax: Int) {
         guard let stream = append.batches.first?.stream else { return }
-        // Keys and destinations are the operator's, so these are few.
+        // The operator defines keys and destinations, so these are few.
         let subject = "\(refusal) \(append.sender ?? stream.destination)"
         guard shortagePauses.areOver(for: subject) else { return }
         let holder =
@@ -119,7 +120,7 @@ struct QueueAnnouncer {
 
     // MARK: - Logs that leave without being delivered
 
-    /// Logs made room for others.
+    /// Counts logs that made room for others.
     mutating func note(dropped logs: [Overflowed: Int]) { dropped.add(logs) }
 
     mutating func note(expired logs: [String: Int], letters: [String: Int]) {
@@ -154,8 +155,8 @@ struct QueueAnnouncer {
 
     // MARK: - Ledgers
 
-    /// Tells of ledgers that do not agree with the queue's content, and returns how many of them are new. It would be a
-    /// bug of ours: it is shown and counted, and put right only by a start, which counts everything again.
+    /// Reports ledgers that disagree with the queue's content and returns the number of new ones. The cause would be a
+    /// bug of ours. Only a start corrects it, by counting everything again.
     mutating func announce(_ found: [Imbalance]) -> Int {
         let new = found.filter { !imbalances.contains($0) }
         for imbalance in new {

@@ -1,10 +1,10 @@
 import System
 
-/// The time of day, carried on by the clock that never jumps. A step of the system's time is followed
-/// when the owner asks, who then knows that ages cannot be told by the stamps of before.
+/// The time of day, continued by the monotonic clock. It follows a step of the system's time only when the owner asks.
+/// The owner then knows that older stamps do not tell ages.
 struct QueueClock: Sendable {
     let now: @Sendable () -> WallTime
-    /// By how much the system's time was stepped since it was last followed.
+    /// Follows the system's time. Returns the step since the last call.
     let follow: @Sendable () -> Duration
 
     init(
@@ -23,7 +23,7 @@ struct QueueClock: Sendable {
                 let found = WallTime.now.nanoseconds - Moment.now.nanoseconds
                 let step = ahead.withLock { ahead in
                     let step = found - ahead
-                    // Less is the two clocks' drift, and changes nothing about days.
+                    // A smaller difference is the drift of the two clocks and changes nothing about days.
                     guard step.magnitude > 60_000_000_000 else { return Int64(0) }
                     ahead = found
                     return step

@@ -3,7 +3,7 @@ import Queue
 import Synchronization
 import System
 
-/// What callers and the owner share.
+/// The state that callers and the owner share.
 final class QueueHandle: Sendable {
     let wake: WakeUp
     let mailbox: Mailbox<Message>
@@ -11,20 +11,21 @@ final class QueueHandle: Sendable {
     let reader: Locked<PayloadReader>
     let letters: Locked<DeadLetterReader>
     let tuning: QueueTuning
-    /// Packets that delivery is to give back.
+    /// Packets that delivery must give back.
     let recalls = Recalls()
 
-    /// Where all logs of a destination go. Known before the owner has moved what waits, so that nothing is sent
-    /// under a name that holds no more.
+    /// The logstore that all logs of a destination go to. Set before the owner moves the waiting logs, so that delivery
+    /// sends nothing under an old name.
     private let addresses = Locked<[String: String]>([:])
 
-    /// The queue's admission. The top bit says that some destination's differs: only then is the table read.
+    /// The queue's admission. The top bit tells that some destination's admission differs; only then a caller reads the
+    /// table.
     private let admissionCode = Atomic<UInt8>(0)
     private static let differs: UInt8 = 0x80
     private let admissions = Locked(Admissions(queue: .open))
     private let crowdedOut = Locked<Set<String>>([])
     private let waiting = Atomic<Int>(0)
-    /// The owner takes nothing from the mailbox any more.
+    /// True if the owner takes nothing from the mailbox any more.
     private let isClosed = Atomic<Bool>(false)
 
     init(_ configuration: QueueConfiguration) throws(SystemError) {
@@ -77,12 +78,12 @@ final class QueueHandle: Sendable {
         return Set(crowdedOut)
     }
 
-    /// A batch for one more logstore was refused.
+    /// Notes that a batch for a new logstore was refused.
     func crowded(_ destination: String) {
         crowdedOut.withLock { _ = $0.insert(destination) }
     }
 
-    /// Destinations of which batches were refused since this was last asked.
+    /// Returns the destinations whose batches were refused since the last call.
     func takeCrowded() -> Set<String> {
         crowdedOut.withLock { names in
             defer { names = [] }
@@ -98,10 +99,10 @@ final class QueueHandle: Sendable {
         addresses.withLock { $0[stream.destination].map { $0 != stream.logstore } ?? false }
     }
 
-    /// Raw bytes of batches that are not committed yet, and of the streams they name.
+    /// Raw bytes of batches that are not committed yet, and of their streams.
     var waitingBytes: Int { waiting.load(ordering: .relaxed) }
 
-    /// Batches of so many raw bytes got their answer.
+    /// Called when batches of that many raw bytes got their answer.
     func settled(_ rawBytes: Int) {
         let left = waiting.subtract(rawBytes, ordering: .relaxed).newValue
         precondition(left >= 0, "a batch was answered twice")
@@ -112,7 +113,7 @@ final class QueueHandle: Sendable {
         show(new.all.queue, differ: new.differ)
     }
 
-    /// Only these destinations have changed.
+    /// Changes the admissions of some destinations.
     func changeAdmissions(
         _ all: QueueAdmissions,
         _ changed: [(name: String, admission: DestinationAdmission)]
@@ -131,7 +132,7 @@ final class QueueHandle: Sendable {
 
     func post(_ message: Message) {
         mailbox.post(message)
-        // The owner may have left between a caller's look at the admission and its post.
+        // The owner may have stopped between a caller's look at the admission and its post.
         if isClosed.load(ordering: .sequentiallyConsistent) { refuseRest() }
     }
 
@@ -147,7 +148,7 @@ final class QueueHandle: Sendable {
             identity?.digest.count ?? RepeatRecord.digestBytes == RepeatRecord.digestBytes,
             "an identity that could never be found again"
         )
-        // A tiny batch may name a large stream, and both wait. Of the dead each becomes a row of its own.
+        // A tiny batch may name a large stream, and both wait. Each dead log becomes a row of its own.
         let rawBytes = batches.reduce(identity?.cost ?? 0) { sum, batch in
             sum + batch.logs.bytes.count + DeadLetterBook.mostDead(batch) + batch.stream.cost
         }
@@ -170,7 +171,7 @@ final class QueueHandle: Sendable {
         if before < tuning.lingerBytes, after >= tuning.lingerBytes { wake.signal() }
     }
 
-    /// The database can be read through other connections than the owner's.
+    /// Allows other connections than the owner's to read the database.
     func allowReading() {
         reader.withLock { $0.allow() }
         letters.withLock { $0.allow() }
@@ -181,7 +182,7 @@ final class QueueHandle: Sendable {
         letters.withLock { $0.close() }
     }
 
-    /// Refuses all that is posted from now on.
+    /// Refuses everything that is posted from now on.
     func close() {
         isClosed.store(true, ordering: .sequentiallyConsistent)
         refuseRest()

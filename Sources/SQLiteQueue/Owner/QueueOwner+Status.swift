@@ -1,10 +1,10 @@
 import Queue
 import System
 
-// What other threads see of the queue: its admission and its status.
+// The queue's state for other threads: its admission and its status.
 extension QueueOwner {
-    /// Shows the state after a commit to everybody: of destinations what changed, or all of it where something changed
-    /// that concerns all.
+    /// Publishes the state after a commit. It publishes only changed destinations, or all of them if the change
+    /// concerns all.
     func publish(everything: Bool = false) {
         let admissions = admissions
         guard let store else {
@@ -48,7 +48,7 @@ extension QueueOwner {
 
     // MARK: - Admission
 
-    /// What is said to all batches for the sake of the queue as a whole.
+    /// The queue's answer to all batches.
     private var admissions: QueueAdmissions {
         let queue = admission
         let whereRoomIsMade = queue == .full ? store?.weight.admissionWhereRoomIsMade : nil
@@ -64,7 +64,7 @@ extension QueueOwner {
         return store.weight.admission
     }
 
-    /// What is said to each destination, also to those of which nothing has come yet.
+    /// The answer to each destination, including those without content.
     private func everyAdmission(in store: OpenStore) -> [String: DestinationAdmission] {
         var all: [String: DestinationAdmission] = [:]
         for destination in store.destinations.all {
@@ -101,7 +101,7 @@ extension QueueOwner {
         board.show(in: &status)
     }
 
-    /// While the store is closed its last state stands.
+    /// While the store is closed, its last state stays.
     private func show(_ store: OpenStore, in status: inout QueueStatus) {
         status.bytes = store.weight.bytes
         status.asideLogs = Int(store.acknowledgements.remainders.reduce(0) { $0 + $1.logs })

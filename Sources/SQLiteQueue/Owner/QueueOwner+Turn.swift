@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-// One transaction for what waits, and the answers to it.
+// One transaction for all waiting work, and the answers to it.
 extension QueueOwner {
     func turn() {
         guard let store else { return refuseAll(door.admission) }
@@ -30,15 +30,16 @@ extension QueueOwner {
             delivery.handOver(sealed)
         } catch {
             failed(error)
-            // At once: the next turn may find the store open again, and would not know of them.
+            // The refusal must come at once. The next turn may find the store open again and would not know these
+            // requests.
             letters.refuse(door.admission)
             decisions.refuse(door.admission)
-            // Nothing of this transaction is stored for certain, so nothing of it is acknowledged.
+            // Nothing of this transaction is certainly stored, so the owner acknowledges nothing of it.
             for (append, _) in taken { answer(append, .refused(door.admission)) }
         }
     }
 
-    /// Stages appends in order, a bounded number of bytes.
+    /// Stages appends in order, up to a bounded number of bytes.
     private func take(
         _ taken: inout [(append: Append, outcome: AppendOutcome)],
         into store: OpenStore
@@ -46,12 +47,12 @@ extension QueueOwner {
         let most = configuration.tuning.transactionBytes
         let room = keeper.room
         var rawBytes = 0
-        // What was isolated in this transaction is taken from the room already.
+        // The room already excludes the isolations of this transaction.
         if !appends.isEmpty, !delivery.isolations.hasUsedRoom {
             try room.measure(store, configuration)
         }
         while rawBytes < most, let append = appends.popFirst() {
-            // Listed before it is looked at, so that it gets an answer also when that fails.
+            // The append enters the list first, so that it gets an answer even if staging fails.
             taken.append((append, .stored))
             let fits = rawBytes + append.rawBytes <= room.bytes
             let outcome = try stage(append, fits: fits, in: store)
@@ -65,7 +66,7 @@ extension QueueOwner {
         fits: Bool,
         in store: OpenStore
     ) throws(SQLiteError) -> AppendOutcome {
-        // A repeated request is done, also when there is no room.
+        // A repeated request is done, even without room.
         if let identity = append.identity, let first = try store.repeats.first(of: identity) {
             return .repeated(receipt: first.receipt, logs: first.logs)
         }
@@ -105,7 +106,7 @@ extension QueueOwner {
         board.lostLogs += delivery.losses.settle(&announcer, journal)
     }
 
-    /// After a commit: logs that made room for others are gone for good.
+    /// Called after a commit: logs that made room for others are gone for good.
     private func countDropped(in store: OpenStore) {
         let dropped = store.overflow.takeDropped()
         board.count(dropped: dropped)
@@ -128,7 +129,7 @@ extension QueueOwner {
 // MARK: - Housekeeping
 
 extension QueueOwner {
-    /// Work that no answer waits for: it runs after the answers.
+    /// Work that no answer waits for. It runs after the answers.
     func keepHouse(isQuiet: Bool) {
         reopen()
         guard let store else { return }
@@ -150,7 +151,7 @@ extension QueueOwner {
                 try store.commit()
                 publish()
             }
-            // While space is scarce the log is kept short: then its space can be written again.
+            // While space is scarce the log stays short, so that its space can be written again.
             let most = tuning.checkpointBytes
             if store.files.logBytes >= (keeper.room.isScarce ? most / 8 : most) {
                 try checkpoint(store)
@@ -161,13 +162,13 @@ extension QueueOwner {
         }
     }
 
-    /// Once in a while: free space, age, spare pages, the status that walks all streams.
+    /// Looks now and then at free space, ages and spare pages, and walks over all streams for the status.
     private func lookAround(_ store: OpenStore) throws(SQLiteError) {
         let wasIdle = board.takeIdle()
         let room = keeper.room
         try store.files.makeLogCertain()
         try room.measure(store, configuration)
-        // Logs that devices keep need the room more than the search for the cause of a damage does.
+        // Logs that devices keep need the room more than the copies that help to find the cause of damage.
         if store.files.isLogCertain, room.isUsedUp(configuration.tuning) {
             keeper.salvager.copies.trim(to: 0, atMost: 1, beside: store)
         }
@@ -189,7 +190,7 @@ extension QueueOwner {
         announcer.announceExpired()
         delivery.announceDiscards()
         board.ledgerImbalances += announcer.announce(store.imbalances())
-        // With the log empty the next start has nothing to replay, and a shorter file becomes so.
+        // With an empty log the next start has nothing to replay, and the file becomes shorter.
         if wasIdle, store.files.logBytes > 0 { try checkpoint(store) }
         board.survey = store.survey(delivery.outlets.demand)
         publish(everything: true)

@@ -2,10 +2,11 @@ import Queue
 import SQLite
 import System
 
-/// The thread that owns the connection that writes: takes everything that waits, runs one transaction, and answers
-/// everyone in it once it is durable.
+/// The thread that owns the writing connection. It takes all waiting work, runs one transaction, and answers every
+/// request in it when the transaction is durable.
 ///
-/// What must survive a failed write lives here and in the owner's parts; what the disk knows lives in `OpenStore`.
+/// State that must survive a failed write lives here and in the owner's parts. State that is on the disk lives in
+/// `OpenStore`.
 final class QueueOwner {
     let door: QueueHandle
     let keeper: StoreKeeper
@@ -21,7 +22,7 @@ final class QueueOwner {
     let journal: Journal
     let clock: QueueClock
 
-    /// Opens and recovers the queue, or says why it cannot be.
+    /// Opens and recovers the queue. Throws if that is not possible.
     init(
         _ configuration: QueueConfiguration,
         _ door: QueueHandle,
@@ -56,7 +57,7 @@ final class QueueOwner {
 
     // MARK: - Waiting
 
-    /// There is work to do that no message asks for.
+    /// True if there is work that no message asks for.
     var hasMore: Bool {
         if !appends.isEmpty || !letters.isEmpty || !decisions.isEmpty || !questions.isEmpty
             || delivery.isolations.hasMore || keeper.isBehind
@@ -66,9 +67,9 @@ final class QueueOwner {
         return store.map { $0.overflow.needsRoom || $0.expiry.isUnderWay } ?? false
     }
 
-    /// Until the next work that no message asks for.
+    /// The time until the next work that no message asks for.
     var pause: Duration {
-        // Housekeeping needs the store: while that is closed it only becomes overdue.
+        // Housekeeping needs the store. While the store is closed, housekeeping only becomes overdue.
         guard let store else { return keeper.failures.pause }
         var pause = schedule.untilHousekeeping
         if delivery.isAsking, let due = store.handOver.nextDue {
@@ -77,13 +78,13 @@ final class QueueOwner {
         return store.files.hasSpareSpace ? min(pause, Self.givingBackPause) : pause
     }
 
-    /// Between two steps of giving space back.
+    /// The pause between two steps of giving space back.
     private static let givingBackPause = Duration.milliseconds(20)
 
     private func wait() {
         door.wake.wait(timeout: pause)
-        // Under load the next commit lets a little gather: rows become larger and syncs fewer. A batch
-        // that comes alone is committed at once.
+        // Under load the next commit waits a little: rows become larger and syncs fewer. A batch that comes alone is
+        // committed at once.
         let tuning = configuration.tuning
         let linger = tuning.linger - schedule.sinceCommit
         if linger > .zero, door.waitingBytes < tuning.lingerBytes, !isStopping {
@@ -93,7 +94,7 @@ final class QueueOwner {
 
     // MARK: - Messages
 
-    /// Takes what other threads ask for. Whether there was anything.
+    /// Takes the requests of other threads. Returns true if there were any.
     func takeMessages() -> Bool {
         let messages = door.mailbox.takeAll()
         for message in messages {
@@ -110,7 +111,7 @@ final class QueueOwner {
         return !messages.isEmpty
     }
 
-    /// Other rules and bounds hold from now on, also for a store that is opened later.
+    /// Applies other rules and bounds, also to a store that is opened later.
     func apply(_ rules: [String: DestinationRules], _ bounds: QueueBounds?) {
         var new = configuration
         new.destinations = rules
@@ -121,7 +122,8 @@ final class QueueOwner {
             store?.apply(new)
             return
         }
-        // Streams get other places only when they are read from the disk. It is rare, and takes as long as a start.
+        // Streams change their logstores only when they are read from the disk. That is rare and takes as long as a
+        // start.
         door.stopReading()
         keeper.closeToReread()
         do throws(QueueError) {
@@ -140,7 +142,7 @@ final class QueueOwner {
         opened()
     }
 
-    /// Tries to open the store again after a failure, when that is due.
+    /// Tries to open the store again after a failure, if the attempt is due.
     func reopen() {
         guard keeper.reopen(delivery.packets, acknowledged: delivery.returns.acknowledged) else {
             return
@@ -155,7 +157,7 @@ final class QueueOwner {
         door.allowReading()
     }
 
-    /// A write failed: the store is thrown away until it can be read from the disk again.
+    /// A write failed: the owner discards the store until it can read it from the disk again.
     func failed(_ error: SQLiteError) {
         keeper.failed(error)
         closed()
@@ -167,7 +169,7 @@ final class QueueOwner {
         publish()
     }
 
-    /// Goes on copying what a salvage has left in a damaged database. Returns whether the store was opened again.
+    /// Continues to copy a damaged database after a salvage. Returns true if the store was opened again.
     func saveMore(_ store: OpenStore) throws(SQLiteError) -> Bool {
         guard try keeper.saveMore(store, delivery.packets) else { return false }
         if let store = keeper.store { delivery.opened(store) }
@@ -186,7 +188,7 @@ final class QueueOwner {
     }
 }
 
-/// When the owner committed last, and when it keeps house again.
+/// The times of the last commit and of the next housekeeping.
 struct OwnerSchedule {
     private var lastCommit = Moment(nanoseconds: 0)
     private var nextHousekeeping = Moment(nanoseconds: 0)
@@ -196,7 +198,7 @@ struct OwnerSchedule {
 
     mutating func committed(_ time: Moment) { lastCommit = time }
 
-    /// Returns whether housekeeping is due. If so, the next one is so much later.
+    /// Returns true if housekeeping is due, and schedules the next one after `period`.
     mutating func startHousekeeping(every period: Duration) -> Bool {
         let time = Moment.now
         guard nextHousekeeping <= time else { return false }

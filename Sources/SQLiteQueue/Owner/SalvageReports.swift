@@ -1,10 +1,10 @@
 import SQLite
 import System
 
-/// Tells the journal how far damaged databases are copied.
+/// Reports the copying of damaged databases in the journal.
 struct SalvageReports {
     private let journal: Journal
-    /// For logs that wait: told once, and not for each step.
+    /// For waiting logs: reported once, not for each step.
     private var waitPause = JournalPause(.seconds(600))
 
     init(_ journal: Journal) {
@@ -25,7 +25,7 @@ struct SalvageReports {
         )
     }
 
-    /// All that can be read is copied, and so many logs are lost.
+    /// Reports that all readable content is copied, and how many logs are lost.
     func done(lost: Int64, _ remainder: Remainder, from aside: String) {
         journal.error(
             "queue database was rebuilt from what could be read",
@@ -53,7 +53,7 @@ struct SalvageReports {
         )
     }
 
-    /// There is too little room to begin with another step.
+    /// Reports that there is too little room for another step.
     mutating func waiting(_ remainders: [Remainder], freeBytes: Int) {
         guard waitPause.isOver() else { return }
         journal.warning(

@@ -2,21 +2,21 @@ import Queue
 import SQLite
 import System
 
-/// Keeps a copy of a database of an older schema before it is changed.
+/// Keeps a copy of a database of an older schema before a migration.
 struct SchemaUpgrade {
     let directory: DataDirectory
     let room: DiskRoom
     let journal: Journal
     let freeBytesMin: Int
 
-    /// Nothing leads from a newer schema back to an older one. So before the first change the database is copied, and
-    /// the copy stays until an operator deletes it. An earlier one of the same version is of an attempt that ended
-    /// before its change, or of a queue that went back to it and is here again: it gives way.
+    /// Copies the database before the first change, because nothing leads from a newer schema back to an older one. The
+    /// copy stays until an operator deletes it. If a copy of the same version exists, it is replaced: it comes from a
+    /// migration that did not begin, or from a queue that went back to that version.
     func keepOlder(_ connection: Connection, _ schema: Int) throws(SQLiteError) {
         let copy = DatabaseCopy(to: directory.older(schema))
         copy.discard()
         let bytes = try DatabaseCopy.bytes(connection)
-        // With less than this left the queue would take no logs behind it.
+        // With less free space the queue would take no logs after the migration.
         let needed = bytes + min(freeBytesMin, 1 << 60)
         guard room.look() >= needed else {
             throw .noRoomToKeep(Self.noRoom(schema, bytes: needed, free: room.freeBytes))

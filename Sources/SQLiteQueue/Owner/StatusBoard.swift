@@ -1,7 +1,7 @@
 import Queue
 import System
 
-/// What was counted since the start, and what was shown last.
+/// The counts since the start, and the state that was published last.
 struct StatusBoard {
     private var commits = 0
     private var commitTime = Duration.zero
@@ -9,14 +9,14 @@ struct StatusBoard {
     /// Commits at the last housekeeping.
     private var commitsBefore = 0
     var checkpoints = 0
-    /// Logs that changed on the disk, besides those that salvages have lost.
+    /// Logs that changed on the disk, without those that salvages lost.
     var lostLogs = 0
     var ledgerImbalances = 0
     private var streamRefusals = StreamRefusals()
     private var repeats = QueueStatus.Repeats()
     /// By destination.
     private var destinations: [String: Counts] = [:]
-    /// The walk over all streams that housekeeping did last.
+    /// The result of the last walk over all streams.
     var survey: [String: Survey] = [:]
     private var admissions = QueueAdmissions(queue: .open, whereRoomIsMade: .open)
 
@@ -32,13 +32,13 @@ struct StatusBoard {
         commitTimeMax = max(commitTimeMax, time)
     }
 
-    /// Nothing was committed since this was last asked.
+    /// Returns true if nothing was committed since the last call.
     mutating func takeIdle() -> Bool {
         defer { commitsBefore = commits }
         return commits == commitsBefore
     }
 
-    /// After a commit: requests that were repeated, and what the store forgot before its age.
+    /// Called after a commit. Counts repeated requests, and requests that the store forgot before their age.
     mutating func countRepeats(_ repeated: Int, in store: OpenStore) {
         repeats.repeated += repeated
         repeats.forgottenEarly += store.repeats.takeForgottenEarly()
@@ -50,7 +50,7 @@ struct StatusBoard {
         }
     }
 
-    /// Returns false when the batch was not refused for its streams.
+    /// Returns false if the refusal had another reason than streams.
     mutating func count(streamRefusal refusal: QueueAdmission) -> Bool {
         switch refusal {
         case .tooManyStreams: streamRefusals.queue += 1
@@ -61,7 +61,7 @@ struct StatusBoard {
         return true
     }
 
-    /// Returns whether the answer to all batches has changed.
+    /// Returns true if the answer to all batches has changed.
     mutating func change(_ new: QueueAdmissions) -> Bool {
         defer { admissions = new }
         return new != admissions
@@ -80,7 +80,7 @@ struct StatusBoard {
 
     mutating func show(_ destination: QueuedDestination, in shown: inout QueueStatus.Destination) {
         let name = destination.name
-        // What is new of it is true by now, so it is counted where it outlives the store.
+        // The values are committed by now, so they are added to the counts that outlive the store.
         destinations[name, default: Counts()].volumes += destination.volumes
         destination.volumes = Volumes()
         shown.volumes = destinations[name]?.volumes ?? Volumes()

@@ -2,16 +2,16 @@ import Queue
 import SQLite
 import System
 
-/// Why the store is closed, when it may be opened again, and how.
+/// The reason why the store is closed, and the time and manner of the next attempt to open it.
 struct StoreFailures {
     private var retry: RetryPause
     /// Nil while the store works.
     private(set) var problem: QueueError?
-    /// What was found wrong with the database: the next attempt to open it begins with a salvage.
+    /// The damage that was found in the database. The next attempt to open it begins with a salvage.
     var damage: SQLiteError?
-    /// The last failure was one to read.
+    /// True if the last failure was a read error.
     private var wasUnreadable = false
-    /// When a store that disagrees with what is known may be read again instead of being rebuilt.
+    /// The earliest time at which a store that disagrees with memory may be read again instead of being rebuilt.
     private var nextReading = Moment(nanoseconds: 0)
     /// Since the start.
     private(set) var count = 0
@@ -20,20 +20,20 @@ struct StoreFailures {
         retry = RetryPause(tuning)
     }
 
-    /// How long until the next attempt to open the store.
+    /// The time until the next attempt to open the store.
     var pause: Duration { retry.next - .now }
     var mayTryAgain: Bool { retry.next <= .now }
 
-    /// Finds out whether the error says that the database is damaged.
+    /// Finds out if the error means that the database is damaged.
     mutating func examine(_ error: SQLiteError, _ journal: Journal) {
-        // What cannot be read twice will not be read the third time.
+        // A second read error in a row will not pass.
         if error.isUnreadable && wasUnreadable { damage = error }
         if error.kind == .corrupt, !isReadAgain(because: error, journal) { damage = error }
         wasUnreadable = error.isUnreadable
     }
 
-    /// Where what is known and what is stored disagree, what is known may be wrong: then it is enough to read the store
-    /// again, which compares all its parts. When it happens again soon after, the store is damaged.
+    /// If memory and the store disagree, memory may be wrong. Then it is enough to read the store again, which compares
+    /// all its parts. If that happens again soon, the store is damaged.
     private mutating func isReadAgain(because error: SQLiteError, _ journal: Journal) -> Bool {
         guard error.isOurs, nextReading <= .now else { return false }
         nextReading = .now + .seconds(600)
@@ -51,13 +51,13 @@ struct StoreFailures {
         retry.failed()
     }
 
-    /// The store could not be opened.
+    /// Called when the store could not be opened.
     mutating func failedAgain(_ new: QueueError) {
         problem = new
         retry.failed()
     }
 
-    /// A commit succeeded.
+    /// Called after a successful commit.
     mutating func ended(_ journal: Journal) {
         guard problem != nil else { return }
         problem = nil
@@ -67,7 +67,7 @@ struct StoreFailures {
     }
 }
 
-/// How long a store that failed is left alone: longer each time, until a write succeeds.
+/// The pause before a failed store is opened again. It grows until a write succeeds.
 private struct RetryPause {
     private let shortest: Duration
     private let longest: Duration

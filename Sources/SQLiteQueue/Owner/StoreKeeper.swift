@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-/// Opens the store, repairs its database where that is damaged, and opens it again after a failure.
+/// Opens the store, repairs a damaged database, and opens the store again after a failure.
 final class StoreKeeper {
     let current: CurrentConfiguration
     let directory: DataDirectory
@@ -13,14 +13,14 @@ final class StoreKeeper {
     private let lock: LockFile
     private(set) var store: OpenStore?
     private(set) var failures: StoreFailures
-    /// As of the store that was open last.
+    /// The ages of the last open store.
     private var ages: AgeBasis?
-    /// It was opened since the last failure, and what failed then was not tried again.
+    /// True if the store was opened after a failure and the failed work was not tried again yet.
     private(set) var isBehind = false
-    /// Logs by which ledgers had to be put right at starts.
+    /// Logs by which starts had to correct ledgers.
     private(set) var repairedLogs = 0
 
-    /// Takes the directory's lock, and opens nothing yet.
+    /// Takes the directory's lock. Does not open the database yet.
     init(
         _ current: CurrentConfiguration,
         _ clock: QueueClock,
@@ -38,12 +38,12 @@ final class StoreKeeper {
         lock = try LockFile(directory)
     }
 
-    /// The next turn tries what failed before.
+    /// Called at the beginning of a turn, which repeats the failed work.
     func turnBegins() { isBehind = false }
 
     // MARK: - Opening
 
-    /// Opens the database, or what can be saved of a damaged one.
+    /// Opens the database, or the readable part of a damaged one.
     func open(_ packets: PacketsInDelivery, acknowledged: [Int64]) throws(QueueError) {
         try directory.settleSalvage()
         try directory.createDatabaseFile()
@@ -68,12 +68,12 @@ final class StoreKeeper {
             return try open(packets, acknowledged: acknowledged)
         }
         salvager.opened()
-        // A kill may have come between a salvage and this.
+        // A kill may have come between a salvage and this call.
         salvager.copies.trim(to: DataDirectory.damagedCopiesMax, beside: store)
         do throws(QueueError) {
             try directory.sync()
         } catch {
-            // Opened by half it would take logs, and delivery could not read them.
+            // A half-open store would take logs that delivery could not read.
             store = nil
             throw error
         }
@@ -88,7 +88,8 @@ final class StoreKeeper {
         }
     }
 
-    /// A read may fail once for many reasons; where it fails again the sector is gone, and with it a part of the database.
+    /// Reads the store, and reads it again after a read error. A read may fail once for many reasons. If it fails
+    /// again, the sector is gone, and with it a part of the database.
     private func recoverOrReadAgain(_ packets: PacketsInDelivery) throws(SQLiteError) {
         do throws(SQLiteError) {
             try recover(packets)
@@ -102,7 +103,7 @@ final class StoreKeeper {
     }
 
     private func recover(_ packets: PacketsInDelivery) throws(SQLiteError) {
-        // To close one of two connections would give up the locks of both.
+        // Closing one of two connections would release the locks of both.
         precondition(store == nil, "the database is open already")
         let upgrade = SchemaUpgrade(
             directory: directory,
@@ -140,7 +141,7 @@ final class StoreKeeper {
         }
     }
 
-    /// Tries again when the pause after a failure is over. Returns whether it has tried.
+    /// Tries again when the pause after a failure is over. Returns true if it tried.
     func reopen(_ packets: PacketsInDelivery, acknowledged: [Int64]) -> Bool {
         guard store == nil, failures.mayTryAgain else { return false }
         do throws(QueueError) {
@@ -152,7 +153,7 @@ final class StoreKeeper {
         return true
     }
 
-    /// Copies more of a damaged database that is kept aside. Returns whether the store was opened again.
+    /// Copies more of a damaged database that is kept. Returns true if the store was opened again.
     func saveMore(
         _ store: OpenStore,
         _ packets: PacketsInDelivery
@@ -161,28 +162,28 @@ final class StoreKeeper {
         self.store = nil
         try recover(packets)
         salvager.copies.trim(to: DataDirectory.damagedCopiesMax, beside: self.store)
-        // What was copied may be handed over at once.
+        // Copied content may be handed over at once.
         isBehind = true
         return true
     }
 
     // MARK: - Closing
 
-    /// A write failed. The connection and everything known are thrown away and read again from the disk later: after a
-    /// failed sync the kernel may have dropped what it could not write, so neither SQLite's memory nor a second sync can
-    /// be trusted.
+    /// Handles a failed write. Discards the connection and everything in memory; a later attempt reads the disk again.
+    /// After a failed sync the kernel may have dropped pages that it could not write, so neither SQLite's memory nor a
+    /// second sync can be trusted.
     func failed(_ error: SQLiteError) {
         failures.examine(error, journal)
         close(because: QueueError(diagnosed(error), path: directory.database))
     }
 
-    /// A file that cannot grow is not always reported as such: where no space is left, that is the reason.
+    /// The system does not always report a lack of space as such. If no space is left, that is the reason.
     private func diagnosed(_ error: SQLiteError) -> SQLiteError {
         let isFull = room.look() < max(current.value.freeBytesMin, 1 << 20)
         return error.kind == .io && isFull ? .full(error) : error
     }
 
-    /// Until it can be opened again.
+    /// Closes the store until it can be opened again.
     func close(because problem: QueueError) {
         failures.failed(problem, journal)
         store?.database.rollBack()
@@ -190,13 +191,13 @@ final class StoreKeeper {
         isBehind = false
     }
 
-    /// A commit succeeded.
+    /// Called after a successful commit.
     func recovered() { failures.ended(journal) }
 
-    /// Closes it without a failure, to be opened with other rules.
+    /// Closes the store without a failure, to open it with other rules.
     func closeToReread() { store = nil }
 
-    /// Empties the log into the database and closes it for good.
+    /// Empties the log into the database and closes the store for good.
     func finish() {
         do throws(SQLiteError) {
             try store?.database.connection.finish()
@@ -206,14 +207,15 @@ final class StoreKeeper {
         store = nil
     }
 
-    /// The system's clock was stepped. Kept also when the transaction fails: nothing will tell of the step again.
+    /// Handles a step of the system's clock. The basis is kept even if the transaction fails, because nothing reports
+    /// the step again.
     func follow(_ step: Duration, in store: OpenStore) throws(SQLiteError) {
         defer { ages = store.ages.basis }
         try store.clockStepped(by: step)
     }
 }
 
-/// The configuration that holds now: the owner and its parts read it here.
+/// The present configuration, which the owner and its parts read here.
 final class CurrentConfiguration {
     private(set) var value: QueueConfiguration
 

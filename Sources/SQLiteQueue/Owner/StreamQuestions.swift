@@ -5,11 +5,11 @@ struct StreamQuestion: Sendable {
     let wish: StreamWish
     let answer: @Sendable (StreamListing?) -> Void
 
-    /// Each walks all streams; more than so many at a time are a mistake.
+    /// Each question walks over all streams. More of them at a time are a mistake.
     static let waitingMax = 8
 }
 
-/// The requests that wait.
+/// The questions that wait.
 struct StreamQuestions {
     private var waiting = Fifo<StreamQuestion>()
 
@@ -20,7 +20,7 @@ struct StreamQuestions {
         waiting.append(question)
     }
 
-    /// One a turn, so that a caller who asks all the time holds up nothing for long.
+    /// Answers one question a turn, so that a caller who asks all the time does not hold up other work.
     mutating func answerOne(from store: OpenStore?) {
         guard let question = waiting.popFirst() else { return }
         question.answer(store?.listing(question.wish))

@@ -1,16 +1,16 @@
 import SQLite
 import System
 
-/// A damaged database beside a connection to it: its pages as SQLite reads them, and the rule for what cannot be read.
-/// It has to live as long as the connection.
+/// A damaged database beside a connection to it: its pages as SQLite reads them, and the rule for unreadable content.
+/// It must exist as long as the connection.
 ///
-/// Damage stays, so what it hit is lost. A read error may pass: it ends the reading, which the caller tries again
-/// later. Only the last attempt skips what still cannot be read, so that a bad sector costs no more than it holds.
+/// Damage stays, so content that it hit is lost. A read error may pass: it ends the reading, and the caller tries again
+/// later. Only the last attempt skips content that is still unreadable, so a bad sector costs no more than its content.
 final class DamagedFile {
     let pages: StoredPages
-    /// The attempts are used up: what still cannot be read is lost.
+    /// True if all attempts are used up. Content that is still unreadable is then lost.
     var skipsUnreadable: Bool
-    /// Something was skipped that a later attempt may be able to read.
+    /// True if it skipped content that a later attempt may be able to read.
     private(set) var hasSkipped = false
     /// The read error that ended the reading.
     private(set) var readError: SQLiteError?
@@ -20,7 +20,7 @@ final class DamagedFile {
         skipsUnreadable = skips
     }
 
-    /// Returns when the caller is to go on without what `error` hides, and throws it when it may pass.
+    /// Returns if the caller must continue without the content that `error` hides. Throws the error if it may pass.
     func skip(_ error: SQLiteError) throws(SQLiteError) {
         if error.isDamage { return }
         if error.isUnreadable, skipsUnreadable {
@@ -31,7 +31,7 @@ final class DamagedFile {
         throw error
     }
 
-    /// Reads at most twice. Nil where what is asked for is lost.
+    /// Reads at most twice. Nil if the content is lost.
     func readable<Value>(
         _ read: () throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value? {

@@ -1,20 +1,20 @@
 import SQLite
 
-/// Reads what can still be read of a table whose pages are partly damaged.
+/// Reads the readable part of a table whose pages are partly damaged.
 ///
-/// It goes on as SQLite does, from leaf to leaf. Where that fails the rest of the leaf is read by itself, and then what lies
-/// behind it; where it leads past a leaf, that is asked for by its keys. A page that is lost so costs what it held, and one with
-/// another page's content hides nothing.
+/// It reads as SQLite does, from leaf to leaf. If that fails, it reads the rest of the leaf separately and then
+/// everything behind it. If SQLite skips a leaf, it asks for that leaf by its keys. So a lost page costs only its own
+/// content, and a page with another page's content hides nothing.
 struct DamagedTable {
     private let scan: Statement
     private let leafScan: Statement
     private let firstKey: Statement
     private let root: Int
     private let file: DamagedFile
-    /// Something could not be read.
+    /// True if something could not be read.
     private(set) var hasGaps = false
 
-    /// Prepares to read `columns`, of which the integer `key` must be the first.
+    /// Prepares to read `columns`. The integer `key` must be the first of them.
     init(
         _ connection: Connection,
         in file: DamagedFile,
@@ -25,14 +25,14 @@ struct DamagedTable {
         self.file = file
         let sql = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'"
         root = Int(try connection.integer(sql))
-        // The index may be damaged in other places than the table; the table alone is asked.
+        // The index may be damaged at other places than the table, so the query uses only the table.
         let rows = "FROM \(table) NOT INDEXED WHERE \(key) BETWEEN ?1 AND ?2 ORDER BY \(key)"
         scan = try connection.prepare("SELECT \(columns) \(rows)")
         leafScan = try connection.prepare("SELECT \(columns) \(rows)")
         firstKey = try connection.prepare("SELECT \(key) \(rows) LIMIT 1")
     }
 
-    /// Goes on where an earlier reader left off: behind `last`, at the beginning of the leaf that it was in.
+    /// Continues an earlier read behind `last`, at the beginning of the leaf that it was in.
     mutating func read(
         behind last: Int64,
         upTo highest: Int64,
@@ -47,9 +47,9 @@ struct DamagedTable {
         }
     }
 
-    /// Visits the readable rows in the order of their keys, each once. Fails when `visit` does, and on a read error that
-    /// the file does not skip. `start` is the key that is searched first, below any border that a damaged page may show
-    /// unless it is known where the keys begin.
+    /// Visits each readable row once, in the order of the keys. Throws if `visit` throws, and on a read error that the
+    /// file does not skip. The search begins at key `start`. Unless the first key is known, `start` is below any border
+    /// that a damaged page may show.
     mutating func read(
         _ keys: ClosedRange<Int64>,
         from start: Int64 = .min,
@@ -81,13 +81,13 @@ struct DamagedTable {
 
     private enum Halt {
         case end
-        /// From this key on nothing came.
+        /// No row came from this key on.
         case failure(Int64)
-        /// It has come to a leaf past others, and is to begin with that one by its keys.
+        /// The scan skipped leaves. The caller must ask for the first of them by its keys.
         case elsewhere
     }
 
-    /// Reads on until SQLite cannot, or has gone astray.
+    /// Reads until SQLite fails or leaves the right order.
     private mutating func read(
         _ keys: ClosedRange<Int64>,
         from start: Int64,
@@ -98,16 +98,16 @@ struct DamagedTable {
         defer { scan.reset() }
         var next = keys.lowerBound
         while true {
-            // Whatever failed, the rest of the leaf is read again, and that decides.
+            // After any failure the rest of the leaf is read again, and that result counts.
             guard let isRow = try? scan.step() else { return .failure(next) }
             guard isRow else { return .end }
             let key = scan.integer(0)
-            // Not asked for.
+            // The row is before the requested keys.
             if key >= start, key < keys.lowerBound, next == keys.lowerBound { continue }
             // A damaged tree may lead to the same page twice.
             guard key >= next, key <= keys.upperBound else { return .failure(next) }
-            // A row that lies where others belong may have been taken out where it belongs itself. Where nothing is found by
-            // keys a border is wrong, and not the row.
+            // A row among other rows' keys may be an old copy that was removed at its right place. If a search by keys
+            // finds nothing there, the border is wrong and not the row.
             if try readMissed(&leaves, before: key, visit),
                 try first(in: key...leaves.current.upperBound) != nil
             {
@@ -120,7 +120,7 @@ struct DamagedTable {
         }
     }
 
-    /// Returns whether there were leaves that no row had come from.
+    /// Returns true if there were leaves from which no row had come.
     @discardableResult
     private mutating func readMissed(
         _ leaves: inout LeafCursor,
@@ -135,8 +135,8 @@ struct DamagedTable {
         return isAny
     }
 
-    /// By its keys alone. What lies on pages of its own may be lost for one row, and a key that is damaged may stand in the
-    /// way of those behind it.
+    /// Reads a leaf by its keys alone. The overflow pages of one row may be lost, and a damaged key may hide the rows
+    /// behind it.
     private mutating func readLeaf(
         _ leaf: ClosedRange<Int64>,
         _ visit: (Statement) throws(SQLiteError) -> Void
@@ -145,7 +145,7 @@ struct DamagedTable {
         var rest = leaf
         while let failure = try scan(rest, visit) {
             let key = try first(in: failure.key...rest.upperBound)
-            // It is read again from there.
+            // The leaf is read again from there.
             if let key, key > rest.lowerBound {
                 rest = key...rest.upperBound
                 continue
@@ -156,13 +156,13 @@ struct DamagedTable {
         }
     }
 
-    /// Where a scan could not go on, and why: nil when the keys are out of order.
+    /// The place and the cause of a failed scan. The cause is nil if the keys are out of order.
     private struct Failure {
         let key: Int64
         let error: SQLiteError?
     }
 
-    /// Returns nil when the range was read to its end.
+    /// Returns nil if the range was read to its end.
     private func scan(
         _ range: ClosedRange<Int64>,
         _ visit: (Statement) throws(SQLiteError) -> Void
@@ -188,7 +188,7 @@ struct DamagedTable {
         }
     }
 
-    /// Reads the keys alone; nil where not even they can be read.
+    /// Reads only the keys. Nil if even that fails.
     private func first(in range: ClosedRange<Int64>) throws(SQLiteError) -> Int64? {
         bind(firstKey, range)
         defer { firstKey.reset() }

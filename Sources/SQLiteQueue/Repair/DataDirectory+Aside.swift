@@ -2,15 +2,15 @@ import Glibc
 import Queue
 import System
 
-// A damaged database is replaced so that a crash at any point loses neither the old files nor what was
-// saved of them: while `queue.db` exists it is the truth; once it is gone, `queue.salvage.db` is complete.
+// A damaged database is replaced in an order in which a crash at any point loses neither the old files nor the saved
+// content. While `queue.db` exists, it is valid. After it is gone, `queue.salvage.db` is complete.
 extension DataDirectory {
-    /// Where the new database grows while the old one is still in place.
+    /// The new database while the old one is still in place.
     var salvage: String { path + "/queue.salvage.db" }
 
     private static let companions = ["", "-wal"]
 
-    /// Gives the database's files a second name that stays. Returns it.
+    /// Gives the database's files a second name that stays. Returns that name.
     func linkAside(_ time: WallTime) throws(QueueError) -> String {
         let stamp = time.rfc3339.filter { $0.isNumber }.prefix(14)
         var aside = "\(path)/queue.corrupt-\(stamp).db"
@@ -35,13 +35,13 @@ extension DataDirectory {
             Self.companions.map { aside + $0 } + [Self.damagedLog(of: aside), Self.mark(of: aside)]
         for name in names {
             if access(name, F_OK) == 0 { return true }
-            // Were it there, a failure to link would remove it.
+            // If the name existed after all, a failed link would remove it.
             guard errno == ENOENT else { throw problem("cannot hold \(name)", errno) }
         }
         return false
     }
 
-    /// Takes the second name away again, while the first still stands: the next attempt gives another.
+    /// Removes the second name while the first one exists. The next attempt gives another name.
     func unlinkAside(_ aside: String) {
         guard access(database, F_OK) == 0 else { return }
         remove(aside)
@@ -53,12 +53,12 @@ extension DataDirectory {
         unlink(Self.mark(of: aside))
     }
 
-    /// Puts the saved database in the place of the damaged one. Also finishes what a crash interrupted.
+    /// Puts the saved database in the place of the damaged one. Also finishes an interrupted replacement.
     func replaceDamaged() throws(QueueError) {
         unlink(database)
         try sync()
-        // The old log must never meet the new database, not even where a file system forgets the one change in a
-        // power cut and keeps the other.
+        // The old log must never meet the new database, not even if a file system loses one change in a power cut and
+        // keeps the other.
         for suffix in ["-wal", "-shm"] { unlink(database + suffix) }
         try sync()
         guard rename(salvage, database) == 0 else {
@@ -67,7 +67,7 @@ extension DataDirectory {
         try sync()
     }
 
-    /// The next connection that opens the log builds its index again.
+    /// Removes the log's index. The next connection that opens the log builds it again.
     func removeIndex(of database: String) {
         unlink(database + "-shm")
     }
@@ -77,10 +77,10 @@ extension DataDirectory {
     }
 }
 
-// Damaged databases that were moved aside. One with a mark is the only one that has logs which the queue does not have
-// yet, and is never deleted. A few of the others are kept, to find the cause in.
+// Damaged databases that were moved aside. If a copy has a mark, it may have the only copy of some logs and is never
+// deleted. A few of the others are kept for finding the cause.
 extension DataDirectory {
-    /// So many are kept that the queue has copied all of.
+    /// The number of completely copied databases that are kept.
     static let damagedCopiesMax = 3
 
     static func mark(of aside: String) -> String { aside + "-unsaved" }
@@ -91,23 +91,24 @@ extension DataDirectory {
         _ = OwnedDescriptor(taking: descriptor)
     }
 
-    /// Notes in the mark what is still to be copied. The queue's own database has that too, and the note counts where a later
-    /// salvage cannot read it there. It may be older then: some logs arrive twice, and none is forgotten.
+    /// Records in the mark which content is not copied yet. The queue's own database records the same; the mark counts
+    /// if a later salvage cannot read that record. The mark may be older: then some logs arrive twice, and none is
+    /// lost.
     func note(_ remainder: Remainder) { writeMark(of: remainder.file, remainder.bytes) }
 
-    /// Nothing more is to be copied, and the mark stays.
+    /// Empties the mark, which stays: nothing more is to be copied.
     func forgetNote(of file: String) { writeMark(of: file, []) }
 
     private func writeMark(of file: String, _ bytes: [UInt8]) {
         let descriptor = open(Self.mark(of: "\(path)/\(file)"), O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         let mark = OwnedDescriptor(taking: descriptor)
-        // A note that was written in part is none: it ends with a checksum.
+        // A partly written note does not count: a note ends with a checksum.
         pwrite(mark.number, bytes, bytes.count, 0)
         ftruncate(mark.number, off_t(bytes.count))
     }
 
-    /// What the marks of other copies say is still to be copied.
+    /// The remainders in the marks of other copies.
     func notedRemainders(besides aside: String) -> [Remainder] {
         unsavedCopies.filter { $0 != aside }.compactMap { other in
             let mark = Self.mark(of: other)
@@ -119,28 +120,28 @@ extension DataDirectory {
         }
     }
 
-    /// The queue has all that can be read of it.
+    /// Removes the mark: the queue has all readable content of the copy.
     func unmark(_ aside: String) {
         unlink(Self.mark(of: aside))
-        // A mark that comes back with a power cut costs space and no logs.
+        // A mark that returns after a power cut costs space but no logs.
         try? sync()
     }
 
-    /// The paths of those that are kept, the oldest first.
+    /// The paths of the kept copies, oldest first.
     var damagedCopies: [String] {
         names.filter { $0.hasPrefix("queue.corrupt-") && $0.hasSuffix(".db") }
-            // Without the end: a second one of the same second comes behind the first.
+            // The name is compared without its end, so that the second copy of one second comes after the first.
             .sorted { $0.dropLast(3) < $1.dropLast(3) }
             .map { "\(path)/\($0)" }
     }
 
-    /// The copies that are never deleted, the oldest first: each may have the only copy of logs. A mark that cannot be looked
-    /// at counts as one.
+    /// The copies that are never deleted, oldest first, because each may have the only copy of logs. If the disk cannot
+    /// report on a mark, the mark counts as present.
     var unsavedCopies: [String] {
         damagedCopies.filter { access(Self.mark(of: $0), F_OK) == 0 || errno != ENOENT }
     }
 
-    /// What the copy takes of the disk, with its logs.
+    /// The bytes of the copy on the disk, including its logs.
     func bytes(of aside: String) -> Int {
         let paths = Self.companions.map { aside + $0 } + [Self.damagedLog(of: aside)]
         return paths.reduce(0) { sum, path in
@@ -149,8 +150,8 @@ extension DataDirectory {
         }
     }
 
-    /// Deletes the oldest copies that may be deleted, until `most` of these are left, and no more than `limit`. Returns
-    /// what it has deleted. The queue still copies from the files named `inUse`.
+    /// Deletes the oldest deletable copies until `most` of them are left, at most `limit` at a time. Returns the
+    /// deleted ones. The queue still copies from the files in `inUse`.
     func removeDamagedCopies(keeping most: Int, atMost limit: Int, inUse: [String]) -> [String] {
         let unsaved = unsavedCopies
         let deletable = damagedCopies.filter { aside in
@@ -162,9 +163,8 @@ extension DataDirectory {
     }
 }
 
-// What is kept of a damaged database is what SQLite can read of it: the file as it is, and where that does not do
-// a log of its own, which says what the file does not. The files themselves stay as they were found until the new
-// database is there.
+// A kept copy is a damaged database in the form that SQLite can read: the unchanged file and, if needed, a separate log
+// with corrections. The files themselves do not change until the new database is in place.
 extension DataDirectory {
     /// Gives the files of a damaged database their second name.
     func linkFiles(to aside: String) throws(QueueError) {

@@ -2,24 +2,24 @@ import Glibc
 import Queue
 import System
 
-// A kill in the middle of a salvage leaves a new database that is not complete, or second names of files that are still
-// in use under their first names. A start settles that before anything opens the database.
+// A kill during a salvage leaves an incomplete new database, or second names of files that are still in use under their
+// first names. A start settles that before anything opens the database.
 extension DataDirectory {
-    /// Undoes a salvage that was interrupted, or finishes one whose new database is complete.
+    /// Undoes an interrupted salvage, or finishes one whose new database is complete.
     func settleSalvage() throws(QueueError) {
         if access(database, F_OK) == 0 {
-            // Until it is gone it is the truth: see `replaceDamaged`.
+            // The database is valid as long as it exists: see `replaceDamaged`.
             removeSalvage()
             for aside in secondNames where isSuperfluous(aside) { remove(aside) }
         } else if errno != ENOENT {
-            // Where a disk does not answer, the database may be there.
+            // The disk does not report on the file, so the database may exist.
             throw problem("cannot hold queue.db", errno)
         } else if access(salvage, F_OK) == 0 {
             try replaceDamaged()
         }
     }
 
-    /// The paths of databases that were moved aside, also where only a companion is there.
+    /// The paths of databases that were moved aside, even if only a companion is left.
     private var secondNames: Set<String> {
         let ends = [".db", ".db-wal", ".db-shm", ".db-unsaved", ".log"]
         var found: Set<String> = []
@@ -30,13 +30,13 @@ extension DataDirectory {
         return found
     }
 
-    /// Everything under this name is in the database and its log as well. A copy that took the place of neither
-    /// may have the only copy of logs.
+    /// True if the database and its log have all content under this name. A copy that replaced neither may have the
+    /// only copy of logs.
     private func isSuperfluous(_ aside: String) -> Bool {
         let log = Self.damagedLog(of: aside)
-        // Beside a damaged log the other one was made of its sound frames.
+        // If a damaged log exists, the other log was made of its sound frames.
         let original = FileIdentity(log) == .absent ? aside + "-wal" : log
-        // A salvage that was interrupted has left its mark. Copies without one are kept to look for the cause.
+        // An interrupted salvage has left its mark. Copies without a mark are kept for finding the cause.
         let isMarked = FileIdentity(Self.mark(of: aside)) != .absent
         func isSame(_ second: String, _ first: String) -> Bool {
             self.isSame(second, first) || (isMarked && hasSameBytes(second, first))
@@ -53,7 +53,7 @@ extension DataDirectory {
         }
     }
 
-    /// A directory that was copied or restored has two files in place of two names of one.
+    /// Compares the content: a copied or restored directory has two files instead of two names of one file.
     private func hasSameBytes(_ second: String, _ first: String) -> Bool {
         guard let count = fileSize(second), count == fileSize(first) else { return false }
         let (left, right) = (open(second, O_RDONLY | O_CLOEXEC), open(first, O_RDONLY | O_CLOEXEC))
@@ -70,7 +70,7 @@ extension DataDirectory {
         return true
     }
 
-    /// The page of zeroes beside a log that is alone.
+    /// True for the page of zeroes that accompanies a log without a database.
     private func isPlaceholder(_ path: String) -> Bool {
         guard let bytes = fileSize(path), bytes <= 1 << 16 else { return false }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -85,7 +85,7 @@ private enum FileIdentity: Equatable {
     case file(device: dev_t, inode: ino_t, bytes: Int)
     /// The name leads to no file.
     case absent
-    /// The disk does not answer. The file may be there.
+    /// The disk does not report on the file. It may exist.
     case unknown
 
     init(_ path: String) {

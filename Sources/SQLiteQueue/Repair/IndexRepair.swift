@@ -1,18 +1,18 @@
 import SQLite
 
-/// Rebuilds the indexes of a database whose tables are whole: then nothing needs to be copied.
+/// Rebuilds the indexes of a database whose tables are undamaged. Then nothing needs to be copied.
 enum IndexRepair {
-    /// All of an index is sorted in memory.
+    /// SQLite sorts a whole index in memory.
     private static let rowsMax: Int64 = 1_000_000
 
-    /// What SQLite's check says of an index that has not what its table has. Anything else is said of pages, and a write to
-    /// a database with a damaged page may overwrite another one.
+    /// The complaints of SQLite's check about an index that disagrees with its table. Every other complaint is about
+    /// pages, and a write to a database with a damaged page may overwrite another page.
     private static let complaints = [
         " missing from index ", "wrong # of entries in index ", "non-unique entry in index ",
         " values differ from index ",
     ]
 
-    /// Returns false, and changes nothing, where anything else is damaged.
+    /// Returns false and changes nothing if anything else is damaged.
     static func run(_ connection: Connection) throws(SQLiteError) -> Bool {
         guard try connection.integer("SELECT count(*) FROM rows NOT INDEXED") <= rowsMax,
             try connection.integer("SELECT count(*) FROM dead NOT INDEXED") <= rowsMax,

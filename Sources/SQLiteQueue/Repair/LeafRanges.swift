@@ -1,7 +1,8 @@
-/// The keys of a table as the leaves of its tree share them, in their order: who cannot read one knows where the next begins,
-/// however many numbers lie between. Behind an inner page that cannot be read this is unknown, and all its keys are one range.
+/// The key ranges of the leaves of a table's tree, in order. A reader that cannot read one leaf thereby knows where the
+/// next one begins, however many numbers lie between. The leaves behind an unreadable inner page are unknown, so its
+/// keys form one range.
 ///
-/// Whatever the pages say, the ranges hold each key once.
+/// Whatever the pages contain, each key is in exactly one range.
 struct LeafRanges: Sequence, IteratorProtocol {
     private let file: DamagedFile
     private var rest: [(page: Int, keys: ClosedRange<Int64>, depth: Int)]
@@ -13,7 +14,7 @@ struct LeafRanges: Sequence, IteratorProtocol {
 
     mutating func next() -> ClosedRange<Int64>? {
         while let (page, keys, depth) = rest.popLast() {
-            // A tree is no deeper, except in a circle.
+            // No tree is deeper, unless its pages form a circle.
             guard depth < 20, file.pages.firstByte(page) == BTree.tableInner,
                 let bytes = file.pages.page(page),
                 let children = BTree.children(bytes, sharing: keys)
@@ -24,12 +25,12 @@ struct LeafRanges: Sequence, IteratorProtocol {
     }
 }
 
-/// The leaf that a reader has come to.
+/// The leaf that a reader has reached.
 struct LeafCursor {
     private var ranges: LeafRanges
     private(set) var current: ClosedRange<Int64>
     private var isOnly = true
-    /// Something was read of it, or all that can be.
+    /// True if the reader has read something of the leaf, or all that is readable.
     var isRead = false
 
     init(_ ranges: LeafRanges, _ keys: ClosedRange<Int64>) {
@@ -37,8 +38,8 @@ struct LeafCursor {
         current = self.ranges.next() ?? keys
     }
 
-    /// The next leaf of which nothing was read, before that of `key`; nil once it has come to that one. In a sound tree there
-    /// is none.
+    /// The next leaf before the leaf of `key` from which nothing was read. Nil at the leaf of `key`. A sound tree has
+    /// no such leaf.
     mutating func missed(before key: Int64) -> ClosedRange<Int64>? {
         while key > current.upperBound, let next = ranges.next() {
             let (last, wasRead) = (current, isRead)
@@ -48,6 +49,6 @@ struct LeafCursor {
         return nil
     }
 
-    /// No leaf is empty, but for one that is all there is.
+    /// No leaf is empty, unless it is the only one.
     var lastMissed: ClosedRange<Int64>? { isRead || isOnly ? nil : current }
 }

@@ -1,7 +1,7 @@
 import SQLite
 
-/// What is still to be copied from a damaged database that was moved aside. The database that took its place holds it, and
-/// it changes in the transactions that copy: a crash between two of them loses and repeats nothing.
+/// The content of a damaged database that is still to be copied. The database that replaced it stores the remainder,
+/// and the transactions that copy change it: a crash between two of them loses and repeats nothing.
 struct Remainder: Equatable {
     /// The tables that are copied piece by piece, in this order.
     enum Phase: Int64 {
@@ -15,17 +15,18 @@ struct Remainder: Equatable {
     /// No number in the file is higher.
     let highest: Int64
     var phase = Phase.packets
-    /// What has a number up to this one is copied, or cannot be read.
+    /// Everything with a number up to this one is copied or unreadable.
     var through: Int64 = 0
-    /// Packets whose rows are not all there. What is left of their rows is copied as rows that wait.
+    /// Packets with missing rows. Their remaining rows are copied as waiting rows.
     var broken: [Int64] = []
-    /// By destination, the queued logs and the dead letters that the ledger counts and that were not found so far.
-    /// When all is copied they are lost.
+    /// The queued logs and the dead letters that the ledger counts and that were not found yet, by destination. After
+    /// everything is copied they are lost.
     var queued: [String: Int64] = [:]
     var dead: [String: Int64] = [:]
     /// Logs and dead letters that were copied.
     var savedLogs: Int64 = 0
-    /// Read errors hid a part of the file, which was skipped. The file is kept: it may have the only copy of logs.
+    /// True if read errors hid a part of the file, which was skipped. The file is kept: it may have the only copy of
+    /// logs.
     var hasUnreadable = false
 
     init(of file: String, upTo highest: Int64) {
@@ -35,12 +36,13 @@ struct Remainder: Equatable {
 
     var logs: Int64 { (Array(queued.values) + dead.values).reduce(0, +) }
 
-    /// The packet is yet to be copied.
+    /// True if the packet is not copied yet.
     func mayHave(packet number: Int64) -> Bool {
         phase == .packets && through < number && number <= highest
     }
 
-    /// Rows of the packet may be copied yet. Where the packet's record is lost, the table of rows still has them.
+    /// True if rows of the packet may still be copied. If the packet's record is lost, the table of rows still has
+    /// them.
     func mayHaveRows(of number: Int64) -> Bool {
         phase != .letters && number <= highest
     }
@@ -65,7 +67,7 @@ extension Remainder {
         return writer.proved
     }
 
-    /// Nil where they are not what was written.
+    /// Nil if the bytes are not the stored form.
     init?(of file: String, _ bytes: [UInt8]) {
         guard var reader = Reader(bytes), let highest = reader.number(),
             let phase = reader.number().flatMap(Phase.init), let through = reader.number(),
@@ -82,7 +84,7 @@ extension Remainder {
         guard let queued = reader.logs(), let dead = reader.logs() else { return nil }
         self.queued = queued
         self.dead = dead
-        // The first version did not write it.
+        // The first version did not write this number.
         hasUnreadable = reader.number() == 1
     }
 
@@ -98,7 +100,7 @@ extension Remainder {
             bytes += text.utf8
         }
 
-        /// With a checksum behind them: the table of settings has none.
+        /// Ends with a checksum, because the table of settings has none.
         var proved: [UInt8] {
             var writer = self
             writer.add(Reader.checksum(bytes[...]))
@@ -148,13 +150,13 @@ extension Remainder {
 
 // MARK: - On the disk
 
-/// Settings, of which only a database has any that took the place of a damaged one.
+/// These settings exist only in a database that replaced a damaged one.
 extension QueueDatabase {
     private static let remainderSettings = "aside/"
     private static let acknowledgedSettings = "acknowledged/"
 
-    /// The oldest first. One that is not what was written is none: its file stays, and what the ledgers count of it is
-    /// found missing by the start.
+    /// The remainders, oldest first. One with a wrong checksum is ignored: its file stays, and a start finds its
+    /// counted logs missing.
     static func remainders(_ connection: Connection) throws(SQLiteError) -> [Remainder] {
         var remainders: [Remainder] = []
         for (name, value) in try settings(connection, remainderSettings) {
@@ -183,7 +185,7 @@ extension QueueDatabase {
             "SELECT name, value FROM settings WHERE name BETWEEN ?1 AND ?2 ORDER BY name"
         )
         all.bind(1, prefix)
-        // The character behind the slash.
+        // The character that follows the slash.
         all.bind(2, prefix.dropLast() + "0")
         var found: [(name: String, value: [UInt8])] = []
         while try all.step() {
@@ -200,7 +202,7 @@ extension QueueDatabase {
         try settings.save(place.bytes, as: "\(Self.acknowledgedSettings)\(number)")
     }
 
-    /// Makes a new database take the place of one of which nothing can be read yet.
+    /// Makes a new database replace one that is not readable at all yet.
     func beginWithout(_ remainder: Remainder) throws(SQLiteError) {
         try write()
         try settings.save(remainder.highest, as: IdentifierSupply.setting)
@@ -208,7 +210,7 @@ extension QueueDatabase {
         try commit()
     }
 
-    /// Goes on with what an earlier salvage has not copied. Where the old ledgers are lost, new ones count its logs.
+    /// Continues with the remainder of an earlier salvage. If the old ledgers are lost, new ones count its logs.
     func adopt(_ earlier: Remainder) throws(SQLiteError) {
         let highest = max(try IdentifierSupply.highest(connection), earlier.highest)
         try settings.save(highest, as: IdentifierSupply.setting)
@@ -218,7 +220,7 @@ extension QueueDatabase {
         try save(earlier)
     }
 
-    /// Nothing of it is left to copy.
+    /// Removes a remainder that is completely copied.
     func remove(_ remainder: Remainder) throws(SQLiteError) {
         try settings.remove(Self.remainderSettings + remainder.file)
         guard try Self.remainders(connection).isEmpty else { return }

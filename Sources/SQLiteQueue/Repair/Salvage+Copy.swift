@@ -5,7 +5,7 @@ import System
 // Copies in transactions, each as large as the room allows.
 extension Salvage {
     enum Outcome: Equatable {
-        /// Everything that can be read is copied, and so many logs are lost.
+        /// All readable content is copied, and this many logs are lost.
         case done(lost: Int64)
         /// The next piece does not fit.
         case noRoom
@@ -13,12 +13,12 @@ extension Salvage {
         case unreadable
     }
 
-    /// Says how many bytes the next transaction may write.
+    /// Returns the bytes that the next transaction may write.
     typealias Room = () throws(SQLiteError) -> Int
 
-    /// Goes on copying for as long as there is room. Fails only when the new database cannot be used; the transactions
-    /// before that stay. `whenAllIsCopied` is called before the new database says so, unless the damaged file may still
-    /// have the only copy of logs.
+    /// Continues copying while there is room. Throws only if the new database cannot be used; earlier transactions
+    /// stay. It calls `whenAllIsCopied` before the new database records the end, unless the damaged file may still have
+    /// the only copy of logs.
     mutating func copy(
         _ room: Room,
         whenAllIsCopied: () -> Void
@@ -40,8 +40,8 @@ extension Salvage {
         return .done(lost: try Self.finish(remainder, in: saved))
     }
 
-    /// Each step reads these tables from the beginning. An earlier step that skipped something has used up the attempts
-    /// that they get; rows and dead letters are read once, and get attempts of their own.
+    /// Reads the tables that each step reads from the beginning. If an earlier step skipped something, these tables
+    /// have used up their attempts. Rows and dead letters are read once and have attempts of their own.
     private mutating func readWholeTables() throws(SQLiteError) {
         let skipsRows = file.skipsUnreadable
         if remainder.hasUnreadable { file.skipsUnreadable = true }
@@ -50,7 +50,7 @@ extension Salvage {
         file.skipsUnreadable = skipsRows
     }
 
-    /// What the new database has by now.
+    /// Reads the present content of the new database.
     private mutating func readSaved() throws(SQLiteError) {
         ids = IdentifierSupply(after: try IdentifierSupply.highest(saved.connection))
         ledgers = try saved.ledgers.all()
@@ -72,8 +72,8 @@ extension Salvage {
 
     // MARK: - Transactions
 
-    /// Reserves so many bytes in the current transaction. Where they do not fit, commits it and begins the next one.
-    /// Everything with a number up to `through` is in the current one.
+    /// Reserves bytes in the current transaction. If they do not fit, commits it and begins the next one. Everything
+    /// with a number up to `through` is in the current one.
     mutating func makeRoom(
         for bytes: Int,
         _ room: Room,
@@ -86,7 +86,7 @@ extension Salvage {
                 step.isOver = true
                 throw .unsuitable("no room is left")
             }
-            // A piece that is larger than a usual transaction gets one of its own.
+            // A piece that is larger than a usual transaction gets a transaction of its own.
             step.room = max(bytes, min(room, configuration.tuning.transactionBytes))
         }
         step.bytes += bytes
@@ -114,7 +114,8 @@ extension Salvage {
         try end(through: 0)
     }
 
-    /// Bytes that a payload takes. One that is not small takes whole pages, and each costs an entry in an index.
+    /// The bytes that a payload takes. Only a small payload takes less than whole pages. Each payload costs an entry in
+    /// an index.
     func cost(_ payload: Int) -> Int {
         let page = configuration.tuning.pageBytes
         let pages = payload < page / 4 ? 0 : (payload + page - 1) / page * page + page / 2
@@ -123,7 +124,7 @@ extension Salvage {
 
     // MARK: - The end
 
-    /// Counts the logs that were not found as lost. Returns how many these are.
+    /// Counts the logs that were not found as lost. Returns their number.
     static func finish(
         _ remainder: Remainder,
         in saved: QueueDatabase

@@ -2,7 +2,7 @@ import Queue
 import SQLite
 import System
 
-// Copies packets as they were, so that SLS recognises one that it has stored already.
+// Copies packets unchanged, so that SLS recognises a packet that it has stored already.
 extension Salvage {
     mutating func readPackets() throws(SQLiteError) {
         packets = []
@@ -42,7 +42,7 @@ extension Salvage {
         do throws(SQLiteError) {
             try makeRoom(for: bytes, room, through: packet.number - 1)
         } catch  where step.isOver {
-            // While the queue is empty nothing can leave that would make room. So the packet goes in parts.
+            // While the queue is empty nothing can leave and make room, so the packet goes in parts.
             let largest = rows.map { cost($0.payload.count) }.max() ?? 0
             guard try saved.rows.hasNone(in: 0...Int64.max), try room() >= largest else {
                 throw error
@@ -58,7 +58,7 @@ extension Salvage {
         streams[packet.stream]?.add(packet.rows)
     }
 
-    /// Nothing of the packet is copied; the ledger counts it as delivered.
+    /// Copies nothing of the packet. The ledger counts it as delivered.
     private mutating func settleAcknowledged(_ packet: PacketRecord) {
         guard let name = streams[packet.stream]?.destination, var ledger = ledgers[name] else {
             return
@@ -67,7 +67,7 @@ extension Salvage {
         ledgers[name] = ledger
     }
 
-    /// Nil when they are not all there.
+    /// The packet's rows. Nil if some are missing.
     private func wholeRows(
         of packet: PacketRecord,
         _ table: inout DamagedTable?
@@ -83,7 +83,7 @@ extension Salvage {
                 rows.append(row)
                 logs += row.record.logs
                 raw += row.record.raw
-                // A range that is wrong may hold all rows there are.
+                // A wrong range may contain all rows of the table.
                 guard logs <= packet.logs, raw <= packet.raw else {
                     throw .unsuitable("more rows than the packet has")
                 }

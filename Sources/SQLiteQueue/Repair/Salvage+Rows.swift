@@ -14,7 +14,7 @@ extension Salvage {
             let highest = remainder.highest
             try table.read(behind: last, upTo: highest) { statement throws(SQLiteError) in
                 let row = StoredRow(statement)
-                // A number that is damaged says nothing about what lies before it.
+                // A damaged number says nothing about the rows before it.
                 guard row.isIntact else { return }
                 defer { last = row.record.id }
                 guard let destination = streams[row.stream]?.destination,
@@ -35,7 +35,7 @@ extension Salvage {
         try next(.letters)
     }
 
-    /// By stream, the rows of packets that were copied whole, or were not copied because they are acknowledged.
+    /// The rows, by stream, of packets that were copied completely, or were not copied because they are acknowledged.
     private func placesOfPackets() -> [Int64: MergedRanges] {
         let broken = Set(remainder.broken)
         var places: [Int64: [ClosedRange<Int64>]] = [:]
@@ -45,8 +45,8 @@ extension Salvage {
         return places.mapValues(MergedRanges.init)
     }
 
-    /// By stream, the rows of packets that SLS has stored. Delivery said where they lie: the damaged database may have a
-    /// wrong range, or no record of the packet at all.
+    /// The rows, by stream, of packets that SLS has stored. Their places come from delivery: the damaged database may
+    /// have a wrong range, or no record of the packet.
     private func placesOfStoredPackets() -> [Int64: MergedRanges] {
         var places: [Int64: [ClosedRange<Int64>]] = [:]
         for place in acknowledged.values {
@@ -55,7 +55,8 @@ extension Salvage {
         return places.mapValues(MergedRanges.init)
     }
 
-    /// A row that was cut in two since may have taken the number of one that an earlier version wrote.
+    /// Gives the row a new number if its own is taken: another row that was split since may have taken the number of a
+    /// row of an earlier version.
     private mutating func numbered(_ row: RowRecord) throws(SQLiteError) -> RowRecord {
         guard try saved.rows.has(row.id) else { return row }
         return RowRecord(
@@ -101,7 +102,8 @@ extension Salvage {
 
     // MARK: - Streams
 
-    /// The queue forgets a stream when all its logs are delivered, also when more of them are to be copied.
+    /// Reads streams that the queue has forgotten: it forgets a stream when all its logs are delivered, even if more of
+    /// them are still to be copied.
     mutating func readForgottenStreams() throws(SQLiteError) {
         forgotten = [:]
         guard var table = try damagedTable("*", of: "streams", key: "id") else { return }
@@ -119,16 +121,16 @@ extension Salvage {
         }
     }
 
-    /// What a forgotten stream takes besides the row that is copied.
+    /// The cost of a forgotten stream besides the row that is copied.
     func costOfBringingBack(_ stream: Int64) -> Int {
         guard let stream = forgotten[stream] else { return 0 }
         return cost(stream.key.trailer.bytes.count + stream.key.logstore.utf8.count)
     }
 
-    /// Before the first row of the stream is copied. There must be room for it.
+    /// Brings a forgotten stream back before its first row is copied. There must be room for it.
     mutating func bringBack(_ id: Int64) throws(SQLiteError) {
         guard let stream = forgotten.removeValue(forKey: id) else { return }
-        // Each packet took a number since, so that no pack id is used again.
+        // Each packet took a number since, so no pack id is used again.
         let pack = stream.nextPack + (try ids.take(saved))
         try saved.streams.add(
             StreamRecord(id: id, key: stream.key, packPrefix: stream.packPrefix, nextPack: pack)
@@ -137,7 +139,7 @@ extension Salvage {
     }
 }
 
-/// Ranges of row numbers in order and apart from each other.
+/// Separate ranges of row numbers, in order.
 private struct MergedRanges {
     private var ranges: [ClosedRange<Int64>] = []
 

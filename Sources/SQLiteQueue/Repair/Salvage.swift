@@ -3,22 +3,22 @@ import Queue
 import SQLite
 import System
 
-/// Copies what can be read of a damaged database, row by row, each with its own number and its checksum proved.
+/// Copies the readable content of a damaged database row by row. Each row keeps its number, and its checksum is proved.
 ///
-/// First `begin` makes the database that takes the place of the damaged one: with all streams, with the ledgers as
-/// they were, and with a `Remainder` that says what is not copied yet. That one is the queue from then on. `copy`
-/// brings packets, rows and dead letters into it, as much at a time as there is room for. Each of its transactions
-/// leaves a queue that is whole, so that it may end after any of them and go on in another life.
+/// First `begin` makes the database that replaces the damaged one. It has all streams, the ledgers as they were, and a
+/// `Remainder`, which describes the content that is not copied yet. From then on it is the queue. `copy` brings
+/// packets, rows and dead letters into it, as much at a time as there is room for. Each transaction leaves a whole
+/// queue, so the salvage may stop after any of them and continue after a restart.
 ///
-/// What is damaged is lost. A read error that may pass ends the salvage, which then goes on later: see `DamagedFile`.
+/// Damaged content is lost. A read error that may pass ends the salvage, which continues later: see `DamagedFile`.
 struct Salvage {
-    /// What else was lost.
+    /// Other content that was lost.
     struct Losses {
-        /// The old ledger could not be read, so it is unknown how many logs there were.
+        /// The old ledger could not be read, so the number of logs is unknown.
         var ledger = true
         /// Some remembered requests.
         var repeats = false
-        /// What operators decided.
+        /// Operators' decisions.
         var decisions = false
     }
 
@@ -27,18 +27,18 @@ struct Salvage {
     let configuration: QueueConfiguration
     let saved: QueueDatabase
     var remainder: Remainder
-    /// As the new database has it.
+    /// The remainder as the new database has it.
     var committed: Remainder
     var losses = Losses()
     var ids: IdentifierSupply
-    /// Those of the new database, and forgotten ones.
+    /// The streams of the new database and the forgotten ones.
     var streams: [Int64: SavedStream] = [:]
     /// Streams of the damaged database that the new one has forgotten.
     var forgotten: [Int64: StreamRecord] = [:]
     var ledgers: [String: Ledger] = [:]
-    /// All packets that the damaged database names.
+    /// All packets in the damaged database.
     var packets: [PacketRecord] = []
-    /// Packets that their destination has stored, and where their rows lie: they are not copied.
+    /// Packets that their destination has stored, with the places of their rows. They are not copied.
     var acknowledged: [Int64: PacketPlace] = [:]
     /// The current transaction.
     var step = Step()
@@ -46,21 +46,21 @@ struct Salvage {
     struct SavedStream {
         let destination: String
         var nextPack: Int64
-        /// Where the packets lie that the new database has, in order.
+        /// The places of the new database's packets, in order.
         var packets: [ClosedRange<Int64>] = []
     }
 
     struct Step {
-        /// What it may still write, and what it has.
+        /// The bytes that the transaction may write. `bytes` counts those that it has written.
         var room = 0
         var bytes = 0
         /// Streams that got rows that are in no packet.
         var streams: Set<Int64> = []
-        /// There is no room for another.
+        /// True if there is no room for another transaction.
         var isOver = false
     }
 
-    /// The damaged database must be one that still opens; else there is nothing to read.
+    /// The connection must be able to open the damaged database.
     init(
         from damaged: Connection,
         in file: DamagedFile,
@@ -84,10 +84,10 @@ struct Salvage {
             ?? unknownHighest
     }
 
-    /// Where the numbers cannot be read, any number up to this one may exist.
+    /// The highest number to expect if the numbers are unreadable.
     static let unknownHighest: Int64 = 1 << 40
 
-    /// Nil where damage hides even where the table begins.
+    /// Nil if damage hides the beginning of the table.
     func damagedTable(
         _ columns: String,
         of name: String,
@@ -102,8 +102,8 @@ struct Salvage {
 // MARK: - The new database
 
 extension Salvage {
-    /// Fails when the new database cannot be written, or on a read error that may pass.
-    /// The remainders `noted` count where the damaged database does not say what earlier salvages have left.
+    /// Throws if the new database cannot be written, or on a read error that may pass. The remainders `noted` count if
+    /// the damaged database does not tell what earlier salvages left.
     mutating func begin(
         acknowledged: [Int64: PacketPlace],
         noted: [Remainder] = []
@@ -133,8 +133,8 @@ extension Salvage {
         }
     }
 
-    /// The old ledgers go on. All that they count as queued or dead is yet to be found, here or in what an earlier salvage
-    /// has not copied yet.
+    /// Takes over the old ledgers. All their queued and dead logs are still to be found, here or in the remainder of an
+    /// earlier salvage.
     private mutating func saveLedgers(_ noted: [Remainder]) throws(SQLiteError) {
         try readLedgers()
         for (name, old) in ledgers {
@@ -157,21 +157,21 @@ extension Salvage {
         try saved.save(remainder)
     }
 
-    /// As many as can be read.
+    /// Reads as many ledgers as possible.
     private mutating func readLedgers() throws(SQLiteError) {
         do throws(SQLiteError) {
             let all = try damaged.prepare("SELECT * FROM ledger")
             while try all.step() { ledgers[all.text(0)] = Ledger(all).mended }
             losses.ledger = false
         } catch {
-            // What could be read of it stands.
+            // The ledgers that were read stay valid.
             try file.skip(error)
         }
     }
 }
 
 extension Salvage {
-    /// Keeps what operators decided as far as it can be read; what is lost of it is as the configuration says.
+    /// Keeps the readable decisions of operators. Lost ones go back to the configuration.
     mutating func saveDecisions() throws(SQLiteError) {
         losses.decisions = true
         let table = try file.readable { () throws(SQLiteError) in
@@ -180,7 +180,7 @@ extension Salvage {
         guard let table else { return }
         do throws(SQLiteError) {
             try saved.write()
-            // A page that cannot be read ends the list: there are few.
+            // An unreadable page ends the list. There are few settings.
             let settings = try file.readable { () throws(SQLiteError) in try table.settings() }
             losses.decisions = settings == nil
             for (name, value) in settings ?? [:] { try saved.decisions.set(name, to: value) }
@@ -196,8 +196,8 @@ extension Salvage {
 }
 
 extension Salvage {
-    /// Keeps the memory of requests as far as it can be read. Nothing that was accepted depends on it: what is
-    /// lost of it costs a log twice where a device sends a request once more.
+    /// Keeps the readable memory of requests. No accepted log depends on it: a lost request costs a duplicate if a
+    /// device sends it once more.
     mutating func saveRepeats() throws(SQLiteError) {
         losses.repeats = true
         guard var table = try damagedTable("*", of: "repeats", key: "number") else { return }
