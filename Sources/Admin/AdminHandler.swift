@@ -62,7 +62,7 @@ package final class AdminHandler: RequestHandler {
         }
         let bodyBytesMax = route.bodyBytesMax(head.method)
         guard bodyBytesMax > 0 || !head.announcesBody else {
-            return .refuse(HTTPProblem(Refusal.unwantedBody).response)
+            return .refuse(Refusal.unwantedBody.problem.response)
         }
         return .accept(bodyBytesMax: bodyBytesMax, isSecret: true)
     }

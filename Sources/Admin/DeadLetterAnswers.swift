@@ -67,7 +67,7 @@ extension DeadLetterEditOutcome {
                 "ParameterInvalid",
                 "its destination delivers to \(logstore) alone; only one with logstore: \"*\" has others"
             ).response
-        case .refused(let admission): return HTTPProblem(Refusal(admission)).response
+        case .refused(let admission): return Refusal(admission).problem.response
         case .busy: return HTTPProblem.changesWait.response
         }
     }

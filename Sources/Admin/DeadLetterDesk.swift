@@ -127,7 +127,7 @@ final class DeadLetterDesk {
         do throws(LogDecodingError) {
             logs = try decoder.decodePlain(body, BatchTiming(arrival: .now)).sound
         } catch {
-            throw HTTPProblem(Refusal(error))
+            throw Refusal(error).problem
         }
         let entry = logs.count == 1 ? logs.bytes.withUnsafeBytes { try? LogEntry($0) } : nil
         guard let entry else { throw .notOneLog(logs.count) }

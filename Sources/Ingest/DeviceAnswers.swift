@@ -1,7 +1,7 @@
 import HTTP
 import Logs
 
-/// The answers to devices. Also used on the queue's thread, after a commit.
+/// Builds the answers to devices. The queue's thread uses it too, after a commit.
 struct DeviceAnswers: Sendable {
     let counters: IngestCounters
 
@@ -12,11 +12,11 @@ struct DeviceAnswers: Sendable {
     ) -> Response {
         var response = route.refused(refusal)
         counters.countRefused(route.label, refusal, as: response.status)
-        sayWhenToRetry(refusal, route.label, &response)
-        // Also where the head could not be read: nothing in a refusal is secret, and a page can show it.
+        addRetryAfter(refusal, route.label, &response)
+        // Also when the head could not be read: a refusal holds nothing secret, and a page can show it.
         readers.add(to: &response)
         if refusal.status == 405 { response.fields.append(("allow", route.methods.names)) }
-        // RFC 9110 section 11.6.1. SLS's SDKs ask nothing of it.
+        // RFC 9110 section 11.6.1. SLS's SDKs ignore it.
         if response.status == 401, !route.label.isSLS {
             response.fields.append(("www-authenticate", "Bearer realm=\"sluice\""))
         }
@@ -28,8 +28,8 @@ struct DeviceAnswers: Sendable {
         return response
     }
 
-    /// RFC 9110 section 10.2.3. SLS's SDKs ask nothing of it.
-    private func sayWhenToRetry(
+    /// RFC 9110 section 10.2.3. SLS's SDKs ignore it.
+    private func addRetryAfter(
         _ refusal: Refusal,
         _ label: DeviceLabel,
         _ response: inout Response
@@ -38,13 +38,13 @@ struct DeviceAnswers: Sendable {
             response.status == 429 || response.status == 503
         else { return }
         response.fields.removeAll { $0.name == "retry-after" }
-        response.fields.append(("retry-after", "\(refusal.retryAfter ?? 1)"))
-        // Else pages do not see what is more than the usual.
-        guard refusal.retryAfter != nil else { return }
+        response.fields.append(("retry-after", "\(refusal.problem.retryAfter ?? 1)"))
+        // Pages can read only the fields that the answer exposes.
+        guard refusal.problem.retryAfter != nil else { return }
         response.fields.append(("access-control-expose-headers", "retry-after"))
     }
 
-    /// `response` as the dialect gave it, with what every client gets.
+    /// Adds receipt, CORS fields and label to the answer of the dialect.
     func accepted(
         _ response: Response,
         _ label: DeviceLabel,
@@ -64,7 +64,7 @@ struct DeviceAnswers: Sendable {
         _ readers: CrossOrigin
     ) -> Response {
         var response = Response(
-            // Docker's driver for Splunk begins with this, and wants no other.
+            // Docker's Splunk driver begins with OPTIONS and accepts only 200.
             status: route.label == .splunk ? 200 : 204,
             fields: [
                 ("allow", route.methods.names),

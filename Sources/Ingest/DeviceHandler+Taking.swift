@@ -181,19 +181,3 @@ extension Batch {
         dead.reduce(logs.bytes.count + stream.trailer.bytes.count) { $0 + $1.logs.bytes.count }
     }
 }
-
-extension Refusal {
-    fileprivate static let tooMuchInFlight = Refusal(
-        503,
-        "ServerBusy",
-        "too many request bodies are in flight (limits.bodies_in_flight), in total or from one address; "
-            + "send the logs again"
-    )
-
-    fileprivate static let tooManyAnswers = Refusal(
-        503,
-        "ServerBusy",
-        "too many answers are unread (limits.answers_in_flight), in total or from one "
-            + "address; read them, and send the logs again"
-    )
-}

@@ -80,7 +80,7 @@ package final class DeviceHandler: RequestHandler {
         _ route: DeviceRoute
     ) throws(Refusal) -> AdmittedRequest.Subject {
         if case .unknown = route { throw tables.access.accepted.unknownPath }
-        guard route.methods.all.contains(head.method) else { throw .method(route) }
+        guard route.methods.all.contains(head.method) else { throw .method(route.methods) }
         if case .logs(let dialect) = route, head.method != .options {
             return .logs(try admit(head, dialect))
         }

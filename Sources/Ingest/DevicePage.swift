@@ -1,17 +1,17 @@
 import Configuration
 import HTTP
 
-/// What devices ask for besides bringing logs.
+/// The paths of the device listener that do not bring logs.
 enum DevicePage {
     /// The clock of SLS's SDKs.
     case serverTime
     case health
-    /// What Splunk's clients look at before they send.
+    /// Splunk's clients check it before they send.
     case splunkHealth
     case elastic(ElasticPage)
-    /// What agents ask Loki before they send.
+    /// Loki's agents check it before they send.
     case ready
-    /// `OPTIONS *`: the server as such.
+    /// `OPTIONS *`: the server itself.
     case server
 
     init?(_ path: UnsafeBufferPointer<UInt8>) {
@@ -49,7 +49,7 @@ enum DevicePage {
         }
     }
 
-    /// A page of a dialect that is switched off is not there.
+    /// False for a page of a dialect that is switched off.
     func isShown(_ accepted: AcceptedDialects) -> Bool {
         if case .ready = self { accepted.contains(.loki) } else { accepted.covers(label) }
     }
@@ -68,7 +68,7 @@ enum DevicePage {
         case .splunkHealth: SplunkAnswer(200, 17, "HEC is healthy").response
         case .elastic(let page): page.response
         case .ready: Response(status: 200, contentType: "text/plain", text: "ready\n")
-        // What is asked for is in the stamp.
+        // `Stamp` adds the time.
         case .serverTime, .server: Response(status: 200)
         }
     }

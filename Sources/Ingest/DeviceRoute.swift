@@ -1,11 +1,11 @@
 import Configuration
 import HTTP
 
-/// What a device asks for, by the path alone. Dialects that are switched off have no paths.
+/// The meaning of a request's path. Dialects that are switched off have no paths.
 enum DeviceRoute {
     case logs(any LogDialect)
     case page(DevicePage)
-    /// Nothing of ours, at a path like SLS's or not.
+    /// No path of the gateway. The refusal has SLS's form at a path like SLS's.
     case unknown(isSLSPath: Bool)
 
     init(_ head: borrowing RequestHead, _ accepted: AcceptedDialects) {
@@ -31,7 +31,7 @@ enum DeviceRoute {
         _ accepted: AcceptedDialects
     ) -> (any LogDialect)? {
         let offset = head.path.lowerBound
-        // An index may be called `logs`.
+        // Elasticsearch first: an index may be called `logs`.
         if accepted.contains(.elastic) {
             if let dialect = ElasticDialect(path, head) { return dialect }
             if let dialect = ElasticDocument(path, head) { return dialect }
@@ -70,12 +70,6 @@ enum DeviceRoute {
         case .unknown(let isSLSPath):
             (isSLSPath ? ErrorShape.sls : .plain).response(refusal)
         }
-    }
-}
-
-extension Refusal {
-    static func method(_ route: DeviceRoute) -> Refusal {
-        Refusal(405, "InvalidMethod", "this path answers to \(route.methods.names)")
     }
 }
 

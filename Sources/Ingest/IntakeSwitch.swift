@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Turned off, no device's batch is taken any more, so that what is queued can leave.
+/// Turned off, the gateway accepts no more batches of devices, so that the queue can drain.
 package final class IntakeSwitch: Sendable {
     private let off = Atomic<Bool>(false)
     private let entered = Atomic<Int>(0)
@@ -9,18 +9,19 @@ package final class IntakeSwitch: Sendable {
 
     package var isOff: Bool { off.load(ordering: .sequentiallyConsistent) }
 
-    /// Requests that are being stored and not answered yet. Once the switch is off and nobody is on the way, nothing
-    /// will be accepted any more.
+    /// Requests that are being stored and not answered yet. When the switch is off and this is 0, nothing will be
+    /// accepted any more.
     package var arriving: Int { entered.load(ordering: .sequentiallyConsistent) }
 
     package func turn(off isOff: Bool) {
         off.store(isOff, ordering: .sequentiallyConsistent)
     }
 
-    /// A request is about to be stored; false when it may not, also if it was let in before its body came. Whoever
-    /// may has to leave.
+    /// Called before a request is stored. False when it must not be, also for a request that was admitted before the
+    /// switch was turned off. After true, the caller must call `leave`.
     ///
-    /// Counted before the look at the switch: whoever turns it off and then finds nobody knows that nobody passed.
+    /// The count goes up before the look at the switch, so a caller that turns the switch off and then reads 0 knows that no
+    /// request passed.
     func enter() -> Bool {
         entered.add(1, ordering: .sequentiallyConsistent)
         guard isOff else { return true }

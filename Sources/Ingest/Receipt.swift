@@ -3,14 +3,14 @@ import System
 
 /// Issues receipts: 24 upper-case hexadecimal digits that never repeat, like SLS's request ids.
 ///
-/// Half is random for each life of the process, half counts. A receipt is a name, not a secret.
+/// One half is random for each life of the process, the other half counts. A receipt is a name, not a secret.
 package final class ReceiptMint: Sendable {
     private let prefix: [UInt8]
     private let counter: Atomic<UInt64>
 
     package init() {
         prefix = Array(hex(randomBytes(6), upper: true).utf8)
-        // Not from zero, so that two receipts of young processes do not look alike.
+        // Starts at a random number, so that the receipts of two new processes look different.
         let start = randomBytes(3).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         counter = Atomic(start)
     }

@@ -3,10 +3,10 @@ import HTTP
 import Logs
 import Net
 
-/// What was verified of the sender of one request, to be stamped on its logs.
+/// The verified facts about the sender of one request, to be stamped on its logs.
 ///
-/// It is put into logs that are encoded already: one place for all dialects, and no cost where a destination stamps
-/// nothing. The fields are encoded once for a request and a destination, and copied into each log.
+/// They are added to logs that are encoded already: one place serves all dialects, and a destination without stamps
+/// costs nothing. The fields are encoded once for each request and destination, and copied into each log.
 struct SenderFacts {
     let clientIP: IPAddress?
     let key: String?
@@ -23,7 +23,7 @@ struct SenderFacts {
         self.receipt = receipt
     }
 
-    /// Nil where the request shows nothing of the kind.
+    /// nil when the request has no such fact.
     private func value(of fact: SenderStamps.Fact) -> String? {
         switch fact {
         case .clientIP: clientIP?.description
@@ -34,14 +34,14 @@ struct SenderFacts {
         }
     }
 
-    /// Stamps logs as their destinations ask for, and returns how many fields and tags of devices were removed because
-    /// they have the name of a stamp.
+    /// Adds the stamps of each destination to its logs. Returns how many fields and tags of devices were removed
+    /// because they have the name of a stamp.
     ///
-    /// Fields may make the logs of a request `bytesMax` large together. Where very many small logs would become more,
-    /// the stamps are tags of their stream, so that nothing is refused and nothing is missing.
+    /// Fields may make the logs of a request `bytesMax` large together. When very many small logs would exceed that,
+    /// the stamps become tags of the stream, so that nothing is refused and nothing is missing.
     func stamp(_ parts: inout [TakenPart], atMost bytesMax: Int) -> Int {
         var (room, removed) = (bytesMax, 0)
-        // Parts of one request mostly have one destination.
+        // The parts of one request mostly have the same destination.
         var last: (stamps: SenderStamps, encoded: EncodedStamps)?
         for index in parts.indices {
             let stamps = parts[index].target.intake.stamps
@@ -71,7 +71,7 @@ struct SenderFacts {
             all.append((label.name, value))
         }
         let names = stamps.labels.map(\.name)
-        // What a tag is called among fields.
+        // The names of tags that became fields.
         let withheld = names + names.map { FieldName.ofTag($0) }
         return EncodedStamps(
             names: names.map { Array($0.utf8) },
@@ -83,12 +83,12 @@ struct SenderFacts {
     }
 }
 
-/// The stamps of one destination with the values of one request.
+/// The stamps of one destination, with the values of one request.
 private struct EncodedStamps {
     let names: [[UInt8]]
     let fields: LogStamp
     let tags: [(key: String, value: String)]
-    /// In place of both where fields would be too much.
+    /// Used instead of `fields` and `tags` when fields would be too large.
     let noFields: LogStamp
     let all: [(key: String, value: String)]
 

@@ -2,8 +2,8 @@ package import HTTP
 import SLS
 package import System
 
-/// The fields that every answer carries: a receipt, unless the answer brought its own, and the true
-/// time. Lower case, since the iOS SDK looks the names up as they are here.
+/// Adds the fields of every answer: the time, and a receipt unless the answer has one. In lower case, since the iOS
+/// SDK looks for exactly these names.
 package struct Stamp {
     private let mint: ReceiptMint
     private var second: Int64 = -1
@@ -13,7 +13,7 @@ package struct Stamp {
         self.mint = mint
     }
 
-    /// Appends to an answer's head, of which everything but the blank line is there.
+    /// Appends to an answer's head, which is complete except for the blank line.
     package mutating func apply(
         to head: inout [UInt8],
         of response: Response,

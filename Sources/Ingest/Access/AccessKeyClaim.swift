@@ -1,8 +1,7 @@
-/// Whose signature a request carries, as SLS's SDKs write it in `Authorization`:
-/// `LOG {id}:{signature}`, or
-/// `SLS4-HMAC-SHA256 Credential={id}/{day}/{region}/sls/aliyun_v4_request,Signature={signature}`.
+/// The signature of an SLS SDK in `Authorization`: `LOG {id}:{signature}`, or `SLS4-HMAC-SHA256
+/// Credential={id}/{day}/{region}/sls/aliyun_v4_request,Signature={signature}`.
 struct AccessKeyClaim {
-    /// What a signature of version 4 is good for.
+    /// The day and the region that a signature of version 4 is valid for.
     struct Scope {
         let text: ArraySlice<UInt8>
         let day: ArraySlice<UInt8>
@@ -11,10 +10,10 @@ struct AccessKeyClaim {
 
     let id: [UInt8]
     let signature: ArraySlice<UInt8>
-    /// Nil in version 1.
+    /// nil in version 1.
     let scope: Scope?
 
-    /// Nil when it is nothing of the kind.
+    /// nil when the text has another form.
     init?(_ authorization: ArraySlice<UInt8>) {
         if let rest = authorization.following("LOG ") {
             guard let colon = rest.firstIndex(of: UInt8(ascii: ":")) else { return nil }
@@ -48,7 +47,7 @@ struct AccessKeyClaim {
 }
 
 extension ArraySlice<UInt8> {
-    /// What comes after `start`; nil when it does not begin so.
+    /// The text after `start`; nil when it begins differently.
     func following(_ start: StaticString) -> ArraySlice<UInt8>? {
         start.withUTF8Buffer { starts(with: $0) }
             ? self[(startIndex + start.utf8CodeUnitCount)...] : nil

@@ -1,67 +1,66 @@
 import Tokens
 
-/// Why nobody known sends a request. Its name is a label of metrics.
+/// Why a request has no known sender. The raw value is a label of metrics.
 enum AccessProblem: String, CaseIterable, Error {
     case missingKey = "missing_key"
     case unknownKey = "unknown_key"
-    /// It is known, and not meant to come this way.
+    /// The key is known, but not accepted in the way it came.
     case unacceptedWay = "unaccepted_way"
     case unknownAccessKey = "unknown_access_key"
     case badSignature = "bad_signature"
-    /// Of a request signed as SLS's SDKs do.
+    /// For requests signed by SLS's SDKs.
     case wrongClock = "wrong_clock"
     case wrongBody = "wrong_body"
-    // Of one with a token.
+    // For requests with a token.
     case unreadableToken = "unreadable_token"
     case untrustedToken = "untrusted_token"
     case expiredToken = "expired_token"
     case unfitToken = "unfit_token"
     case keysAwaited = "token_keys_awaited"
-    // Of one with a signature of our own.
+    // For requests with `x-sluice-signature`.
     case unreadableSignature = "unreadable_signature"
     case expired
     case replayed
     case tooManyNonces = "too_many_nonces"
 
-    /// What was shown is never repeated: it may be a key of another place.
+    /// The answer never repeats what the client sent: it may be a key for another place.
     var refusal: Refusal {
         switch self {
         case .missingKey:
             Refusal(
                 401,
                 "Unauthorized",
-                "logs are taken from devices with a key only: send it as Authorization: Bearer KEY, "
-                    + "x-sluice-key: KEY, or ?key=KEY"
+                "logs need a device key: send Authorization: Bearer KEY, x-sluice-key: KEY, or ?key=KEY"
             )
         case .unknownKey:
-            Refusal(401, "Unauthorized", "the key that was sent is not one of those known here")
+            Refusal(401, "Unauthorized", "the device key is unknown here; see devices.keys")
         case .unacceptedWay:
             Refusal(
                 401,
                 "Unauthorized",
-                "this key is not taken in the way it came; see accept of devices.keys"
+                "this key is not accepted in this form; see accept of devices.keys"
             )
         case .unknownAccessKey:
             Refusal(
                 401,
                 "Unauthorized",
-                "the AccessKey id that signed is not one of those known here; see id of devices.keys"
+                "the AccessKey id of the signature is unknown here; see id of devices.keys"
             )
         case .badSignature:
             Refusal(
                 401,
                 "SignatureNotMatch",
-                "the signature is not that of this request with the key that it names"
+                "the signature does not fit this request and the key that it names"
             )
         // SLS's own status and code: the C SDK sets its clock by them.
         case .wrongClock:
             Refusal(
                 400,
                 "RequestTimeExpired",
-                "the signed time is more than 15 minutes from that of the gateway; see x-log-time"
+                "the signed time is more than 15 minutes from the gateway's; see x-log-time"
             )
         case .unreadableToken:
-            Refusal(401, "Unauthorized", "what was sent is no JSON Web Token that can be read")
+            Refusal(401, "Unauthorized", "the token is not a readable JSON Web Token")
         case .untrustedToken:
             Refusal(
                 401,
@@ -77,12 +76,12 @@ enum AccessProblem: String, CaseIterable, Error {
                 "the token is not valid yet, for another audience or from another issuer, or has no exp "
                     + "or destinations; see devices.jwt"
             )
-        // SDKs drop what is answered with 401, and nobody can say that this token is bad.
+        // SDKs drop logs that are answered with 401, and this token may be good.
         case .keysAwaited:
             Refusal(
                 503,
                 "ServerBusy",
-                "the key that this token names has not come from its issuer yet; send it again later",
+                "the issuer's key that this token names is not here yet; send the logs again later",
                 retryAfter: 5
             )
         case .unreadableSignature:
@@ -91,22 +90,22 @@ enum AccessProblem: String, CaseIterable, Error {
             Refusal(
                 401,
                 "Unauthorized",
-                "the signed time is too far from that of the gateway, which is in x-log-time"
+                "the signed time is too far from the gateway's, which is in x-log-time"
             )
         case .replayed:
             Refusal(
                 401,
                 "Unauthorized",
-                "the nonce was used before; sign each attempt anew, with another one"
+                "the nonce was used before; sign each attempt with a new nonce"
             )
         case .tooManyNonces:
             Refusal(
                 503,
                 "ServerBusy",
-                "no room for one more nonce; send it again later, and see devices.hmac.nonces"
+                "no room for another nonce; send the logs again later, and see devices.hmac.nonces"
             )
         case .wrongBody:
-            Refusal(401, "SignatureNotMatch", "the body is not the one that was signed")
+            Refusal(401, "SignatureNotMatch", "the body differs from the signed one")
         }
     }
 

@@ -170,3 +170,30 @@ struct DeviceKeys: Sendable {
         Digest.hmacSHA256(key: salt, key)
     }
 }
+
+/// Finds a sender by the names in its client certificate. An exact name takes precedence over patterns, and an earlier
+/// pattern in the configuration over a later one.
+private struct CertificateRules: Sendable {
+    private var places: [[UInt8]: Int] = [:]
+    private var patterns: [(pattern: CertificatePattern, place: Int)] = []
+
+    init(_ keys: [DeviceKey]) {
+        for (place, key) in keys.enumerated() {
+            for pattern in key.certificates {
+                if let name = pattern.only {
+                    places[name] = places[name] ?? place
+                } else {
+                    patterns.append((pattern, place))
+                }
+            }
+        }
+    }
+
+    /// The index in the configuration's list.
+    func place(of names: [String]) -> Int? {
+        guard !names.isEmpty, !(places.isEmpty && patterns.isEmpty) else { return nil }
+        let names = names.map(comparableName)
+        if let place = names.compactMap({ places[$0] }).min() { return place }
+        return patterns.first { entry in names.contains { entry.pattern.covers($0) } }?.place
+    }
+}

@@ -1,16 +1,16 @@
 import Crypto
 import System
 
-/// Which nonces were used, until what they came with is too old to count. Shared by all loops; a restart forgets.
+/// The used nonces, each until its signature is too old to be accepted. All loops share it; a restart forgets it.
 package final class NonceMemory: Sendable {
     enum Outcome {
         case new, used
-        /// Nothing is remembered of a time so long ago.
+        /// The time is so long ago that its nonces are forgotten.
         case past
         case full
     }
 
-    /// Of the name of the key 64 bits of a digest, of name and nonce 128.
+    /// A digest: 64 bits of the key's name, 128 bits of name and nonce.
     struct Mark: Hashable {
         fileprivate let sender: UInt64
         private let first: UInt64
@@ -27,17 +27,17 @@ package final class NonceMemory: Sendable {
         }
     }
 
-    /// A clock that was set back by more is followed, at the price of what was forgotten: nobody could send a signed
-    /// request until it is where it was.
+    /// A clock that is set back by more than this is followed, and the nonces since then are forgotten. Otherwise
+    /// signed requests would be refused until the clock has caught up.
     private static let secondsBackMax: Int64 = 600
 
     private struct State {
         var used: Set<Mark> = []
-        /// How many each sender has.
+        /// Nonces in memory by sender.
         var shares = FairShares<UInt64>(FairShare(max: 0, holders: 1))
-        /// By the second in which they last count, of which there are as many as the window has.
+        /// By the last second in which they are valid; the window bounds the number of seconds.
         var ends: [Int64: [Mark]] = [:]
-        /// What ended before it is forgotten.
+        /// Nonces that ended before this second are forgotten.
         var now: Int64 = 0
 
         mutating func goOn(to now: Int64) {
@@ -58,7 +58,7 @@ package final class NonceMemory: Sendable {
         mutating func look(_ mark: Mark, _ share: FairShare) -> Outcome {
             guard !used.contains(mark) else { return .used }
             shares.change(to: share)
-            // Of keys that were taken away some may be left.
+            // Nonces of removed keys may remain.
             let isFull = shares.all >= share.places
             return !isFull && shares.hasPlace(mark.sender) ? .new : .full
         }
@@ -68,7 +68,7 @@ package final class NonceMemory: Sendable {
 
     package var count: Int { state.withLock { $0.used.count } }
 
-    /// Whether it is used or there is no room for it. Uses nothing up; `now` may be a while ago.
+    /// Checks a nonce without using it up; `now` may be a while ago.
     func look(_ mark: Mark, now: Int64, _ share: FairShare) -> Outcome {
         state.withLock { state in
             state.goOn(to: now)
@@ -76,7 +76,7 @@ package final class NonceMemory: Sendable {
         }
     }
 
-    /// `end` is the second in which it last counts.
+    /// `end` is the last second in which the nonce is valid.
     func use(_ mark: Mark, until end: Int64, now: Int64, _ share: FairShare) -> Outcome {
         state.withLock { state in
             if state.now - now > Self.secondsBackMax { state.now = now }

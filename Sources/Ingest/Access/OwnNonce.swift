@@ -1,6 +1,6 @@
 import System
 
-/// What a signed request has that no other one has, not used up yet: its body may be another's.
+/// The nonce of a signed request, not used up yet: the body may be forged.
 struct OwnNonce: Sendable {
     private let mark: NonceMemory.Mark
     private let end: Int64
@@ -19,7 +19,7 @@ struct OwnNonce: Sendable {
         self.memory = memory
     }
 
-    /// To be asked before the body comes, as often as one likes.
+    /// Called before the body arrives, any number of times.
     func check(now: WallTime) throws(AccessProblem) {
         try Self.pass(memory.look(mark, now: now.seconds, share))
     }

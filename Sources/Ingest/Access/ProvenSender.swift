@@ -1,23 +1,23 @@
 import Crypto
 import System
 
-/// Who sends a request by what its head says, and what the body must be for that to hold.
+/// The sender that a request's head proves, and what the body must be for the proof to hold.
 struct ProvenSender: Sendable {
     let sender: DeviceSender
-    /// `sub` of the token that it has shown.
+    /// `sub` of the sender's token.
     var subject: String?
     var body: BodyProof?
-    /// To be used up with the body.
+    /// Used up when the body arrives.
     var nonce: OwnNonce?
 
-    /// To be called once, before anything is made of the body.
+    /// Called once, before the body is decoded.
     func prove(_ content: UnsafeRawBufferPointer) throws(AccessProblem) {
         try body?.check(content)
         try nonce?.use(now: .now)
     }
 }
 
-/// What a sender has vouched for before the body came.
+/// The digest that a sender signed before the body arrived.
 enum BodyProof: Sendable {
     case md5([UInt8])
     case sha256([UInt8])

@@ -2,10 +2,10 @@ import HTTP
 import SLS
 import System
 
-// The texts under the signatures of SLS's SDKs, put together from what came. All of it is bounded by the head.
+// The texts that SLS's SDKs sign, rebuilt from the request. The limits of a head bound their size.
 
 extension RequestHead {
-    /// Version 1: the digest of the body, a few headers, and the query decoded; nil when that cannot be.
+    /// Version 1: the digest of the body, some headers, and the decoded query; nil when the query cannot be decoded.
     func textToSignV1(date: Range<Int>) -> [UInt8]? {
         guard let pairs = decodedQuery else { return nil }
         var text: [UInt8] = []
@@ -28,7 +28,7 @@ extension RequestHead {
         return text
     }
 
-    /// Version 4: all that matters, and the body by its digest; nil when the query cannot be decoded.
+    /// Version 4: method, path, query, headers and the digest of the body; nil when the query cannot be decoded.
     func canonicalV4(bodyDigest: ArraySlice<UInt8>) -> [UInt8]? {
         guard let pairs = decodedQuery else { return nil }
         var text: [UInt8] = []
@@ -37,7 +37,7 @@ extension RequestHead {
         text.append(line: bytes[path])
         for (index, pair) in pairs.enumerated() {
             if index > 0 { text.append(UInt8(ascii: "&")) }
-            // Names as they are, and no = before nothing.
+            // Names are not encoded, and an empty value has no `=`.
             text += pair.name
             guard !pair.value.isEmpty else { continue }
             text.append(UInt8(ascii: "="))
@@ -55,10 +55,10 @@ extension RequestHead {
         return text + bodyDigest
     }
 
-    /// As it came, whether it is one that this program has a word for or not.
+    /// As it came, also for methods that `RequestHead.Method` does not know.
     var methodName: ArraySlice<UInt8> { bytes.prefix { $0 != UInt8(ascii: " ") } }
 
-    /// In the order of their names, which are in lower case.
+    /// Sorted by their names, which are in lower case.
     private func signedFields(
         _ isSigned: ([UInt8]) -> Bool
     ) -> [(name: [UInt8], value: Range<Int>)] {
@@ -72,7 +72,7 @@ extension RequestHead {
         return signed.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     }
 
-    /// What a client's library made an address of, in the order of the names; nil when it cannot be decoded.
+    /// The decoded pairs, sorted by name; nil when they cannot be decoded.
     private var decodedQuery: [(name: [UInt8], value: [UInt8])]? {
         guard let query else { return [] }
         var pairs: [(name: [UInt8], value: [UInt8])] = []

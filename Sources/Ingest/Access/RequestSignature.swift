@@ -4,11 +4,11 @@ import Net
 import SLS
 import System
 
-/// `x-sluice-signature`: that a request was signed with a key which does not travel itself.
+/// `x-sluice-signature`: proves that a request was signed with a key, without sending the key.
 ///
 /// `v1,key=NAME,time=SECONDS,nonce=NONCE,body=SHA256,mac=MAC`, in this order, where MAC is the HMAC-SHA256 of method,
-/// target, time, nonce and digest of the body, with a line feed between them. With the digest in the head strangers are
-/// known for what they are before their body is read, and cost the sender that they name nothing.
+/// target, time, nonce and digest of the body, with a line feed between them. Since the head has the digest, a forged
+/// request is refused before its body is read, and costs the sender that it names nothing.
 struct RequestSignature {
     static let form =
         "v1,key=NAME,time=SECONDS,nonce=NONCE,body=SHA256,mac=HMAC, with a nonce of 16 to 64 letters, digits, "
@@ -20,10 +20,10 @@ struct RequestSignature {
     let nonce: [UInt8]
     let bodyDigest: [UInt8]
     let mac: [UInt8]
-    /// As they were written.
+    /// As the client wrote them.
     private let signed: [ArraySlice<UInt8>]
 
-    /// Nil when it is not in the form.
+    /// nil when the text has another form.
     init?(_ text: ArraySlice<UInt8>) {
         let parts = text.split(
             separator: UInt8(ascii: ","),
@@ -49,7 +49,7 @@ struct RequestSignature {
         signed = [time, nonce, digest]
     }
 
-    /// The body is still to be held against its digest, and the nonce against those that were used.
+    /// Does not check the body's digest, and does not use up the nonce.
     func check(
         _ head: RequestHead,
         _ secret: Secret,

@@ -3,16 +3,16 @@ import HTTP
 import SLS
 import System
 
-/// Whether a request is signed, as SLS's SDKs do, with a key that devices were given for this gateway. Only what it
-/// covers counts: its time, and the body by its digest.
+/// Checks a request that is signed like those of SLS's SDKs, with a key that the gateway gave to devices. The
+/// signature covers the time and the body's digest.
 struct SLSSignatureCheck {
-    /// As SLS has it.
+    /// SLS's own limit.
     static let skewMax = Duration.seconds(15 * 60)
 
     let head: RequestHead
     let claim: AccessKeyClaim
 
-    /// Gives what the body must be.
+    /// Returns the proof that the body must pass.
     func pass(_ secret: Secret) throws(AccessProblem) -> BodyProof? {
         if let scope = claim.scope { try passV4(secret, scope) } else { try passV1(secret) }
     }
@@ -27,7 +27,7 @@ struct SLSSignatureCheck {
         let code = secret.withBytes { Digest.hmacSHA1(key: $0, text) }
         try compare(Digest.base64(code))
         guard let digest = head.fieldRange("content-md5"), !digest.isEmpty else {
-            // Else anybody could put another body under the signature.
+            // Without the digest, anyone could put another body under the signature.
             guard !head.announcesBody else { throw .badSignature }
             return nil
         }
@@ -81,7 +81,7 @@ struct SLSSignatureCheck {
     }
 }
 
-/// Nil when it is not two digits a byte.
+/// nil when the text is not two digits for each byte.
 func decodedHex(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
     guard digits.count % 2 == 0 else { return nil }
     var bytes: [UInt8] = []

@@ -2,12 +2,12 @@ import HTTP
 import System
 
 extension RequestHead {
-    /// The name that a key has in the query, for beacons and pictures, which cannot have fields of their own.
+    /// The query parameter of a key, for beacons and images, which cannot have header fields of their own.
     static let keyParameter: StaticString = "key"
-    /// The name that Splunk's clients have for it.
+    /// Splunk's name of the parameter.
     private static let splunkParameter: StaticString = "token"
 
-    /// The key that a header shows. Signed requests of SDKs may have it beside the signature.
+    /// The key in a header field. Signed requests of SDKs may have one beside the signature.
     func keyInFields(isKnown: ([UInt8]) -> Bool) -> [UInt8]? {
         if let own = fieldRange("x-sluice-key") { return Array(bytes[own]) }
         return fieldRange("authorization").flatMap { key(in: bytes[$0], isKnown) }
@@ -17,7 +17,7 @@ extension RequestHead {
         fieldRange("authorization").flatMap { AccessKeyClaim(bytes[$0]) }
     }
 
-    /// RFC 9110 section 11.4: a scheme, whatever its case, and what belongs to it.
+    /// RFC 9110 section 11.4: a scheme in any case, and its credentials.
     private func key(
         in authorization: ArraySlice<UInt8>,
         _ isKnown: ([UInt8]) -> Bool
@@ -27,8 +27,8 @@ extension RequestHead {
         switch String(decoding: authorization[..<space], as: UTF8.self).lowercased() {
         case "bearer", "splunk": return Array(rest)
         case "basic": return basicPassword(rest)
-        // Elasticsearch's: an id and a secret, or what the operator calls the key. Every fourth key of hexadecimal
-        // digits can be read as the first, too.
+        // Elasticsearch's: an id and a secret, or the key as it is in the configuration. One in four keys of
+        // hexadecimal digits can be read as an id and a secret too.
         case "apikey":
             let whole = Array(rest)
             guard !whole.isEmpty, !isKnown(whole) else { return whole.isEmpty ? nil : whole }
@@ -37,7 +37,7 @@ extension RequestHead {
         }
     }
 
-    /// A `token` elsewhere than in Splunk's paths may be a field of a log.
+    /// Outside of Splunk's paths, `token` may be a field of a log.
     var keyInQuery: [UInt8]? {
         guard let query else { return nil }
         let isSplunk = "/services/collector".utf8.elementsEqual(bytes[path].prefix(19))
@@ -45,7 +45,7 @@ extension RequestHead {
             ?? (isSplunk ? key(called: Self.splunkParameter, in: query) : nil)
     }
 
-    /// The first of its name. Keys have no spaces, so a plus is one.
+    /// The first value of this name. Keys have no spaces, so a plus is a plus.
     private func key(called name: StaticString, in query: Range<Int>) -> [UInt8]? {
         for pair in bytes[query].split(separator: UInt8(ascii: "&")) {
             let start = pair.startIndex + name.utf8CodeUnitCount
@@ -58,7 +58,7 @@ extension RequestHead {
     }
 }
 
-/// What stands behind the colon (RFC 7617 section 2); nil when it is no such text.
+/// The text after the colon (RFC 7617 section 2); nil when there is none.
 private func basicPassword(_ credentials: ArraySlice<UInt8>) -> [UInt8]? {
     guard let text = base64Decoded(credentials, .standard),
         let colon = text.firstIndex(of: UInt8(ascii: ":"))

@@ -1,7 +1,7 @@
 import Configuration
 
 extension AcceptedDialects {
-    /// Paths to which logs are posted, as who asks for another one is told. The order is that of the documents.
+    /// The paths that accept logs, for the answer to an unknown path. In the order of the documentation.
     private static let paths: [(dialect: AcceptedDialects, path: String)] = [
         (.json, "/logs/{tag}"), (.sls, "/logstores/{logstore}/track"),
         (.sls, "/logstores/{logstore}/shards/lb"), (.otlp, "/v1/logs"), (.elastic, "/_bulk"),
@@ -21,7 +21,7 @@ extension AcceptedDialects {
 }
 
 extension DeviceLabel {
-    /// Nil where it belongs to none.
+    /// nil: the label belongs to no dialect.
     fileprivate var dialect: AcceptedDialects? {
         switch self {
         case .logs: .json

@@ -1,6 +1,8 @@
-/// What requests are counted under: one for each kind of client, and for each page.
+import HTTP
+
+/// The label of a request in metrics: one for each kind of client and each page.
 package enum DeviceLabel: Int, CaseIterable, Sendable {
-    /// Whatever is no route of its own.
+    /// All paths without a label of their own.
     case other
     case logs
     case track
@@ -14,11 +16,28 @@ package enum DeviceLabel: Int, CaseIterable, Sendable {
 
     package var name: String { "\(self)" }
 
-    /// Whether its clients are SLS's own, and read an answer as theirs.
+    /// True: the clients are SLS's SDKs, and expect SLS's answers.
     var isSLS: Bool { self == .track || self == .putlogs }
 
-    /// Of answers, by `Response.label`.
+    /// Indexed by `Response.label`.
     static let names = allCases.map(\.name)
-    /// Those of clients that bring logs.
+    /// The labels of requests that bring logs.
     static let ofLogs: [DeviceLabel] = [.logs, .track, .putlogs, .otlp, .splunk, .elastic, .loki]
+}
+
+/// The methods of a path.
+struct DeviceMethods: Sendable {
+    let all: [RequestHead.Method]
+    /// For `Allow`, and for its counterpart in CORS.
+    let names: String
+
+    static let post = DeviceMethods(all: [.post, .options], names: "POST, OPTIONS")
+    static let bulk = DeviceMethods(all: [.post, .put, .options], names: "POST, PUT, OPTIONS")
+    static let track = DeviceMethods(
+        all: [.get, .head, .post, .options],
+        names: "GET, HEAD, POST, OPTIONS"
+    )
+    static let look = DeviceMethods(all: [.get, .head, .options], names: "GET, HEAD, OPTIONS")
+    static let options = DeviceMethods(all: [.options], names: "GET, HEAD, POST, OPTIONS")
+    static let none = DeviceMethods(all: [], names: "GET, HEAD, POST, OPTIONS")
 }

@@ -1,8 +1,12 @@
+import Configuration
 import HTTP
 package import Logs
 package import Queue
+import System
 
-// One answer for each reason, as the table of the outer contract has it.
+// Every reason to refuse a request of a device, with the status and the code that its clients act on.
+
+// MARK: - Body
 
 extension Refusal {
     package init(_ admission: QueueAdmission) {
@@ -27,7 +31,7 @@ extension Refusal {
             case .failing: "the queue cannot be written; keep the logs and send them again later"
             case .stopping: "the gateway is stopping; keep the logs and send them again"
             }
-        // Also for one logstore too many: others may drain, and a client that is told 404 drops its logs.
+        // Also for one logstore too many: another logstore may drain, and clients drop logs that are answered with 404.
         self.init(503, "ServerBusy", reason)
     }
 
@@ -37,7 +41,7 @@ extension Refusal {
             self.init(413, "PostBodyTooLarge", error.description)
         case .corrupt, .sizeMismatch, .sizeMissing:
             self.init(400, "PostBodyUncompressError", error.description)
-        // The logs are as they should be: SDKs drop what is answered with 400.
+        // The logs are fine, and SDKs drop logs that are answered with 400.
         case .noMemory: self.init(503, "ServerBusy", error.description)
         }
     }
@@ -48,19 +52,13 @@ extension Refusal {
             case .unreadable: (400, "PostBodyInvalid")
             case .tooLarge: (413, "PostBodyTooLarge")
             case .notInflatable: (400, "PostBodyUncompressError")
-            // The logs are as they should be: whoever is told 400 drops them.
+            // The logs are fine, and clients drop logs that are answered with 400.
             case .noMemory: (503, "ServerBusy")
             }
         self.init(status, code, error.description, position: error.position)
     }
 
-    /// A request that the server refused before it asked the handler.
-    init(_ problem: RequestProblem) {
-        let problem = HTTPProblem(problem)
-        self.init(problem.status, problem.code, problem.message)
-    }
-
-    /// The reason of the first text that cannot be read, as it would be if none could be kept.
+    /// The reason of the first unreadable text, which cannot become a dead letter.
     static func unreadable(_ logs: DecodedLogs) -> Refusal {
         for faulty in logs.faulty {
             guard case .unreadable(let position, let reason) = faulty.fault else { continue }
@@ -97,25 +95,142 @@ extension Refusal {
         "ParameterInvalid",
         "this request takes no body; send it without one"
     )
-}
 
-extension Refusal {
-    static let draining = Refusal(
-        503,
-        "ServerBusy",
-        "the gateway takes no more logs, since it is being drained; keep them and send them again"
-    )
-}
-
-extension Refusal {
-    /// MessagePack is what the output `http` of older versions of Fluent Bit sends unless it is told a format. `type` is
-    /// in lower case.
+    /// `type` is in lower case. Fluent Bit's output `http` sends MessagePack in older versions unless a format is set.
     static func checkNotMessagePack(_ type: String?) throws(Refusal) {
         guard let type, type.hasPrefix("application/"), type.contains("msgpack") else { return }
         throw Refusal(
             415,
             "ContentTypeInvalid",
-            "MessagePack is not taken, JSON is; in Fluent Bit: Format json"
+            "MessagePack is not accepted; send JSON, in Fluent Bit: Format json"
+        )
+    }
+}
+
+// MARK: - Path, sender and budgets
+
+extension Refusal {
+    static func method(_ methods: DeviceMethods) -> Refusal {
+        Refusal(405, "InvalidMethod", "this path answers to \(methods.names)")
+    }
+
+    /// The code of a destination that a key has no right to.
+    static func origin(_ origin: String, _ label: DeviceLabel) -> Refusal {
+        Refusal(
+            label.isSLS ? 401 : 403,
+            "Unauthorized",
+            "pages of \(clipped(origin)) may not send logs here; see devices.cors.origins, and origins of "
+                + "devices.keys"
+        )
+    }
+
+    /// SLS's SDKs keep logs that are refused for quota, and treat every 403 as that. They do not know 429, and the iOS SDK
+    /// drops logs for it.
+    static func overBudget(
+        _ reason: String,
+        _ label: DeviceLabel,
+        after time: Duration
+    ) -> Refusal {
+        let (seconds, rest) = time.components
+        let whole = max(1, Int(seconds) + (rest > 0 ? 1 : 0))
+        return Refusal(
+            label.isSLS ? 403 : 429,
+            "WriteQuotaExceed",
+            "\(reason); keep the logs and send them again in \(whole) s",
+            retryAfter: whole
+        )
+    }
+}
+
+// MARK: - Room
+
+extension Refusal {
+    static let draining = Refusal(
+        503,
+        "ServerBusy",
+        "the gateway is being drained and accepts no logs; keep them and send them again"
+    )
+
+    static let tooMuchInFlight = Refusal(
+        503,
+        "ServerBusy",
+        "too many request bodies are in flight (limits.bodies_in_flight), in total or from one address; "
+            + "send the logs again"
+    )
+
+    static let tooManyAnswers = Refusal(
+        503,
+        "ServerBusy",
+        "too many answers are unread (limits.answers_in_flight), in total or from one address; read them, "
+            + "and send the logs again"
+    )
+}
+
+// MARK: - Elasticsearch and Splunk
+
+extension Refusal {
+    /// For clients that call a tag an index.
+    static let badIndex = Refusal(
+        400,
+        "IndexInvalid",
+        "an index has 1 to 128 bytes of UTF-8 without control characters"
+    )
+
+    /// Clients send items with this status again, and other items only once.
+    static let noPlace = Refusal(
+        429,
+        "ServerBusy",
+        Refusal(QueueAdmission.tooManyLogstores).reason
+    )
+
+    /// Clients send again after 429, and only after 429.
+    static let tooManyIndices = Refusal(
+        429,
+        "TooManyIndices",
+        "the body names more than \(LogLimits().packages) indices; send these again by themselves"
+    )
+
+    static let writtenOnce = Refusal(
+        400,
+        "ActionUnsupported",
+        "logs are written once: only index and create are taken"
+    )
+
+    static func answerTooLarge(of count: Int, most: Int) -> Refusal {
+        Refusal(
+            413,
+            "AnswerTooLarge",
+            "the answer to \(count) actions would exceed the \(sizeText(most)) of limits.answer; nothing was "
+                + "stored, send fewer in a request"
+        )
+    }
+
+    static let missingChannel = Refusal(
+        400,
+        "ChannelMissing",
+        "a request about acknowledgements needs a channel: X-Splunk-Request-Channel, or channel in the query"
+    )
+
+    init(_ fault: SplunkFault) {
+        guard fault.cause.kind != .noMemory else {
+            self.init(fault.cause)
+            return
+        }
+        let code =
+            switch fault.kind {
+            case .noData: "NoData"
+            case .eventMissing: "EventMissing"
+            case .eventBlank: "EventBlank"
+            case .fields: "FieldsInvalid"
+            case .tooMany: "PostBodyTooLarge"
+            case .other: fault.cause.kind == .tooLarge ? "PostBodyTooLarge" : "PostBodyInvalid"
+            }
+        self.init(
+            code == "PostBodyTooLarge" ? 413 : 400,
+            code,
+            fault.cause.description,
+            position: fault.cause.position,
+            item: fault.event
         )
     }
 }

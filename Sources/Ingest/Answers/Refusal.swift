@@ -2,18 +2,11 @@ package import HTTP
 import JSON
 import System
 
-/// A request that is not taken, in the words of both kinds of client.
+/// A request that is not accepted. Each kind of client gets it in the form that it understands.
 package struct Refusal: Error, Equatable, Sendable {
-    package let status: Int
-    /// SLS's name for it, as in `PostBodyInvalid`.
-    package let code: String
-    /// One or two sentences for the developer of the client.
-    package let reason: String
-    /// The byte of the (inflated) body where reading stopped.
-    package var position: Int?
-    /// In how many seconds it may be sent again, where that is known.
-    package var retryAfter: Int?
-    /// Which of the request's logs is at fault, from zero.
+    /// With SLS's code, such as `PostBodyInvalid`, and a reason for the developer of the client.
+    package var problem: HTTPProblem
+    /// The index of the log at fault.
     package var item: Int?
 
     package init(
@@ -21,21 +14,28 @@ package struct Refusal: Error, Equatable, Sendable {
         _ code: String,
         _ reason: String,
         position: Int? = nil,
-        retryAfter: Int? = nil
+        retryAfter: Int? = nil,
+        item: Int? = nil
     ) {
-        self.status = status
-        self.code = code
-        self.reason = reason
-        self.position = position
-        self.retryAfter = retryAfter
+        problem = HTTPProblem(status, code, reason, position: position, retryAfter: retryAfter)
+        self.item = item
     }
+
+    /// A request that the server refused before it called the handler.
+    init(_ problem: RequestProblem) {
+        self.problem = HTTPProblem(problem)
+    }
+
+    package var status: Int { problem.status }
+    package var code: String { problem.code }
+    package var reason: String { problem.message }
 }
 
-/// How a kind of client reads an error.
+/// The form of an error.
 enum ErrorShape {
     /// SLS's own JSON, at most 255 bytes: the iOS SDK copies the body into a buffer of 256.
     case sls
-    /// Our own JSON, for `/logs` and whatever is no SLS path.
+    /// Our own JSON, for `/logs` and for paths that are not SLS's.
     case plain
 
     func response(_ refusal: Refusal) -> Response {
@@ -46,25 +46,13 @@ enum ErrorShape {
                 contentType: "application/json",
                 text: slsErrorBody(code: refusal.code, message: refusal.reason)
             )
-        case .plain: HTTPProblem(refusal).response
+        case .plain: refusal.problem.response
         }
     }
 }
 
-extension HTTPProblem {
-    package init(_ refusal: Refusal) {
-        self.init(
-            refusal.status,
-            refusal.code,
-            refusal.reason,
-            position: refusal.position,
-            retryAfter: refusal.retryAfter
-        )
-    }
-}
-
 /// `{"errorCode":"…","errorMessage":"…"}` in at most `bytesMax` bytes: the message is cut between
-/// characters, and what is left is still JSON.
+/// characters, and the rest is still JSON.
 func slsErrorBody(code: String, message: String, bytesMax: Int = 255) -> String {
     let start = "{\"errorCode\":\(jsonQuoted(code)),\"errorMessage\":\""
     let end = "\"}"

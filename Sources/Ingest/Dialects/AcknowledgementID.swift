@@ -4,21 +4,20 @@ import Logs
 import Synchronization
 import System
 
-/// What a client of Splunk asks about later, to hear that its events are safe: the microsecond of the answer since 1970,
-/// or the next one where that is taken.
+/// The id with which a Splunk client asks whether its events are safe: the microsecond of the answer since 1970, or
+/// the next free one.
 ///
-/// An id is issued after the commit only, so every id that was issued means that the events are on disk. Nothing is
-/// remembered for it: the answer is the same from another gateway behind the same name, and after a restart. Ids of
-/// another server (Splunk counts from zero) lie before the first that this program can have issued, and are not
-/// confirmed: their sender repeats the events.
+/// An id is issued only after the commit, so an issued id means that its events are on disk. Nothing is stored for
+/// it: another gateway behind the same name, or a restarted one, gives the same answer. Ids of another server (Splunk
+/// counts from zero) lie before the first possible id, and are not confirmed: their sender repeats the events.
 struct AcknowledgementID: Equatable {
-    /// 2026-01-01, and 2106 as for the times of logs.
+    /// From 2026-01-01 to 2106, the last year of logs' times.
     private static let issued: Range<UInt64> = 1_767_225_600_000_000..<4_294_967_296_000_000
     private static let last = Atomic<UInt64>(issued.lowerBound)
 
     let number: UInt64
 
-    /// One that no other answer has.
+    /// An id that no other answer has.
     static func next(at now: WallTime = .now) -> AcknowledgementID {
         let microsecond = UInt64(clamping: now.nanoseconds / 1000)
         var before = last.load(ordering: .relaxed)
@@ -37,9 +36,10 @@ struct AcknowledgementID: Equatable {
     var isIssued: Bool { Self.issued.contains(number) }
 }
 
-/// What a client asks about, and the answer: `{"acks":{"7":true}}`.
+/// A question about ids, and the answer: `{"acks":{"7":true}}`.
 struct AcknowledgementQuery {
-    /// Clients ask again for what an answer leaves out, so a small question cannot become an enormous answer.
+    /// Clients ask again for ids that an answer leaves out, so the bound keeps a small question from causing a huge
+    /// answer.
     private static let idsMax = 1 << 16
     /// Twenty digits in quotes, a colon, `false` and a comma.
     private static let bytesOfID = 29

@@ -1,5 +1,5 @@
 extension BulkAnswer {
-    /// What a client wants to be told.
+    /// The members of the answer that a client asks for.
     struct Parts: OptionSet, Sendable {
         let rawValue: UInt16
 
@@ -20,7 +20,7 @@ extension BulkAnswer {
             self.rawValue = rawValue
         }
 
-        /// The paths that clients are known to ask for; who asks for another one gets all.
+        /// Knows the paths that clients ask for; any other path selects all.
         init(filterPath: String?) {
             guard let filterPath, !filterPath.isEmpty else {
                 self = .all

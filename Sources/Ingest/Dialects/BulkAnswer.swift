@@ -1,13 +1,13 @@
 import Logs
 
-/// The answer to `_bulk`, with a part for each action in its order. Written into one piece of memory, since there may
-/// be ten thousands, and before the logs are stored: the queue's thread has better things to do.
+/// The answer to `_bulk`, with an item for each action in their order. It is written into one buffer, since there may
+/// be ten thousand items, and before the logs are stored, since the queue's thread must not spend time on it.
 ///
-/// A small request must not become an enormous answer that waits for a client who does not read: beyond a number of
-/// actions each is told by its status alone, and beyond a number of failures without the reason. So it is where the
-/// whole would be too large; names and ids come back six times as long where each byte is escaped.
+/// A small request must not cause a huge answer for a client that does not read. Beyond a number of actions each item
+/// has its status only, and beyond a number of failures no reason. The same form is used when the whole answer would
+/// be too large: names and ids take six times their size when each byte is escaped.
 struct BulkAnswer {
-    /// More than agents write at once by default, so that theirs are whole.
+    /// More than agents send at once by default, so agents get whole answers.
     static let wholeItemsMax = 10_000
     static let reasonsMax = 1000
 
@@ -15,7 +15,7 @@ struct BulkAnswer {
     let indices: [ElasticIndex]
     let parts: Parts
 
-    /// Nil where even the short form is larger than that.
+    /// nil when even the short form is larger.
     func body(atMost bytesMax: Int) -> [UInt8]? {
         let isWhole = items.count <= Self.wholeItemsMax
         return (isWhole ? body(of: parts, atMost: bytesMax) : nil)

@@ -2,7 +2,7 @@ import JSON
 import Logs
 import System
 
-/// The text of an answer as it is written.
+/// The text of a bulk answer, while it is written.
 struct BulkText {
     private let parts: BulkAnswer.Parts
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
@@ -20,7 +20,7 @@ struct BulkText {
         put(value)
     }
 
-    /// Elasticsearch leaves out what has nothing in it after filtering. False as soon as the text is too long.
+    /// Elasticsearch omits items that are empty after filtering. Returns false when the text gets too long.
     mutating func items(
         _ items: BulkItems,
         _ indices: [ElasticIndex],
@@ -54,7 +54,7 @@ struct BulkText {
                 success(item, inner)
             }
             put("}}")
-            // With what ends it.
+            // With the end of the text.
             guard bytes.count + 2 <= bytesMax else { return false }
         }
         if bytes.count > first { put("]") } else { bytes.removeLast(first - start) }
@@ -79,14 +79,14 @@ struct BulkText {
         }
     }
 
-    /// What `jsonQuoted` gives, without a String of each: one request may bring megabytes of names.
+    /// Writes the same as `jsonQuoted` without making a String: one request may bring megabytes of names.
     private mutating func quote(_ text: ArraySlice<UInt8>) {
         let start = bytes.count
         put("\"")
         for byte in text {
             switch byte {
             case 0x80...:
-                // Some of these are escaped too, and they are rare.
+                // Some of these characters are escaped too, and they are rare.
                 bytes.removeSubrange(start...)
                 bytes += jsonQuoted(String(decoding: text, as: UTF8.self)).utf8
                 return
@@ -170,19 +170,4 @@ extension BulkItems.Operation {
         case .delete: "delete"
         }
     }
-}
-
-extension Refusal {
-    /// Clients send again what is 429, and that alone.
-    fileprivate static let tooManyIndices = Refusal(
-        429,
-        "TooManyIndices",
-        "the body names more than \(LogLimits().packages) indices; send these again by themselves"
-    )
-
-    fileprivate static let writtenOnce = Refusal(
-        400,
-        "ActionUnsupported",
-        "logs are written once: only index and create are taken"
-    )
 }

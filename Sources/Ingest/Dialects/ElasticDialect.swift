@@ -4,10 +4,10 @@ import Logs
 import Queue
 import System
 
-/// Elasticsearch's `POST /_bulk`, `POST /{index}/_bulk` and, of clients from before version 8,
-/// `POST /{index}/{type}/_bulk`: documents to write, one a line, each behind a line that says so. The type means nothing.
+/// Elasticsearch's `POST /_bulk`, `POST /{index}/_bulk` and, from clients before version 8, `POST
+/// /{index}/{type}/_bulk`: documents to write, one on a line, each after a line with its action. The type is ignored.
 struct ElasticDialect: LogDialect {
-    /// The tag of requests of which the path names no index.
+    /// The tag of requests whose path names no index.
     private static let tag = "elastic"
 
     /// Percent-encoded, in the head.
@@ -21,7 +21,7 @@ struct ElasticDialect: LogDialect {
 
     init?(_ path: UnsafeBufferPointer<UInt8>, _ head: borrowing RequestHead) {
         var end = path.count
-        // Fluent Bit with a pipeline has a slash there.
+        // Fluent Bit appends a slash when a pipeline is set.
         if end > 0, path[end - 1] == UInt8(ascii: "/") { end -= 1 }
         let start = end - "/_bulk".utf8.count
         guard start >= 0, UnsafeBufferPointer(rebasing: path[start..<end]).equals("/_bulk") else {
@@ -63,14 +63,14 @@ struct ElasticDialect: LogDialect {
         let targets = logs.parts.map { part in
             Result { () throws(Refusal) in try target(of: part.index, request) }
         }
-        // Who brings no log takes no place.
+        // Parts without logs take no place.
         let wanted = zip(logs.parts, targets).filter { $0.0.logs.sound.count > 0 }
             .compactMap { try? $0.1.get().outlet }
         let crowdedOut = request.queue.crowdedOut(wanted)
         var groups: [(TrackedLogs, RoutingTable.Target)] = []
         var indices: [ElasticIndex] = []
         for (part, target) in zip(logs.parts, targets) {
-            // An index that cannot be here costs its own documents only.
+            // A refused index costs its own documents only.
             do throws(Refusal) {
                 let target = try target.get()
                 guard part.logs.sound.count == 0 || !crowdedOut.contains(target.outlet) else {
@@ -89,7 +89,7 @@ struct ElasticDialect: LogDialect {
             parts: BulkAnswer.Parts(filterPath: request.head.filterPath)
         )
         if answer.hasErrors {
-            // The index may be that of the path, of which the content says nothing.
+            // The index may be that of the path, which the content does not name.
             taken.outcome = zip(indices, logs.parts).map { index, part in
                 "\(ElasticIndex.tag(of: part.index)) \(index.refusal?.status ?? 201) \(part.logs.count)"
             }.joined(separator: ",")
@@ -109,7 +109,7 @@ struct ElasticDialect: LogDialect {
         return taken
     }
 
-    /// A logstore that the head names is for all.
+    /// A logstore in the head applies to all documents.
     private func target(
         of index: String,
         _ request: LogRequest
@@ -126,7 +126,7 @@ struct ElasticDialect: LogDialect {
         )
     }
 
-    /// Never asked: what was read decides.
+    /// Not used: `read` makes the answer.
     func accepted(_ acceptance: Acceptance) -> Response { Response(status: 200) }
 
     func refused(_ refusal: Refusal) -> Response { media.response(refusal) }
@@ -142,28 +142,8 @@ extension TrackedLogs {
     }
 }
 
-extension Refusal {
-    /// Clients send items with this status again, and the others only once.
-    fileprivate static let noPlace = Refusal(
-        429,
-        "ServerBusy",
-        Refusal(QueueAdmission.tooManyLogstores).reason
-    )
-}
-
-extension Refusal {
-    fileprivate static func answerTooLarge(of count: Int, most: Int) -> Refusal {
-        Refusal(
-            413,
-            "AnswerTooLarge",
-            "what became of \(count) actions cannot be told in the \(sizeText(most)) of limits.answer; "
-                + "nothing was stored, send fewer in a request"
-        )
-    }
-}
-
 extension RequestHead {
-    /// Which members of its answer a client wants.
+    /// The members of the answer that the client asks for.
     fileprivate var filterPath: String? {
         queryPairs?.last { $0.name == "filter_path" }?.value
     }

@@ -4,10 +4,10 @@ import JSON
 import Logs
 import System
 
-/// One document to write, on as many lines as it likes: Elasticsearch's `POST /{index}/_doc` and, with an id that the
-/// client chose, `PUT` or `POST` to `/{index}/_doc/{id}` and `/{index}/_create/{id}`.
+/// One document, on any number of lines: Elasticsearch's `POST /{index}/_doc` and, with an id that the client chose,
+/// `PUT` or `POST` to `/{index}/_doc/{id}` and `/{index}/_create/{id}`.
 ///
-/// A document that comes again with its id and its content is stored once, and answered as the first time. With another
+/// A document that is sent again with its id and its content is stored once, and gets the first answer. With other
 /// content it is another log, since logs are written once.
 struct ElasticDocument: LogDialect {
     /// Elasticsearch's own limit.
@@ -92,7 +92,7 @@ struct ElasticDocument: LogDialect {
         }
         let (media, index, id) = (media, index, id)
         taken.accepted = { acceptance in
-            // A repetition has the receipt of the first time, and so the same id.
+            // A repetition has the first receipt, and so the same id.
             media.response(201, Self.created(index, id ?? acceptance.receipt))
         }
         return taken
@@ -116,7 +116,7 @@ struct ElasticDocument: LogDialect {
         return Array(json.text.utf8)
     }
 
-    /// Never asked: what was read decides.
+    /// Not used: `read` makes the answer.
     func accepted(_ acceptance: Acceptance) -> Response { Response(status: 201) }
 
     func refused(_ refusal: Refusal) -> Response { media.response(refusal) }

@@ -1,17 +1,17 @@
 import HTTP
 import JSON
 
-/// How answers to Elasticsearch's clients look whatever they are: the header by which these know whom they talk to, and
-/// the media type that they asked for.
+/// The form of all answers to Elasticsearch's clients: the header by which they recognise Elasticsearch, and the media
+/// type that they asked for.
 struct ElasticMedia: Sendable {
-    /// The major version in whose shape the client wants its answer; nil when it did not say.
+    /// The major version whose format the client wants; nil when it names none.
     private let version: Substring?
 
     init(_ head: borrowing RequestHead) {
         version = head.field("accept").flatMap(Self.version)
     }
 
-    /// Of `application/vnd.elasticsearch+json; compatible-with=8`.
+    /// Parses `application/vnd.elasticsearch+json; compatible-with=8`.
     private static func version(_ accept: String) -> Substring? {
         let wanted = accept.filter { $0 != " " }[...]
         let type = "application/vnd.elasticsearch+json;compatible-with="
@@ -30,14 +30,14 @@ struct ElasticMedia: Sendable {
             status: status,
             fields: [
                 ("content-type", contentType), ("x-elastic-product", "Elasticsearch"),
-                // It is what a browser finds at the root, and no page.
+                // A browser gets this at the root, and must not treat it as a page.
                 ("x-content-type-options", "nosniff"),
             ],
             body: body
         )
     }
 
-    /// As Elasticsearch tells errors. Its clients keep what is answered with 429 and 503.
+    /// A refusal in Elasticsearch's format. Its clients keep logs that are answered with 429 or 503.
     func response(_ refusal: Refusal) -> Response {
         var json = JSONWriter()
         json.object { json in
@@ -53,17 +53,10 @@ struct ElasticMedia: Sendable {
     }
 }
 
-extension JSONWriter {
-    mutating func cause(_ refusal: Refusal) {
-        member("type", refusal.elasticType)
-        member("reason", refusal.reason)
-    }
-}
-
-extension Refusal {
-    /// Elasticsearch's name for it.
-    var elasticType: String {
-        switch (status, code) {
+extension ElasticMedia {
+    /// Elasticsearch's name for a refusal.
+    fileprivate static func errorType(of refusal: Refusal) -> String {
+        switch (refusal.status, refusal.code) {
         case (_, "IndexInvalid"): "invalid_index_name_exception"
         case (401, _), (403, _): "security_exception"
         case (404, _): "index_not_found_exception"
@@ -74,5 +67,12 @@ extension Refusal {
         case (500..., _): "internal_server_error"
         default: "illegal_argument_exception"
         }
+    }
+}
+
+extension JSONWriter {
+    mutating func cause(_ refusal: Refusal) {
+        member("type", ElasticMedia.errorType(of: refusal))
+        member("reason", refusal.reason)
     }
 }

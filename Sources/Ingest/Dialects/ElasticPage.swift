@@ -1,18 +1,18 @@
 import HTTP
 import JSON
 
-/// What Elasticsearch's clients look at before they send: a node that takes documents, and has nothing else.
+/// The pages that Elasticsearch's clients check before they send: a node that accepts documents and has nothing else.
 struct ElasticPage {
     private enum Kind {
         case root
         case license
         case features
         case health
-        /// Templates, policies and whatever else is kept by Elasticsearch.
+        /// Templates, policies and everything else that Elasticsearch keeps.
         case missing
     }
 
-    /// Clients refuse nodes that are older than they want, and this is the last of its major version.
+    /// Clients refuse older nodes; this is the last version of its major release.
     private static let version = "8.19.0"
 
     private let kind: Kind
@@ -79,7 +79,7 @@ struct ElasticPage {
             json.member("minimum_wire_compatibility_version", "7.17.0")
             json.member("minimum_index_compatibility_version", "7.0.0")
         }
-        // Older clients know Elasticsearch by this.
+        // Older clients recognise Elasticsearch by this.
         json.member("tagline", "You Know, for Search")
     }
 

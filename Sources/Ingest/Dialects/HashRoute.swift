@@ -1,12 +1,12 @@
 import HTTP
 import System
 
-/// Which shard a client wants: `?key=…`, and `&seqid=…` where it wants to be stored once.
+/// The shard that a client wants: `?key=…`, and `&seqid=…` when the write is to be stored once.
 ///
-/// The key is looked at and goes no further. A packet of ours has the logs of many requests, so keys would make as
-/// many streams, and with `exactly_once` a packet has a key of its own.
+/// The key is checked and not used. A packet holds the logs of many requests, so each key would need a stream of its
+/// own, and with `exactly_once` a packet has its own key.
 struct HashRoute {
-    /// What tells the request from all others of the same content; nil when the client does not number them.
+    /// Distinguishes the request from others with the same content; nil when the client does not number them.
     private(set) var sequence: String?
 
     init(_ head: RequestHead) throws(Refusal) {

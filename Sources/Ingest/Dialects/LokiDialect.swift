@@ -3,15 +3,15 @@ import HTTP
 import Logs
 import System
 
-/// `POST /loki/api/v1/push`: what agents send to Grafana's Loki, as JSON or as protobuf in snappy.
+/// `POST /loki/api/v1/push`: logs for Grafana's Loki, as JSON or as protobuf in snappy.
 struct LokiDialect: LogDialect {
-    /// The tag of its logs: it names the logstore where every one is taken, and is the topic of streams whose labels
-    /// have none.
+    /// The tag of its logs: it names the logstore where a destination accepts every logstore, and is the topic of
+    /// streams without a naming label.
     private static let tag = "loki"
-    /// The labels that name what logs; the first that a stream has is its topic.
+    /// The labels that name the source of logs; a stream's first one is its topic.
     private static let namingLabels = ["service_name", "app", "job"]
 
-    /// Nil when the request does not say it, or says another one.
+    /// nil: the content type is missing or unknown.
     private let encoding: Encoding?
     private var tenant: LokiTenant?
 
@@ -27,7 +27,7 @@ struct LokiDialect: LogDialect {
         let type = head.field("content-type")?.prefix { $0 != ";" }.filter { !$0.isWhitespace }
         switch type?.lowercased() {
         case "application/json": encoding = .json
-        // Loki's own clients, and what has no type is that to Loki too.
+        // Loki's own clients. Loki treats a missing type the same way.
         case "application/x-protobuf", nil, "": encoding = .protobuf
         default: encoding = nil
         }
@@ -60,7 +60,7 @@ struct LokiDialect: LogDialect {
         }
     }
 
-    /// Protobuf comes in snappy, which Loki's own clients do not say.
+    /// Protobuf is always in snappy, and Loki's own clients do not say so.
     func coding(_ head: RequestHead) -> ContentCoding? { encoding == .protobuf ? .snappy : nil }
 
     var contentEncodings: String {
@@ -76,7 +76,7 @@ struct LokiDialect: LogDialect {
             tenant?.mark(&streams[index])
         }
         var taken = TakenLogs(streams, of: request)
-        // Loki stores a line once that comes again with its time and its labels.
+        // Loki stores a line once that is repeated with its time and labels.
         if request.recognizesContent, taken.identity == nil, streams.allSatisfy(\.areTimed) {
             taken.identity = RequestIdentity.push(
                 of: tenant?.name ?? "",
@@ -118,7 +118,7 @@ struct LokiDialect: LogDialect {
 
     func accepted(_ acceptance: Acceptance) -> Response { Response(status: 204) }
 
-    /// Agents log the first line of an error, and go by the status.
+    /// Agents log the first line of an error, and act on the status.
     func refused(_ refusal: Refusal) -> Response {
         Response(
             status: refusal.status,

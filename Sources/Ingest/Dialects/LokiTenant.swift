@@ -1,7 +1,7 @@
 import HTTP
 import Logs
 
-/// Whose logs a push has, as Loki's clients say it: `X-Scope-OrgID`. It is a tag here.
+/// The tenant of a push, `X-Scope-OrgID`. It becomes a tag.
 struct LokiTenant {
     private static let tag = "__tenant_id__"
     private static let bytesMax = 150

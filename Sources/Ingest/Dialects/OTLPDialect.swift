@@ -2,13 +2,13 @@ import Configuration
 import HTTP
 import Logs
 
-/// `POST /v1/logs` and, for exporters whose endpoint is `…/otlp`, `POST /otlp/v1/logs`: the OpenTelemetry Protocol over
-/// HTTP, as protobuf or JSON.
+/// `POST /v1/logs` and, for exporters with an endpoint `…/otlp`, `POST /otlp/v1/logs`: the OpenTelemetry Protocol
+/// over HTTP, as protobuf or JSON.
 struct OTLPDialect: LogDialect {
-    /// The tag of its logs: it becomes the topic, and names the logstore where every one is taken.
+    /// The tag of its logs: it becomes the topic, and names the logstore where a destination accepts every logstore.
     private static let tag = "otlp"
 
-    /// Nil when the request does not say it, or says another one.
+    /// nil: the content type is missing or unknown.
     let encoding: OTLPEncoding?
 
     var label: DeviceLabel { .otlp }
@@ -19,7 +19,7 @@ struct OTLPDialect: LogDialect {
         encoding = head.field("content-type").flatMap { OTLPEncoding(contentType: $0) }
     }
 
-    /// Exporters can be told headers, and hardly anything else.
+    /// Exporters can set header fields and little else, so the logstore is in one.
     mutating func readHead(_ head: RequestHead) throws(Refusal) -> LogAddress {
         guard encoding != nil else {
             throw Refusal(
@@ -82,7 +82,7 @@ struct OTLPDialect: LogDialect {
     }
 }
 
-/// What the rules kept from being delivered.
+/// The logs that the destination's rules set aside or dropped.
 struct OTLPRejection: Sendable, Equatable {
     let logs: Int
     let reason: String

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 
-/// How a request and its answer are written, which must be the same.
+/// The encoding of a request and of its answer, which must be the same.
 enum OTLPEncoding: Sendable {
     case protobuf, json
 
@@ -21,7 +21,7 @@ enum OTLPEncoding: Sendable {
         }
     }
 
-    /// `ExportLogsServiceResponse` with nothing in it: all is well.
+    /// An empty `ExportLogsServiceResponse`: success.
     var success: Response {
         switch self {
         case .protobuf: Response(status: 200, fields: [("content-type", contentType)])
@@ -42,7 +42,7 @@ enum OTLPEncoding: Sendable {
             var json = JSONWriter()
             json.object { json in
                 json.object("partialSuccess") { json in
-                    // 64 bits, which JSON has as text.
+                    // 64-bit numbers are text in protobuf's JSON.
                     json.member("rejectedLogRecords", "\(rejection.logs)")
                     json.member("errorMessage", rejection.reason)
                 }
@@ -51,8 +51,8 @@ enum OTLPEncoding: Sendable {
         }
     }
 
-    /// `google.rpc.Status`. Clients decide by the status of HTTP whether they send again: for 429 and 503
-    /// they do, after the time that `Retry-After` says.
+    /// `google.rpc.Status`. Clients decide by the HTTP status whether they send again: after 429 and 503 they do,
+    /// after the time in `Retry-After`.
     func status(_ refusal: Refusal) -> Response {
         let code = Self.code(of: refusal.status)
         let message = "\(refusal.code): \(refusal.reason)"
@@ -81,7 +81,7 @@ enum OTLPEncoding: Sendable {
         Response(status: status, fields: [("content-type", contentType)], body: body)
     }
 
-    /// The name that gRPC has for it (google/rpc/code.proto).
+    /// The gRPC code (google/rpc/code.proto).
     private static func code(of status: Int) -> Int {
         switch status {
         case 401: 16  // UNAUTHENTICATED
@@ -97,7 +97,7 @@ enum OTLPEncoding: Sendable {
     }
 }
 
-/// The little protobuf that answers need.
+/// Writes the few protobuf fields of an answer.
 private struct ProtobufText {
     private(set) var bytes: [UInt8] = []
 

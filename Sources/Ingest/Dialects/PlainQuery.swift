@@ -2,10 +2,10 @@ import HTTP
 import Logs
 import System
 
-/// What the query of `/logs/{tag}` says: `time_field`, `topic`, `source` and `format`.
+/// The query of `/logs/{tag}`: `time_field`, `topic`, `source` and `format`.
 ///
-/// Read as a form's is: a plus is a space. Other names are ignored: libraries and proxies add their own, as jQuery does
-/// `_=1732330000000`, and `key` is the device's.
+/// It is read like a form: a plus is a space. Other names are ignored: libraries and proxies add their own, as jQuery
+/// does `_=1732330000000`, and `key` is the device's.
 struct PlainQuery {
     enum Format: String {
         case json, lines
@@ -14,7 +14,7 @@ struct PlainQuery {
     private static let limits = LogLimits()
     private static let names: Set = ["time_field", "topic", "source", "format"]
 
-    /// The field of each log that gives its time, besides `__time__`.
+    /// The field with a log's time, besides `__time__`.
     private(set) var timeField: String?
     private(set) var topic: String?
     private(set) var source: String?
@@ -62,7 +62,7 @@ struct PlainQuery {
         }
     }
 
-    /// Nothing is as good as not given.
+    /// An empty value counts as missing.
     private static func label(
         _ name: String,
         _ value: String,
@@ -74,7 +74,7 @@ struct PlainQuery {
         return value.isEmpty ? nil : value
     }
 
-    /// Nil where it cannot be read.
+    /// nil when the text cannot be decoded.
     private static func text(_ part: ArraySlice<UInt8>) -> String? {
         percentDecodedText(part.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }[...])
     }

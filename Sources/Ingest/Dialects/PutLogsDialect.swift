@@ -1,10 +1,12 @@
+import Crypto
 import HTTP
 import Logs
+import System
 
-/// SLS's own PutLogs: `POST /logstores/{logstore}/shards/lb` or `/shards/route`, and `POST /logstores/{logstore}` of
-/// older SDKs and of web pages with a token.
+/// SLS's own PutLogs: `POST /logstores/{logstore}/shards/lb` or `/shards/route`, and `POST /logstores/{logstore}`
+/// from older SDKs and from web pages with a token.
 ///
-/// What its SDKs sign with a key that is none of ours says nothing here, nor does the version; see `AccessKeyClaim`.
+/// Signatures with a key of another place are ignored, and so is the API version; see `AccessKeyClaim`.
 struct PutLogsDialect: LogDialect {
     /// Percent-encoded, in the head.
     private let logstore: Range<Int>
@@ -59,7 +61,7 @@ struct PutLogsDialect: LogDialect {
                 inflating: reader.limit
             )
         }
-        // What is said about a body is often not so, and what it begins with is clear.
+        // Headers about the body are often wrong; its first bytes are not.
         if content.beginsAsObject || request.head.saysJSON && !content.beginsAsLogGroup {
             return [try reader.decoder.decodeTracking(content, timing, rules, timeParts: true)]
         }
@@ -74,5 +76,38 @@ struct PutLogsDialect: LogDialect {
 extension RequestHead {
     fileprivate var saysJSON: Bool {
         field("content-type")?.lowercased().hasPrefix("application/json") == true
+    }
+}
+
+extension RequestHead {
+    /// Refuses a body that differs from the one that the client signed, if `Content-MD5` is there. SLS's SDKs write the
+    /// MD5 in hexadecimal.
+    fileprivate func checkDigest(of body: UnsafeRawBufferPointer) throws(Refusal) {
+        guard let given = field("content-md5"), !given.isEmpty else { return }
+        let right = hex(Digest.md5(body), upper: true)
+        guard given.uppercased() == right else {
+            throw Refusal(
+                400,
+                "InvalidContentMD5",
+                "Content-MD5 \(clipped(given)) is not the body's, \(right)"
+            )
+        }
+    }
+}
+
+/// `/logstores/{logstore}`, and the rest of the path.
+struct LogstorePath {
+    /// Percent-encoded, in the head.
+    let logstore: Range<Int>
+    /// Empty, or a slash and more.
+    let rest: UnsafeBufferPointer<UInt8>
+
+    init?(_ path: UnsafeBufferPointer<UInt8>, at offset: Int) {
+        guard path.begins(with: "/logstores/") else { return nil }
+        let start = "/logstores/".utf8.count
+        let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
+        guard end > start else { return nil }
+        logstore = start + offset..<end + offset
+        rest = UnsafeBufferPointer(rebasing: path[end...])
     }
 }

@@ -1,16 +1,15 @@
 import HTTP
 import JSON
 
-/// An answer as Splunk's clients know it: a status, a code, and the text that Splunk has for the code. Ours has the
-/// reason beside it.
+/// An answer in Splunk's form: a status, a code, and Splunk's text for the code. Ours adds a reason.
 struct SplunkAnswer {
     let status: Int
     let code: Int
     let text: String
     var reason: String?
-    /// The event at fault, from zero.
+    /// The index of the event at fault.
     var event: Int?
-    /// What the client asks about to hear that its events are safe.
+    /// The id with which the client asks whether its events are safe.
     var acknowledgement: AcknowledgementID?
 
     init(_ status: Int, _ code: Int, _ text: String) {
@@ -25,7 +24,7 @@ struct SplunkAnswer {
             case ("EventBlank", _): (nil, 13, "Event field cannot be blank")
             case ("FieldsInvalid", _): (nil, 15, "Error in handling indexed fields")
             case ("ChannelMissing", _): (nil, 10, "Data channel is missing")
-            // Splunk has no 404 for it.
+            // Splunk does not use 404 for it.
             case ("IndexInvalid", _), (_, 404): (400, 7, "Incorrect index")
             case _ where refusal == AccessProblem.missingKey.refusal:
                 hasAuthorization

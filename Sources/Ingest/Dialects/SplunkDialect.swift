@@ -2,19 +2,19 @@ import Configuration
 import HTTP
 import Logs
 
-/// Splunk's HTTP Event Collector: events as JSON, or lines as they are, and questions whether they are safe.
+/// Splunk's HTTP Event Collector: events as JSON, raw lines, and questions whether events are safe.
 ///
-/// A client that names a channel gets an `ackId` with each answer, as where `useACK` is on in Splunk; see
-/// `AcknowledgementID`. What the channel is does not matter.
+/// A client that names a channel gets an `ackId` with each answer, as with `useACK` in Splunk; see
+/// `AcknowledgementID`. The channel's value does not matter.
 struct SplunkDialect: LogDialect {
     private enum Form {
         case events
         case lines
-        /// Asks whether events are safe.
+        /// A question whether events are safe.
         case acknowledgements
     }
 
-    /// The tag of logs that name no index.
+    /// The tag of logs without an index.
     private static let tag = "splunk"
 
     private let form: Form
@@ -22,7 +22,7 @@ struct SplunkDialect: LogDialect {
     private let hasChannel: Bool
     /// nil: the query cannot be read.
     private let query: [(name: String, value: String)]?
-    /// What the query says of all lines.
+    /// The query's values for all lines.
     private var lineOrigin = SplunkEvents()
 
     var label: DeviceLabel { .splunk }
@@ -92,7 +92,7 @@ struct SplunkDialect: LogDialect {
         for group in groups {
             do throws(Refusal) {
                 let target = try target(try tag(of: group), request)
-                // Tags can become fields where there are too many streams, and sources cannot.
+                // With too many streams, tags become fields; a source cannot.
                 let hidesHost = isCrowd && parts.count >= most
                 let logs = TrackedLogs(group, topic(of: group), target, hostIsTag: hidesHost)
                 parts.append((logs, target))
@@ -134,7 +134,7 @@ struct SplunkDialect: LogDialect {
             case "source": events.source = value
             case "sourcetype": events.sourcetype = value
             case "index": events.index = value
-            // Clients add what Splunk knows and we do not.
+            // Clients add parameters that only Splunk knows.
             default: continue
             }
         }
@@ -147,13 +147,13 @@ struct SplunkDialect: LogDialect {
         return events.index
     }
 
-    /// Source types have names like `aws:cloudtrail`, so they can be this and no logstore.
+    /// Source types have names like `aws:cloudtrail`: valid topics, but not valid logstores.
     private func topic(of events: SplunkEvents) -> String {
         guard events.index.isEmpty else { return events.index }
         return TagText.isSound(events.sourcetype) ? events.sourcetype : Self.tag
     }
 
-    /// A logstore that the head names is for all.
+    /// A logstore in the head applies to all events.
     private func target(
         _ tag: String,
         _ request: LogRequest
@@ -180,7 +180,7 @@ struct SplunkDialect: LogDialect {
 }
 
 extension TrackedLogs {
-    /// The host is the source of SLS, where that has room for it. What else says where events come from are tags.
+    /// The host becomes SLS's source if it fits. The other origins become tags.
     fileprivate init(
         _ events: SplunkEvents,
         _ topic: String,

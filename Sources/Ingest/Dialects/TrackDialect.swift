@@ -1,14 +1,14 @@
 import HTTP
 import Logs
 
-/// SLS's web tracking: JSON to `POST /logstores/{logstore}/track`, and a log in the query of a GET, which may be that
-/// of a picture.
+/// SLS's web tracking: JSON to `POST /logstores/{logstore}/track`, and a log in the query of a GET, possibly for an
+/// image.
 struct TrackDialect: LogDialect {
     private enum Form {
         case track
-        /// Answers with a picture.
+        /// Answers with an image.
         case pixel
-        /// The same, and the log tells the browser and the page.
+        /// The same, and adds the browser and the page to the log.
         case tellingPixel
     }
 
@@ -48,7 +48,7 @@ struct TrackDialect: LogDialect {
 
     func read(_ request: LogRequest, _ reader: BodyDecoder) throws(Refusal) -> TakenLogs {
         switch request.head.method {
-        // Who asks for the head of an answer wants nothing done.
+        // HEAD must not store anything.
         case .head: return answered(TakenLogs([]))
         case .get:
             let query = try TrackedQuery(request.head)
@@ -68,7 +68,7 @@ struct TrackDialect: LogDialect {
             request.content, request.timing, request.rules
         )
         do throws(LogDecodingError) {
-            // What the SDK for iOS sends here when its compression is off.
+            // The iOS SDK sends this without compression.
             let tracked =
                 content.beginsAsLogGroup
                 ? try reader.putLogs.decode(content, timing, rules)
@@ -79,7 +79,7 @@ struct TrackDialect: LogDialect {
         }
     }
 
-    /// A GET would be answered from a cache otherwise, and never come here.
+    /// Without this, a cache would answer the next GET and the log would be lost.
     private func answered(_ taken: TakenLogs) -> TakenLogs {
         var taken = taken
         let response = form == .track ? Response(status: 200) : .pixel
@@ -97,8 +97,8 @@ struct TrackDialect: LogDialect {
 }
 
 extension RequestHead {
-    /// What `track_ua.gif` adds. SLS's documentation names the headers and not the fields; these are the names in
-    /// logs that were written by it.
+    /// The fields that `track_ua.gif` adds. SLS's documentation names the headers only; these are the field names in
+    /// logs that SLS itself wrote.
     fileprivate var teller: [QueryLogDecoder.Field] {
         let told: [(field: StaticString, header: StaticString)] = [
             ("__userAgent__", "user-agent"), ("__referer__", "referer"),

@@ -1,7 +1,7 @@
 import HTTP
 import Logs
 
-/// The query of a web tracking GET, of a size that SLS takes.
+/// The query of a web tracking GET, within SLS's size limit.
 struct TrackedQuery {
     private static let bytesMax = 16 << 10
 

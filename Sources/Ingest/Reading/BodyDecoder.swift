@@ -3,7 +3,7 @@ import HTTP
 import Logs
 import System
 
-/// Gives the content of a request's body, inflated where it has to be.
+/// Inflates bodies, and owns the decoders of a thread.
 struct BodyDecoder {
     let decoder: JSONLogDecoder
     let putLogs: PutLogsDecoder
@@ -12,7 +12,7 @@ struct BodyDecoder {
     let query: QueryLogDecoder
     let lines: LineLogDecoder
     private let inflater = Inflater()
-    /// What `Content-Encoding` may say, as `Accept-Encoding` of a refusal lists it.
+    /// The accepted values of `Content-Encoding`, as `Accept-Encoding` of a refusal lists them.
     static let contentEncodings =
         (ContentCoding.contentEncodings.map(\.key) + ["identity"]).joined(separator: ", ")
     let limit: InflateLimit
@@ -27,8 +27,8 @@ struct BodyDecoder {
         limit = InflateLimit(bytes: limits.inflatedBytes, ratio: limits.inflateRatio)
     }
 
-    /// The content is valid until the next call, and 64 bytes after its end may be read. `own` is what the dialect's
-    /// bodies are compressed with where their head does not say it.
+    /// The content of a body, inflated if it is compressed. Valid until the next call; 64 bytes after its end may be
+    /// read. `own` is the dialect's compression of bodies whose head names none.
     func content(
         of body: UnsafeRawBufferPointer,
         _ head: RequestHead,
@@ -47,7 +47,7 @@ struct BodyDecoder {
         }
     }
 
-    /// Upper bound of the content's size, from the body's size and the head alone.
+    /// An upper bound of the content's size, from the body's size and the head alone.
     func contentBytesMax(
         of bodyBytes: Int,
         _ head: RequestHead,
@@ -57,21 +57,21 @@ struct BodyDecoder {
         guard head.field("x-log-mode") != "batch_group" else {
             return limit.allowance(for: bodyBytes)
         }
-        // Not compressed, or refused before any work.
+        // Not compressed, or refused before any work is done.
         guard (try? coding(head, own)) != nil else { return bodyBytes }
-        // The inflater rejects content of any other size.
+        // The inflater rejects content of another size.
         return (try? rawBytes(head)) ?? limit.allowance(for: bodyBytes)
     }
 
-    /// Of all bodies so far, packages in them and what failed included.
+    /// The inflated bytes of all bodies so far, packages in them and failed ones included.
     var inflatedBytes: Int { inflater.producedBytes + putLogs.inflatedBytes }
 
-    /// To be called when the content has been read: an idle handler does not keep a large body's memory.
+    /// Called after the content was read: an idle handler does not keep the memory of a large body.
     func forget() {
         inflater.shrink()
     }
 
-    /// SLS's own header first; web pages and agents use HTTP's.
+    /// SLS's own header takes precedence; web pages and agents use HTTP's.
     private func coding(
         _ head: RequestHead,
         _ own: ContentCoding?
@@ -99,7 +99,7 @@ struct BodyDecoder {
         return coding
     }
 
-    /// Looked at for compressed bodies only: of uncompressed JSON browsers count UTF-16 units.
+    /// Used for compressed bodies only: for uncompressed JSON, browsers count UTF-16 units.
     private func rawBytes(_ head: RequestHead) throws(InflateError) -> Int? {
         guard let text = head.field("x-log-bodyrawsize") else { return nil }
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let size = Int(text) else {

@@ -1,8 +1,8 @@
-/// What a body is, by its first bytes. Clients call the same thing many names: browsers send JSON as
+/// Recognises a body by its first bytes. The content type is unreliable: browsers send JSON as
 /// `application/x-protobuf` or `text/plain`, and an SDK for phones sends protobuf as a form.
 extension UnsafeRawBufferPointer {
-    /// Whether it can only be a JSON object: a brace, then a name or the other brace. A LogGroup may begin with a
-    /// line feed, which is blank in JSON, and a brace; what it has then is no name.
+    /// True: the body can only be a JSON object, a brace and then a name or the other brace. A LogGroup may begin
+    /// with a line feed, which is blank in JSON, and a brace; a name does not follow there.
     var beginsAsObject: Bool {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         var rest = self[...]
@@ -13,8 +13,8 @@ extension UnsafeRawBufferPointer {
         return rest.first == UInt8(ascii: "\"") || rest.first == UInt8(ascii: "}")
     }
 
-    /// Whether it is a LogGroup as SLS's SDKs write it: a log first, and in that its time. No text has the byte
-    /// that says so.
+    /// True: the body is a LogGroup as SLS's SDKs write it, with a log first and the log's time first. No text has
+    /// the byte that marks the time.
     var beginsAsLogGroup: Bool {
         guard count > 2, self[0] == 0x0A else { return false }
         var length = self[1...].prefix(5)

@@ -1,23 +1,23 @@
 import Configuration
 import Logs
 
-/// A device's tags, parted by what the destination wants done with them.
+/// A device's tags, sorted by the destination's rules.
 struct DeviceTags {
     static let packIDName = "__pack_id__"
 
     /// Tags of the stream.
     private(set) var kept: [(key: String, value: String)] = []
-    /// Fields of every log, because the destination wants that.
+    /// Tags that become fields of every log.
     private(set) var folded: [(key: String, value: String)] = []
-    /// Those that a stream has no room for.
+    /// Tags that do not fit into the stream.
     private(set) var crowded: [(key: String, value: String)] = []
-    /// The name that the device's SDK gave the request. A retried request keeps it.
+    /// The pack id of the device's SDK. A retried request keeps it.
     private(set) var packID: String?
 
-    /// The operator's tags win, so that a device cannot claim to be another environment.
+    /// The operator's tags take precedence, so that a device cannot claim another environment.
     ///
-    /// A pack id that stays makes each request of a device a stream of its own. The packet that the logs
-    /// end in has an id anyway, so it is gone unless the destination says otherwise.
+    /// A pack id is removed unless the destination keeps it: it would make each request a stream of its own, and the
+    /// packet gets a pack id anyway.
     init(
         _ tags: [(key: String, value: String)],
         for target: RoutingTable.Target,
@@ -49,20 +49,20 @@ struct DeviceTags {
         }
     }
 
-    /// The logs with all that is no tag of their stream as fields; nil when that makes them too large.
+    /// The logs with folded and crowded tags as fields; nil when they get too large.
     func added(to logs: DecodedLogs, atMost bytesMax: Int) -> DecodedLogs? {
         guard !folded.isEmpty || !crowded.isEmpty else { return logs }
         return logs.adding(Self.fields(folded + crowded), atMost: bytesMax)
     }
 
-    /// What neither the stream nor each log has room for: the first log tells, unless it is very large.
+    /// Adds tags that fit neither into the stream nor into each log to the first log, unless they are very large.
     func crowdedAddedToFirst(of logs: DecodedLogs, atMost bytesMax: Int) -> DecodedLogs {
         guard !crowded.isEmpty else { return logs }
         let fields = Self.fields(crowded)
         return logs.adding(fields, toFirst: 1, atMost: logs.bytes + bytesMax) ?? logs
     }
 
-    /// The stream's tags when the crowded ones are not in every log.
+    /// The stream's tags when crowded tags are not in every log: their names are marked as truncated.
     var keptMarkingCrowded: [(key: String, value: String)] {
         var names = TruncatedNames()
         for tag in kept where tag.key.hasSameBytes(as: TruncatedNames.tag) { names.add(tag.value) }

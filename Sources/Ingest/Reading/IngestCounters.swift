@@ -4,34 +4,34 @@ import Logs
 import Synchronization
 package import System
 
-/// What devices sent and what became of it, over all loops.
+/// Counts the requests of devices and their outcomes, over all loops.
 package final class IngestCounters: Sendable {
     package struct Accepted: Sendable, Equatable {
         package var requests = 0
         package var logs = 0
         /// After inflating.
         package var bodyBytes = 0
-        /// Requests that were stored before, and answered again.
+        /// Repetitions of stored requests, answered with the first receipt.
         package var repeated = 0
         /// From a complete request to its 2xx.
         package var acknowledgements = DurationCounter.Counts()
     }
 
-    /// What was not as it should be, and taken nevertheless.
+    /// Damaged input that was accepted.
     package struct Damage: Sendable, Equatable {
-        /// Requests whose JSON could be read only after parts of it were replaced.
+        /// Requests whose JSON became readable only after parts of it were replaced.
         package var repairedRequests = 0
         /// Logs with bytes that are not UTF-8.
         package var repairedLogs = 0
-        /// Texts that could not be read as logs.
+        /// Texts that were unreadable as logs.
         package var unreadableLogs = 0
     }
 
-    /// What devices' own clocks gave to do.
+    /// Effects of devices' own clocks.
     package struct Clocks: Sendable, Equatable {
-        /// Requests of which times were corrected.
+        /// Requests whose times were corrected.
         package var corrected = 0
-        /// Requests whose device told a time that cannot be one.
+        /// Requests with an invalid client time.
         package var unusable = 0
     }
 
@@ -41,7 +41,7 @@ package final class IngestCounters: Sendable {
         package let code: String
     }
 
-    /// What one stored request adds.
+    /// The part of one stored request.
     struct Figures: Sendable {
         let logs: Int
         let bodyBytes: Int
@@ -60,7 +60,7 @@ package final class IngestCounters: Sendable {
         }
     }
 
-    /// Counted with every request on every loop, so without a lock.
+    /// Changed with every request on every loop, so without a lock.
     private final class RouteCounter: Sendable {
         let requests = Atomic<Int>(0)
         let logs = Atomic<Int>(0)
@@ -79,7 +79,7 @@ package final class IngestCounters: Sendable {
         }
     }
 
-    /// By `DeviceLabel`.
+    /// Indexed by `DeviceLabel`.
     private let routes = DeviceLabel.allCases.map { _ in RouteCounter() }
     private let corrected = Atomic<Int>(0)
     private let unusableClocks = Atomic<Int>(0)
@@ -88,7 +88,7 @@ package final class IngestCounters: Sendable {
     private let unreadableLogs = Atomic<Int>(0)
     private let claims = Atomic<Int>(0)
     private let refusals = Locked<[RefusalKind: Int]>([:])
-    /// Of device listeners, by `DeviceLabel`.
+    /// Answers of device listeners, indexed by `DeviceLabel`.
     package let answers = AnswerCounters(labels: DeviceLabel.names)
 
     package init() {}
@@ -121,10 +121,10 @@ package final class IngestCounters: Sendable {
         if count > 0 { claims.add(count, ordering: .relaxed) }
     }
 
-    /// Fields and tags of devices that had the name of a stamp.
+    /// Fields and tags of devices that were removed because they have the name of a stamp.
     package var claimsRemoved: Int { claims.load(ordering: .relaxed) }
 
-    /// Routes, statuses and codes are few, whatever clients send.
+    /// The number of routes, statuses and codes is small, whatever clients send.
     func countRefused(_ label: DeviceLabel, _ refusal: Refusal, as status: Int) {
         let kind = RefusalKind(route: label.name, status: status, code: refusal.code)
         refusals.withLock { $0[kind, default: 0] += 1 }
@@ -142,7 +142,7 @@ package final class IngestCounters: Sendable {
         )
     }
 
-    /// Without the routes of dialects that are switched off, unless there is something to tell of them from before.
+    /// Leaves out the routes of dialects that are switched off, unless they have counts.
     package func accepted(
         showing dialects: AcceptedDialects
     ) -> [(route: String, counts: Accepted)] {
@@ -152,7 +152,7 @@ package final class IngestCounters: Sendable {
         }.map(\.1)
     }
 
-    /// Likewise.
+    /// Leaves out the same routes.
     package func answers(showing dialects: AcceptedDialects) -> [AnswerCounters.Count] {
         let hidden = Set(DeviceLabel.allCases.filter { !dialects.covers($0) }.map(\.name))
         return answers.all.filter { $0.answers > 0 || !hidden.contains($0.route) }

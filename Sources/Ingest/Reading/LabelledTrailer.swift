@@ -2,7 +2,7 @@ import Configuration
 import Logs
 
 extension Destination.Labels {
-    /// The trailer of plain logs, which bring nothing but their tag, and perhaps a topic and a source.
+    /// The trailer of plain logs, which have only a tag and perhaps a topic and a source.
     func trailer(tag: String, topic own: String? = nil, source ownSource: String? = nil)
         -> GroupTrailer
     {
@@ -13,7 +13,7 @@ extension Destination.Labels {
         )
     }
 
-    /// The trailer of tracked logs: what the device says, completed by what the operator says.
+    /// The trailer of tracked logs: the device's values, completed by the operator's.
     func trailer(
         of tracked: TrackedLogs,
         _ tags: [(key: String, value: String)]

@@ -58,6 +58,16 @@ enum LogAddress: Equatable {
     case tag(String)
 }
 
+/// The text of a tag. Topics and routes are made of it.
+enum TagText {
+    static let bytes = 1...128
+
+    static func isSound(_ text: String) -> Bool {
+        bytes.contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
+    }
+}
+
 /// A request as a dialect reads it.
 struct LogRequest {
     let head: RequestHead
@@ -87,6 +97,24 @@ struct LogRequest {
         var rules = target.intake.rules
         rules.damage = damage
         return rules
+    }
+}
+
+extension Destination.Intake {
+    fileprivate var rules: LogRules {
+        LogRules(
+            times: TimeWindow(past: logDelayMax),
+            late: late,
+            oversize: oversize == .truncate ? .cut : .setAside
+        )
+    }
+
+    private var late: LogRules.Late {
+        switch lateLogs {
+        case .rewrite: .rewrite
+        case .drop: .drop
+        case .deadLetter: .setAside
+        }
     }
 }
 

@@ -3,9 +3,9 @@ import Logs
 import System
 
 extension RequestHead {
-    /// What the sender wants done with JSON that is damaged: `?on_error=refuse` has a body taken as it is or not at all.
+    /// The sender's choice for damaged JSON: `?on_error=refuse` accepts a body unchanged or not at all.
     ///
-    /// A GET has its log in the query, which may call a field so.
+    /// A GET has its log in the query, where `on_error` may be a field.
     var damage: LogRules.Damage {
         get throws(Refusal) {
             guard method == .post, let query, !query.isEmpty else { return .setAside }

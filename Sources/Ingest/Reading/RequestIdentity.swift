@@ -3,10 +3,10 @@ import HTTP
 import Logs
 import SLS
 
-/// What a request is recognised by when it comes again: 16 bytes that no other request has.
+/// Identifies a repeated request: 16 bytes that no other request has.
 enum RequestIdentity {
-    /// The name that a client gives a request. Names alone are not enough: two devices may number theirs
-    /// alike, and the logs of one must not count for the other's.
+    /// A name from the client. A name alone is not enough: two devices may number their requests alike, and the logs
+    /// of one must not count as the other's.
     static func named(
         _ key: String,
         content: UnsafeRawBufferPointer,
@@ -18,9 +18,8 @@ enum RequestIdentity {
         return digest("key", place + [Digest.sha256(content)] + rest)
     }
 
-    /// A packet of an SDK that carries its pack id. A retried packet is the same to the last byte, unless it
-    /// is older than ten minutes and its SDK rewrites the times; pack ids alone are not enough, since devices
-    /// may come up with the same one.
+    /// A packet of an SDK with its pack id. A retried packet is identical, unless it is older than ten minutes and
+    /// its SDK rewrites the times. A pack id alone is not enough, since two devices may produce the same one.
     static func packet(
         _ packID: String,
         topic: String,
@@ -31,7 +30,7 @@ enum RequestIdentity {
         return digest("packet", place + [Digest.sha256(content)])
     }
 
-    /// A write that its client numbers within a shard, for SLS to store it once.
+    /// A write that its client numbers within a shard, so that SLS stores it once.
     static func numbered(
         _ sequence: String,
         content: UnsafeRawBufferPointer,
@@ -40,7 +39,7 @@ enum RequestIdentity {
         digest("number", sequence, content, target)
     }
 
-    /// A push of a tenant's: each line has its time, so what is the same to the last byte came before.
+    /// A push of a tenant: each line has its time, so identical content came before.
     static func push(
         of tenant: String,
         content: UnsafeRawBufferPointer,
@@ -49,8 +48,8 @@ enum RequestIdentity {
         digest("push", tenant, content, target)
     }
 
-    /// A bulk of which some was refused: there are clients who send all of it again. What came of it belongs to it,
-    /// since what was refused may be taken the next time.
+    /// A bulk with refused parts: some clients send all of it again. The outcome belongs to the identity, since
+    /// refused parts may be accepted the next time.
     static func bulk(
         _ outcome: String,
         content: UnsafeRawBufferPointer,
@@ -59,7 +58,7 @@ enum RequestIdentity {
         digest("bulk", outcome, content, target)
     }
 
-    /// A document that its client named. With another content it is another log, since logs are written once.
+    /// A document with an id from its client. With other content it is another log, since logs are written once.
     static func document(
         _ id: String,
         of index: String,
@@ -70,7 +69,7 @@ enum RequestIdentity {
         return digest("document", place + [Digest.sha256(content)])
     }
 
-    /// What tells content of a kind at a logstore from equal content.
+    /// Distinguishes content of one kind at one logstore from equal content elsewhere.
     private static func digest(
         _ kind: String,
         _ mark: String,
@@ -81,7 +80,7 @@ enum RequestIdentity {
         return digest(kind, place + [Digest.sha256(content)])
     }
 
-    /// Each part behind its length, so that no two lists of parts look alike.
+    /// Each part follows its length, so that different lists never look alike.
     private static func digest(_ kind: String, _ parts: [[UInt8]]) -> [UInt8] {
         var text = kind.utf8Bytes
         for part in parts {
@@ -93,7 +92,7 @@ enum RequestIdentity {
 }
 
 extension RequestHead {
-    /// `Idempotency-Key`, when there is one.
+    /// The value of `Idempotency-Key`, if there is one.
     var idempotencyKey: String? {
         get throws(Refusal) {
             guard let range = fieldRange("idempotency-key") else { return nil }

@@ -5,16 +5,16 @@ import System
 
 /// Finds the destination of a request.
 ///
-/// The project is the first label of `Host` when a destination has it, else the default
-/// destination's. Within the project the logstore decides, one that is named before "*".
+/// The project is the first label of `Host` if a destination has it, otherwise the default destination's. Within the
+/// project the logstore decides; a destination that names the logstore takes precedence over "*".
 package struct RoutingTable: Sendable {
-    /// Where the logs of a request go, and what they get there.
+    /// The place for the logs of a request, with the settings that apply there.
     struct Target: Equatable {
         let destination: String
         let logstore: String
         let labels: Destination.Labels
         let intake: Destination.Intake
-        /// Of a request that has one instead of a logstore.
+        /// The tag, for a request that has one instead of a logstore.
         var tag: String?
 
         var outlet: Outlet { Outlet(destination: destination, logstore: logstore) }
@@ -39,8 +39,8 @@ package struct RoutingTable: Sendable {
         }
     }
 
-    /// The target of a request whose path names the logstore. The host and the project are the `Host`
-    /// and `x-log-project` headers; clients send the latter when their host is an address.
+    /// The target of a request with a logstore in its path. `host` and `project` are the `Host` and `x-log-project`
+    /// headers; clients send the latter when their host is an address.
     func target(
         host: String?,
         project: String?,
@@ -63,9 +63,8 @@ package struct RoutingTable: Sendable {
         return target(any, logstore)
     }
 
-    /// The target of a request that has a tag instead of a logstore. Where the destination takes every
-    /// logstore, the tag's first term names it, since no logstore's name has a dot: `pv.home` is for
-    /// `pv`.
+    /// The target of a request with a tag instead of a logstore. If the destination accepts every logstore, the tag's
+    /// first term names it: `pv.home` is for `pv`. No logstore's name has a dot.
     func target(host: String?, project: String?, tag: String) throws(Refusal) -> Target {
         let candidates = try destinations(host: host, project: project)
         let destination =

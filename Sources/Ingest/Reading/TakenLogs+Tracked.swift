@@ -3,12 +3,12 @@ import Logs
 import Queue
 
 extension TakenLogs {
-    /// Groups of logs that may belong to different places.
+    /// Groups of logs with targets of their own.
     init(_ groups: [(logs: TrackedLogs, target: RoutingTable.Target)], of request: LogRequest) {
-        // Whatever the groups are, repeated tags cannot make more of them than of one.
+        // Repeated tags get the same room, whether the request has one group or many.
         var room = request.repeatedBytesMax
         let limits = request.limits.json
-        // Mostly there is one, and nothing to look for.
+        // The usual case: one group, nothing to join.
         guard groups.count > 1 else {
             self.init(groups.map { TakenPart($0, $1, limits, repeatedBytesMax: room) })
             return
@@ -16,7 +16,7 @@ extension TakenLogs {
         var joined = JoinedParts()
         for (logs, target) in groups {
             var part = TakenPart(logs, target, limits, repeatedBytesMax: room)
-            // No reason to refuse logs: what makes the streams so many becomes fields.
+            // Too many streams are no reason to refuse logs: the tags that cause them become fields.
             if joined.parts.count >= limits.batches, !joined.has(part.stream) {
                 part = TakenPart(logs, target, limits, repeatedBytesMax: room, foldsAll: true)
             }
@@ -26,8 +26,8 @@ extension TakenLogs {
         self.init(joined.parts)
     }
 
-    /// Groups of logs with a topic, a source and tags each, as SLS's SDKs send them. Pack ids among the tags tell a
-    /// repeated request, and else the number that the client gave it.
+    /// Groups of logs with a topic, a source and tags each, as SLS's SDKs send them. A repetition is recognised by
+    /// pack ids among the tags, or by the client's number of the request.
     init(_ groups: [TrackedLogs], of request: LogRequest, _ sequence: String? = nil) {
         let target = request.target
         self.init(groups.map { ($0, target) }, of: request)
@@ -48,7 +48,7 @@ extension TakenLogs {
     }
 }
 
-/// Parts of a request, of each stream one.
+/// The parts of a request, one for each stream.
 private struct JoinedParts {
     private(set) var parts: [TakenPart] = []
     private var places: [StreamKey: Int] = [:]

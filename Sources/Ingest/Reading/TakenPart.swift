@@ -3,13 +3,13 @@ import HTTP
 import Logs
 import Queue
 
-/// Logs of one request that go to one stream, as they are to be stored.
+/// The logs of one request for one stream, ready to be stored.
 struct TakenPart {
     let target: RoutingTable.Target
     var logs: DecodedLogs
     var trailer: GroupTrailer
 
-    /// What one request to SLS can carry, less its packet's id.
+    /// The largest content of one request to SLS, without its pack id.
     private static let packetBytes = 10 << 20 - 64
 
     init(_ logs: DecodedLogs, _ trailer: GroupTrailer, _ target: RoutingTable.Target) {
@@ -18,8 +18,8 @@ struct TakenPart {
         self.trailer = trailer
     }
 
-    /// Logs that come with a device's tags. Those that are repeated in each may make them `repeatedBytesMax` large
-    /// together; else the tags are the stream's after all.
+    /// Logs with a device's tags. Tags that are repeated in each log may make the logs `repeatedBytesMax` large
+    /// together; beyond that they become tags of the stream.
     init(
         _ tracked: TrackedLogs,
         _ target: RoutingTable.Target,
@@ -46,13 +46,13 @@ struct TakenPart {
         StreamKey(destination: target.destination, logstore: target.logstore, trailer: trailer)
     }
 
-    /// The batch for the queue. A log that no packet can carry is set aside whatever the policy.
+    /// The batch for the queue. A log that no packet can hold becomes a dead letter, whatever the policy.
     func batch() throws(Refusal) -> Batch {
         var logs = logs
         do throws(ProtobufError) {
             try logs.setAside(largerThan: Self.packetBytes - trailer.bytes.count)
         } catch {
-            // Our own encoding: nobody sent it.
+            // Our own encoding, not the client's.
             throw Refusal(500, "InternalServerError", "the logs were encoded wrongly")
         }
         let dead = logs.faulty.map { faulty in

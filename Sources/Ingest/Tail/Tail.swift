@@ -5,11 +5,11 @@ import Queue
 import Synchronization
 package import System
 
-/// Shows logs as they are accepted to whoever looks. Nobody looks most of the time, and then it costs one load a
-/// request; whoever reads slowly misses logs and is told how many.
+/// Shows viewers the logs as they are accepted. Without viewers, which is the usual case, it costs one atomic load
+/// per request. A slow viewer misses logs and is told how many.
 package final class Tail: Sendable {
     package static let watchersMax = 16
-    /// Bytes of batches that wait to be shown. What finds no room is not shown.
+    /// Bytes of batches that wait for viewers. Batches beyond that are not shown.
     static let waitingBytesMax = 4 << 20
     private static let heartbeat: Duration = .seconds(15)
 
@@ -39,10 +39,10 @@ package final class Tail: Sendable {
         watchers.withLock { $0 = [] }
     }
 
-    /// Whether somebody looks. Asked for each request.
+    /// True while there are viewers. Read for each request.
     var isWatched: Bool { isLooking.load(ordering: .relaxed) }
 
-    /// A batch was stored.
+    /// Shows a stored batch.
     func show(_ batch: Batch) {
         let bytes = Self.weight(batch)
         guard waitingBytes.add(bytes, ordering: .relaxed).newValue <= Self.waitingBytesMax else {
@@ -55,12 +55,12 @@ package final class Tail: Sendable {
         inbox.post(batch)
     }
 
-    /// What a batch takes while it waits: a small one has tags and a place in the line, too.
+    /// The memory of a waiting batch. The constant stands for tags and for its place in the list.
     private static func weight(_ batch: Batch) -> Int {
         batch.logs.bytes.count + batch.stream.trailer.bytes.count + 256
     }
 
-    /// Closes what was opened by those who may look no more.
+    /// Closes the streams of holders who may not look any more.
     package func keep(_ maySee: (AdminHolder) -> Bool) {
         watchers.withLock { watchers in
             for watcher in watchers where !maySee(watcher.holder) { watcher.close() }
@@ -68,13 +68,13 @@ package final class Tail: Sendable {
         wake.signal()
     }
 
-    /// False when as many look as may.
+    /// False when there are too many viewers already.
     package func add(
         _ holder: AdminHolder,
         _ filter: TailFilter,
         _ open: () -> ResponseStream?
     ) -> Bool {
-        // The first is told every now and then that somebody is there.
+        // The thread must start its heartbeats for the first viewer.
         defer { wake.signal() }
         return watchers.withLock { watchers in
             watchers.removeAll { !$0.isOpen }

@@ -3,13 +3,13 @@ import Logs
 import Queue
 import System
 
-/// Which logs somebody wants to see as they come.
+/// The logs that a viewer wants to see.
 package struct TailFilter: Sendable, Equatable {
     var destination: String?
     var logstore: String?
-    /// The topic, which is the tag of `/logs/{tag}` where the destination gives no other.
+    /// The topic. It is the tag of `/logs/{tag}` unless the destination sets another.
     var topic: String?
-    /// Tags and fields that a log must have, with these values where one is given.
+    /// Tags and fields that a log must have, with a value if one is given.
     var tags: [Field] = []
     var fields: [Field] = []
 
@@ -17,7 +17,7 @@ package struct TailFilter: Sendable, Equatable {
         var name: String
         var value: String?
 
-        /// `NAME` or `NAME:VALUE`, of which the value may be empty.
+        /// `NAME` or `NAME:VALUE`, with a value that may be empty.
         init?(_ text: String) {
             let sides = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = sides.first, !name.isEmpty else { return nil }
@@ -58,7 +58,7 @@ package struct TailFilter: Sendable, Equatable {
         }
     }
 
-    /// Whether logs of the stream may be wanted at all.
+    /// False when no log of the stream can match.
     func admits(_ stream: StreamKey) -> Bool {
         (destination ?? stream.destination) == stream.destination
             && (logstore ?? stream.logstore) == stream.logstore

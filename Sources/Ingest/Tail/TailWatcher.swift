@@ -1,17 +1,18 @@
 import Configuration
 import HTTP
-import JSON
-import Logs
+package import JSON
+package import Logs
 import Queue
 import Synchronization
+import System
 
-/// Somebody who looks: server-sent events, one a log. Used by the tail's thread alone.
+/// A viewer, who gets server-sent events, one for each log. Only the tail's thread uses it.
 final class TailWatcher: Sendable {
-    /// Whose token it was opened with.
+    /// The holder of the token that opened it.
     let holder: AdminHolder
     private let filter: TailFilter
     private let stream: ResponseStream
-    /// Logs that found no room on the way to the reader and were not told yet.
+    /// Logs that found no room on the way to the viewer, and that it was not told of yet.
     private let missed = Atomic<Int>(0)
 
     init(_ holder: AdminHolder, _ filter: TailFilter, _ stream: ResponseStream) {
@@ -24,7 +25,7 @@ final class TailWatcher: Sendable {
 
     func close() { stream.finish() }
 
-    /// A batch found no room on the way here. Which of its logs were wanted is not looked at.
+    /// Counts a batch that found no room. Its logs are not compared with the filter.
     func passOver(_ batch: Batch) {
         if filter.admits(batch.stream) { miss(batch.logs.count) }
     }
@@ -61,12 +62,22 @@ final class TailWatcher: Sendable {
             }
             json.object("log") { $0.log(entry) }
         }
-        // No line break is in a JSON text of ours, so it is one line of an event.
+        // Our JSON has no line breaks, so it is one line of an event.
         if !stream.write(Array("data: \(json.text)\n\n".utf8)) { miss(1) }
     }
 
-    /// Keeps middleboxes from closing a quiet connection, and notices a reader that is gone.
+    /// Keeps middleboxes from closing a quiet connection, and detects a viewer that is gone.
     func beat() {
         _ = stream.write(Array(": still here\n\n".utf8))
+    }
+}
+
+extension JSONWriter {
+    /// Writes the members of a log as a device would send them.
+    package mutating func log(_ entry: LogEntry) {
+        let nanoseconds = "\(1_000_000_000 + Int(entry.time.nanoseconds))".dropFirst()
+        let fraction = entry.time.nanoseconds > 0 ? ".\(nanoseconds)" : ""
+        member("__time__", "\(entry.time.seconds)\(fraction)")
+        for (key, value) in entry.fields { member(key, value) }
     }
 }

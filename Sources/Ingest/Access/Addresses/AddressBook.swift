@@ -3,29 +3,29 @@ import Net
 import Synchronization
 import System
 
-/// What addresses have used of what each of them may.
+/// The used budgets of addresses.
 ///
-/// An address is remembered until all that it may is there again, which is when nothing would change if it were
-/// forgotten. While there are as many that are not as there may be, newcomers share a budget with each other: those
-/// who are there keep theirs, and a crowd of new addresses gets no more in than a few.
+/// An address is remembered until its budget is full again, when forgetting it changes nothing. When the book is full
+/// of addresses that are not, newcomers share one budget: known addresses keep theirs, and a crowd of new ones gets
+/// in no more than a few.
 ///
-/// The book has pages with a lock of their own, each with its share of the room and a budget for newcomers; which one
-/// an address is on, nobody outside can know, since hashes are seeded anew in each process.
+/// The book has pages with a lock each, a share of the room, and a budget for newcomers. A client cannot know the
+/// page of an address, because every process seeds its hashes at random.
 package final class AddressBook: Sendable {
     enum Part {
         case rate, bytes
     }
 
     package struct Counts: Equatable {
-        /// Addresses that are remembered.
+        /// Addresses in the book.
         package var addresses = 0
         package var refusedRate = 0
         package var refusedBytes = 0
-        /// Times that newcomers shared a budget.
+        /// How often newcomers shared a budget.
         package var shared = 0
     }
 
-    /// As `RateBudget` has them: when all will be there again.
+    /// The moments at which the budgets are full again; see `RateBudget`.
     private struct Entry {
         var rate: Int64 = 0
         var bytes: Int64 = 0
@@ -41,9 +41,9 @@ package final class AddressBook: Sendable {
     private struct Page {
         var entries: [Neighbourhood: Entry] = [:]
         var newcomers = Entry()
-        /// Of the paces that they go by; 0 before there was one.
+        /// The bursts of the current budgets; 0 before the first use.
         var bursts = Entry()
-        /// To look for those that can be forgotten takes a look at all.
+        /// Finding the addresses to forget takes a pass over all entries.
         var nextLook = Moment(nanoseconds: 0)
 
         mutating func hasRoom(_ most: Int, at now: Moment) -> Bool {
@@ -54,7 +54,7 @@ package final class AddressBook: Sendable {
             return entries.count < most
         }
 
-        /// As `Meter` does.
+        /// Follows a reload; see `Meter.adopt`.
         mutating func adopt(_ pace: RateBudget, of part: Part, at now: Moment) {
             guard bursts[part] != pace.burst else { return }
             if bursts[part] != 0 {
@@ -71,14 +71,14 @@ package final class AddressBook: Sendable {
     }
 
     package static let pagesCount = DeviceSettings.PerAddress.addressesMin
-    /// All pages together then take a few percent of a core at most.
+    /// Keeps these passes of all pages together below a few percent of a core.
     private static let lookPause = Duration.milliseconds(100)
 
     private let pages = (0..<AddressBook.pagesCount).map { _ in Locked(Page()) }
     private let refusals = CounterList(count: 2)
     private let shared = Atomic<Int>(0)
 
-    /// All or nothing: how long until it fits, nil when it has. Who only asks takes nothing.
+    /// Takes all or nothing. Returns the wait until it fits, nil when it was taken. `onlyAsking` takes nothing.
     func take(
         _ units: Int,
         of part: Part,
@@ -98,7 +98,7 @@ package final class AddressBook: Sendable {
         return time
     }
 
-    /// Takes what has come already.
+    /// Takes bytes that arrived already. May overdraw.
     func charge(
         _ units: Int,
         of part: Part,

@@ -2,10 +2,11 @@ import HTTP
 import Net
 
 extension RequestHead {
-    /// Where a request comes from: the other end of its connection or, when that is a proxy which is trusted, the last
-    /// address in X-Forwarded-For that is not such a proxy's. Each proxy adds at the end whom it has seen, so what
-    /// stands before the first stranger is what that stranger says, and nobody's business. What cannot be read ends
-    /// the search at the proxy that has let it pass.
+    /// The address of the client: the other end of the connection or, behind a trusted proxy, the last address in
+    /// X-Forwarded-For that is not a trusted proxy's.
+    ///
+    /// Each proxy appends the address that it sees. Everything before the first untrusted address is that client's
+    /// own claim and is ignored. An unreadable entry ends the search at the proxy that passed it on.
     func clientAddress(behind proxies: [AddressRange]) -> IPAddress? {
         guard var address = peer.address else { return nil }
         let isBelieved = peer.mayForward && isProxy(address, proxies)
@@ -30,7 +31,7 @@ extension RequestHead {
 }
 
 extension IPAddress {
-    /// With blanks around it, and a port that some proxies add: "192.0.2.1:4711", "[2001:db8::1]:4711".
+    /// Accepts blanks around the address, and a port that some proxies add: "192.0.2.1:4711", "[2001:db8::1]:4711".
     init?(forwarded text: ArraySlice<UInt8>) {
         var rest = text.drop(while: \.isBlank)
         while rest.last?.isBlank == true { rest.removeLast() }

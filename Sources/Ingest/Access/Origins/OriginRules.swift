@@ -2,19 +2,18 @@ import Configuration
 import HTTP
 import System
 
-/// Which pages may send, and what browsers are told of it.
+/// The origins whose pages may send, and the CORS answer.
 ///
-/// A key's own list counts in place of that for all. Before the key is known, for a preflight and for what is refused,
-/// an origin is one that any of the lists allows. What a request without an origin is, is not decided here: pictures and
-/// all that is no browser have none, and whoever is no browser can say what it likes. So this keeps other pages from
-/// using a key that stands in one, and nobody else.
+/// A key's own list replaces the common list. Before the key is known, in a preflight or a refusal, an origin is
+/// accepted when any of the lists has it. Requests without an origin pass: images have none, and clients that are not
+/// browsers can claim any. So these rules only keep other pages from using a key that is in a page.
 struct OriginRules: Sendable {
     private let common: OriginList
     private let all: OriginList
-    /// Whether every page may do everything: then nobody looks.
+    /// True: every page may send, so nothing is checked.
     let isOpen: Bool
 
-    /// `own` are the lists of all keys, nil of those without; none where everybody may send.
+    /// `own` are the lists of all keys, nil for keys without a list; empty when every device may send.
     init(common: OriginList, own: [OriginList?]) {
         let lists = own.isEmpty ? [common] : own.map { $0 ?? common }
         self.common = common
@@ -30,16 +29,16 @@ struct OriginRules: Sendable {
         guard !isOpen, let origin = head.field("origin") else { return }
         guard !(sender?.origins ?? common).allows(origin) else { return }
         sender?.counter.countRefused(.origin)
-        throw .origin(origin, label.isSLS)
+        throw .origin(origin, label)
     }
 
-    /// What a preflight asks.
+    /// Checks the origin of a preflight.
     func check(_ head: RequestHead, _ label: DeviceLabel) throws(Refusal) {
         guard !isOpen, let origin = head.field("origin"), !all.allows(origin) else { return }
-        throw .origin(origin, label.isSLS)
+        throw .origin(origin, label)
     }
 
-    /// What the answer to a request says about who may read it; the head is nil when it could not be read.
+    /// Who may read the answer to a request; the head is nil when it could not be read.
     func answer(to head: RequestHead?) -> CrossOrigin {
         guard let origin = head?.field("origin"), origin.isOrigin else {
             return all.isAny ? .any : .nobody
@@ -48,15 +47,15 @@ struct OriginRules: Sendable {
     }
 }
 
-/// What browsers are told of who may read an answer.
+/// The pages that may read an answer.
 ///
-/// A page whose origin may send is named itself, and may send credentials: beacons always do, and a browser that is told
-/// `*` drops one that needs a preflight, as each with JSON does. That gives a page nothing. The gateway sets no cookies
-/// and reads none, never asks a browser for a name and a password, and its answers hold nothing of anybody but a receipt
-/// for what the page itself sent. A client certificate is sent with requests that need no preflight, too; keeping other
-/// pages from those is what lists of origins are for.
+/// The answer names an accepted origin and allows credentials: beacons always send them, and a browser that gets `*`
+/// drops those that need a preflight, as every beacon with JSON does. This gives a page nothing. The gateway sets and
+/// reads no cookies, never asks a browser for a password, and its answers hold only a receipt for what the page
+/// itself sent. A client certificate is sent also with requests that need no preflight; lists of origins keep other
+/// pages from using it.
 enum CrossOrigin: Sendable, Equatable {
-    /// Every page may send, and the request says none.
+    /// Every page may send, and the request names no origin.
     case any
     case only(String)
     case nobody
@@ -71,26 +70,14 @@ enum CrossOrigin: Sendable, Equatable {
             ]
         case .nobody: break
         }
-        // Caches must not show to one page what was for another.
+        // Caches must not give one page the answer to another.
         response.fields.append(("vary", "Origin"))
     }
 }
 
 extension String {
-    /// Whether a browser may have written it as an origin. Only that is repeated in an answer.
+    /// True for text that a browser may send as an origin. Only such text is repeated in an answer.
     fileprivate var isOrigin: Bool {
         (1...300).contains(utf8.count) && utf8.allSatisfy { (0x21...0x7E).contains($0) }
-    }
-}
-
-extension Refusal {
-    /// As for a destination that a key is not for.
-    static func origin(_ origin: String, _ isSLS: Bool) -> Refusal {
-        Refusal(
-            isSLS ? 401 : 403,
-            "Unauthorized",
-            "pages of \(clipped(origin)) may not send here; see devices.cors.origins, and origins of "
-                + "devices.keys"
-        )
     }
 }

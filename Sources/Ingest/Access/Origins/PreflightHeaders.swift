@@ -1,15 +1,15 @@
 import Configuration
 
-/// The headers that a page may send besides those that browsers allow to all, for the answer to a preflight.
+/// The header fields that a page may send beyond those that browsers always allow, for the answer to a preflight.
 struct PreflightHeaders: Sendable {
-    /// As `Access-Control-Allow-Headers` has them.
+    /// The value of `Access-Control-Allow-Headers`.
     let names: String
 
     private static let common = [
         "authorization", "content-encoding", "content-md5", "content-type", "idempotency-key",
         "x-log-bodyrawsize", "x-log-client-time", "x-log-compresstype", "x-log-logstore",
         "x-log-project", "x-sluice-key", "x-sluice-signature",
-        // What tracing libraries and frameworks add to every request of a page.
+        // Tracing libraries and frameworks add these to every request of a page.
         "baggage", "sentry-trace", "traceparent", "tracestate", "x-requested-with",
     ]
     private static let own: [(dialect: AcceptedDialects, names: [String])] = [

@@ -1,12 +1,12 @@
 import Configuration
 import System
 
-/// Whoever showed a key that is known.
+/// The sender that a known key belongs to.
 struct DeviceSender: Sendable {
     let name: String
     let counter: KeyCounter
     let budget: SenderBudget
-    /// Nil where those count that count in general.
+    /// nil: the common list applies.
     let origins: OriginList?
     private var destinations: Set<String>?
 
@@ -18,7 +18,7 @@ struct DeviceSender: Sendable {
         origins = rules.origins
     }
 
-    /// The same one, where it may send to `some` at most.
+    /// The same sender, restricted to `some` destinations.
     func limited(to some: Set<String>?) -> DeviceSender {
         guard let some else { return self }
         var limited = self
@@ -26,8 +26,8 @@ struct DeviceSender: Sendable {
         return limited
     }
 
-    /// Refuses a destination that the key is not for. SLS's SDKs take every 403 for one of quota, and its own word for
-    /// a lack of rights is 401.
+    /// Refuses a destination that the key has no right to. SLS's SDKs treat every 403 as a quota error; SLS itself
+    /// answers 401 for missing rights.
     func check(_ destination: String, _ label: DeviceLabel) throws(Refusal) {
         guard let destinations, !destinations.contains(destination) else { return }
         counter.countRefused(.destination)

@@ -1,6 +1,7 @@
 import System
 
-/// What came with one key, and what it has used of its budgets. Counted on every loop and the queue's thread, so without a lock.
+/// The requests of one key, and the used parts of its budgets. All loops and the queue's thread count here, without a
+/// lock.
 package final class KeyCounter: Sendable {
     enum Reason: String, CaseIterable {
         case destination, origin, rate, bytes

@@ -1,14 +1,14 @@
 import Synchronization
 import System
 
-/// What is used of an allowance. All loops take from it, without a lock, and together never more than there is.
+/// The used part of a budget. All loops take from it without a lock, and never more than there is together.
 final class Meter: Sendable {
-    /// As `RateBudget` has it, on the clock of `Moment`.
+    /// The moment at which the budget is full again; see `RateBudget`.
     private let fullAt = Atomic<Int64>(0)
-    /// Of the pace that it goes by; 0 before there was one.
+    /// The burst of the current budget; 0 before the first use.
     private let burst = Atomic<Int64>(0)
 
-    /// Takes all of it or nothing: how long until it fits, nil when it has.
+    /// Takes all or nothing. Returns the wait until it fits, nil when it was taken.
     func take(_ units: Int, _ pace: RateBudget, at now: Moment) -> Duration? {
         adopt(pace, at: now)
         var seen = fullAt.load(ordering: .relaxed)
@@ -27,7 +27,7 @@ final class Meter: Sendable {
         }
     }
 
-    /// Takes what has come already, and so may leave less than nothing: others wait until that is made good.
+    /// Takes units that arrived already. May overdraw; the debt delays later requests.
     func charge(_ units: Int, _ pace: RateBudget, at now: Moment) {
         adopt(pace, at: now)
         var seen = fullAt.load(ordering: .relaxed)
@@ -42,7 +42,7 @@ final class Meter: Sendable {
         }
     }
 
-    /// How long until so much fits, nil when it does. Nothing is taken.
+    /// The wait until so many units fit, nil when they do. Takes nothing.
     func wait(for units: Int, _ pace: RateBudget, at now: Moment) -> Duration? {
         adopt(pace, at: now)
         switch pace.judge(fullAt.load(ordering: .relaxed), taking: units, at: now) {
@@ -51,8 +51,8 @@ final class Meter: Sendable {
         }
     }
 
-    /// A reload may have changed the pace. Whoever had used up all at the old one has used up all at the new one, and
-    /// no more: a wait of an hour does not outlast the budget that it was for.
+    /// Follows a reload that changed the budget. A sender that used up the old budget has used up the new one, and no
+    /// more: a wait of an hour does not outlast the budget that caused it.
     private func adopt(_ pace: RateBudget, at now: Moment) {
         guard burst.load(ordering: .relaxed) != pace.burst else { return }
         guard burst.exchange(pace.burst, ordering: .relaxed) != 0 else { return }

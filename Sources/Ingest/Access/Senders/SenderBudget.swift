@@ -1,14 +1,13 @@
 import Configuration
 import System
 
-/// What a sender may bring in a time. A request costs 1 of its rate, and of its bytes as many as its body has when it is
-/// inflated.
+/// The budgets of a sender. A request costs 1 of the rate, and its inflated size of the bytes.
 ///
-/// A body is read only when there is room for what its head declares, which is taken when the body is there: a promise
-/// costs its client nothing, and would keep others of the same key out. What only the body tells, of one that is
-/// compressed or has no length, is taken when it is known, and may leave a debt: then nothing is inflated for this sender
-/// until that is made good, so it is one body for each loop at most. What was taken is not given back when the logs
-/// are refused for another reason: to read them has cost the same.
+/// A body is read only if the declared bytes fit. They are taken when the body has arrived: a declaration alone costs
+/// its client nothing, and does not block other requests with the same key. Bytes that only the body tells (it is
+/// compressed, or has no length) are taken when they are known, and may overdraw. Then nothing is inflated for this
+/// sender until the debt is paid, so it is one body per loop at most. Nothing is given back when logs are refused for
+/// another reason: reading them cost the same.
 struct SenderBudget: Sendable {
     private let counter: KeyCounter
     private let rate: RateBudget?
@@ -22,7 +21,7 @@ struct SenderBudget: Sendable {
 
     var isUnlimited: Bool { rate == nil && bytes == nil }
 
-    /// Takes a request, if there is room for so many bytes too.
+    /// Takes a request, if so many bytes fit too.
     func enter(_ declared: Int, _ label: DeviceLabel, at now: Moment) throws(Refusal) {
         if let bytes, let time = counter.byteMeter.wait(for: declared, bytes, at: now) {
             throw refusal(.bytes, label, time)
@@ -37,7 +36,7 @@ struct SenderBudget: Sendable {
         throw refusal(.bytes, label, time)
     }
 
-    /// Takes what has been read already.
+    /// Takes bytes that were read already.
     func charge(_ count: Int, at now: Moment) {
         guard let bytes else { return }
         counter.byteMeter.charge(count, bytes, at: now)
@@ -51,24 +50,5 @@ struct SenderBudget: Sendable {
         counter.countRefused(reason)
         let what = reason == .rate ? "more requests" : "more bytes"
         return .overBudget("this key sends \(what) than it may", label, after: time)
-    }
-}
-
-extension Refusal {
-    /// SLS's SDKs keep what is refused for quota, and take every 403 for that; of 429 they know nothing, and the one for
-    /// iOS drops it.
-    static func overBudget(
-        _ reason: String,
-        _ label: DeviceLabel,
-        after time: Duration
-    ) -> Refusal {
-        let (seconds, rest) = time.components
-        let whole = max(1, Int(seconds) + (rest > 0 ? 1 : 0))
-        return Refusal(
-            label.isSLS ? 403 : 429,
-            "WriteQuotaExceed",
-            "\(reason); keep the logs and send them again in \(whole) s",
-            retryAfter: whole
-        )
     }
 }

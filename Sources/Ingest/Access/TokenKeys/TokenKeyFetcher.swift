@@ -4,13 +4,13 @@ import HTTPClient
 import System
 import Tokens
 
-/// The thread that fetches the keys of one issuer: when it starts, before they are old, again and again while the issuer
-/// is away, and when a token names a key that is not here.
+/// The thread that fetches the keys of one issuer: at its start, before the keys get old, repeatedly while the issuer
+/// is unreachable, and when a token names an unknown key.
 final class TokenKeyFetcher: Sendable {
     struct Pace: Sendable {
-        /// Between two fetches that tokens with unknown keys ask for.
+        /// The pause between two fetches that tokens with unknown keys cause.
         var unknownPause: Duration = .seconds(60)
-        /// After a failure; doubled with each further one.
+        /// The pause after a failure; it doubles with each further one.
         var firstRetry: Duration = .seconds(2)
         var retryMax: Duration = .seconds(60)
         var limits = WebLimits(connect: .seconds(5), total: .seconds(10))
@@ -38,13 +38,13 @@ final class TokenKeyFetcher: Sendable {
         keys = FetchedTokenKeys { wake.signal() }
     }
 
-    /// Once.
+    /// Called once.
     func start(_ journal: Journal) throws(SystemError) {
         let worker = try Worker("token-keys") { [self] in run(journal) }
         self.worker.withLock { $0 = worker }
     }
 
-    /// Ends the thread at once, also in the middle of a fetch.
+    /// Ends the thread at once, even during a fetch.
     func stop() {
         interruption.set()
         wake.signal()
@@ -72,10 +72,10 @@ final class TokenKeyFetcher: Sendable {
         }
     }
 
-    /// Rests until a time, or from `earliest` on until somebody asks for a key that is not here.
+    /// Rests until `end`, or from `earliest` on until a token asks for an unknown key.
     private func rest(until end: Moment, earliest: Moment?) {
         while !interruption.isSet, Moment.now < end {
-            // Asked before that, the wish is kept.
+            // A wish before `earliest` is kept.
             if let earliest, Moment.now >= earliest, keys.takeWish() { return }
             let next = earliest.map { Moment.now < $0 ? min($0, end) : end } ?? end
             wake.wait(timeout: next - .now)
@@ -83,7 +83,7 @@ final class TokenKeyFetcher: Sendable {
         _ = keys.takeWish()
     }
 
-    /// What was wrong; nil when keys came.
+    /// Returns the problem; nil when keys came.
     private func fetch(_ began: Moment, _ journal: Journal) -> String? {
         do throws(WebFailure) {
             let answer = try WebClient(interruption: interruption).get(

@@ -2,19 +2,19 @@ import Configuration
 package import System
 package import Tokens
 
-/// The issuers whose keys are fetched, over reloads: one that stays keeps its keys and its thread.
+/// The issuers whose keys are fetched. An issuer that a reload keeps also keeps its keys and its thread.
 package final class TokenKeySources: Sendable {
-    /// What there is to tell of one.
+    /// The state of one issuer.
     package struct Status: Sendable, Equatable {
         package let name: String
-        /// Its address without the query.
+        /// The address without the query.
         package let place: String
         package let keys: FetchedTokenKeys.Status
     }
 
     private struct State {
         var fetchers: [TokenKeyFetcher] = []
-        /// Nil until the gateway runs: before, nobody fetches.
+        /// nil until the gateway runs; nothing is fetched before.
         var journal: Journal?
     }
 
@@ -31,7 +31,7 @@ package final class TokenKeySources: Sendable {
         }
     }
 
-    /// Goes on with these, and gives their keys in the same order. For one thread only.
+    /// Uses these issuers, and returns their keys in the same order. For one thread only.
     func use(_ tokens: DeviceTokens?) -> [FetchedTokenKeys] {
         let (before, journal) = state.withLock { ($0.fetchers, $0.journal) }
         var next: [TokenKeyFetcher] = []
@@ -41,7 +41,7 @@ package final class TokenKeySources: Sendable {
             let known = before.first { $0.source == source && $0.algorithm == algorithm }
             let fetcher = known ?? make(source, algorithm, journal)
             if let fetcher { next.append(fetcher) }
-            // Without a thread its tokens wait for keys.
+            // Without a thread, its tokens wait for keys.
             keys.append(fetcher?.keys ?? FetchedTokenKeys {})
         }
         let fetchers = next
@@ -50,7 +50,7 @@ package final class TokenKeySources: Sendable {
         return keys
     }
 
-    /// From now on keys are fetched.
+    /// Starts fetching.
     package func start(_ journal: Journal) throws(SystemError) {
         let fetchers = state.withLock { state in
             state.journal = journal
@@ -74,7 +74,7 @@ package final class TokenKeySources: Sendable {
             if let journal { try fetcher.start(journal) }
             return fetcher
         } catch {
-            // Without descriptors there is little that goes on anyway.
+            // Without descriptors little else works either.
             journal?.error(
                 "the issuer's keys are not fetched",
                 ["name": source.name, "problem": "\(error)"]
