@@ -1,41 +1,87 @@
 import Configuration
 package import HTTP
-import Ingest
+package import Ingest
 package import Operations
 import Queue
-import System
+package import SQLiteQueue
+package import System
 
 /// Answers operators and their tools.
 package final class AdminHandler: RequestHandler {
+    /// The parts of the gateway that the admin API shows and changes.
     package struct Shared: Sendable {
-        package let steering: Steering
+        let reporter: Reporter
+        let access: AdminTokens
+        let workers: OperatorWorkers
+        let store: DurableQueue
+        let tail: Tail
+        let destinations: DestinationChanges
+        let credentials: CredentialRotation
+        let draining: Draining
+        let audit: AuditTrail
+        let journal: Journal
 
-        package init(steering: Steering) {
-            self.steering = steering
+        package init(
+            reporter: Reporter,
+            access: AdminTokens,
+            workers: OperatorWorkers,
+            store: DurableQueue,
+            tail: Tail,
+            destinations: DestinationChanges,
+            credentials: CredentialRotation,
+            draining: Draining,
+            audit: AuditTrail,
+            journal: Journal
+        ) {
+            self.reporter = reporter
+            self.access = access
+            self.workers = workers
+            self.store = store
+            self.tail = tail
+            self.destinations = destinations
+            self.credentials = credentials
+            self.draining = draining
+            self.audit = audit
+            self.journal = journal
         }
 
-        var report: GatewayReport { steering.reporter.report }
+        var report: GatewayReport { reporter.report }
     }
 
     private let shared: Shared
     private let deadLetters: DeadLetterDesk
     private let destinations: DestinationDesk
     private let credentials: CredentialDesk
+    private let queue: QueueDesk
     private var doorkeeper = Doorkeeper()
     private var stamp = Stamp(mint: ReceiptMint())
 
     package init(_ shared: Shared) {
         self.shared = shared
-        let steering = shared.steering
-        deadLetters = DeadLetterDesk(steering.store, steering.audit)
-        destinations = DestinationDesk(steering: steering)
-        credentials = CredentialDesk(steering: steering)
+        let (audit, workers) = (shared.audit, shared.workers)
+        deadLetters = DeadLetterDesk(shared.store, audit)
+        destinations = DestinationDesk(
+            destinations: shared.destinations,
+            reporter: shared.reporter,
+            worker: workers.changes,
+            audit: audit
+        )
+        credentials = CredentialDesk(
+            rotation: shared.credentials,
+            workers: workers,
+            audit: audit
+        )
+        queue = QueueDesk(
+            reporter: shared.reporter,
+            store: shared.store,
+            views: workers.views
+        )
     }
 
     package func admit(_ head: RequestHead) -> Admission {
         let admission = judge(head)
         guard case .refuse(let response) = admission else { return admission }
-        if !head.method.isReading { shared.steering.tellRefused(head, response.status) }
+        if !head.method.isReading { Self.tellRefused(head, response.status, shared) }
         return .refuse(response.labelled(AdminRoute.label(ofPath: head.pathText)))
     }
 
@@ -74,7 +120,7 @@ package final class AdminHandler: RequestHandler {
         responder unlabelled: Responder
     ) {
         let label = AdminRoute.label(ofPath: head.pathText)
-        let responder = shared.steering.answering(head, label, unlabelled)
+        let responder = answering(head, label, unlabelled)
         guard let route = AdminRoute(path: head.pathText) else {
             return responder.send(refused(404, "PathNotExist", AdminRoute.hint))
         }
@@ -109,7 +155,7 @@ package final class AdminHandler: RequestHandler {
                     ? Response(text: report.statusText) : Response(json: report.statusDocument)
             )
         case .document: responder.send(Response(json: EmbeddedFiles.openAPI))
-        case .audit: AuditDesk(decisions: shared.steering.store).list(head, responder)
+        case .audit: AuditDesk(decisions: shared.store).list(head, responder)
         case .deadLetters, .deadLetterExport, .deadLetterReplay, .deadLetterPurge, .deadLetter:
             guard let holder else { return }
             deadLetters.handle(route, head, body, holder, responder)
@@ -121,8 +167,8 @@ package final class AdminHandler: RequestHandler {
             credentials.handle(route, head, body, holder, responder)
         case .tail:
             guard let holder else { return }
-            TailDesk(tail: shared.steering.tail).follow(head, holder, unlabelled, label)
-        case .queue: QueueDesk(steering: shared.steering).show(head, responder)
+            TailDesk(tail: shared.tail).follow(head, holder, unlabelled, label)
+        case .queue: queue.show(head, responder)
         case .ledger: responder.send(Response(json: shared.report.ledgerDocument))
         case .drain:
             guard let holder else { return }
@@ -141,7 +187,7 @@ package final class AdminHandler: RequestHandler {
 
     package func stamp(_ fields: inout [UInt8], of response: Response) {
         fields += Array("cache-control: no-store\r\n".utf8)
-        shared.steering.reporter.operators.answers.count(response)
+        shared.reporter.operators.answers.count(response)
         stamp.apply(to: &fields, of: response)
     }
 
@@ -153,8 +199,7 @@ package final class AdminHandler: RequestHandler {
             doorkeeper.wait(of: address, .now) == nil
                 || doorkeeper.hasAdmitted(head.bytes[range], from: address)
         else { return nil }
-        let keys = shared.steering.adminKeys.withLock { $0 }
-        guard let holder = keys.holder(of: head.bytes[range]) else { return nil }
+        guard let holder = shared.access.holder(of: head.bytes[range]) else { return nil }
         // Whoever may only look could guess the full one in between.
         // And a neighbour's token makes nothing good while somebody has to wait.
         let isForgiving = holder.role == .full && doorkeeper.wait(of: address, .now) == nil
@@ -169,8 +214,8 @@ package final class AdminHandler: RequestHandler {
         if doorkeeper.wait(of: address, now) == nil, let range = head.fieldRange("authorization"),
             doorkeeper.refused(head.bytes[range], from: address, now)
         {
-            shared.steering.journal.warning(
-                "somebody tries out admin tokens and has to wait",
+            shared.journal.warning(
+                "too many wrong admin tokens from this address; throttled",
                 ["address": head.peer.host]
             )
         }
@@ -192,17 +237,49 @@ package final class AdminHandler: RequestHandler {
     }
 
     private func drain(_ head: RequestHead, _ holder: AdminHolder, _ responder: Responder) {
-        let steering = shared.steering
+        let (reporter, draining) = (shared.reporter, shared.draining)
         let wantsText = head.wantsText
         guard !head.method.isReading else {
-            return responder.send(steering.reporter.report.drainAnswer(wantsText))
+            return responder.send(reporter.report.drainAnswer(wantsText))
         }
         let isOn = head.method == .post
-        let entry = steering.audit.entry(holder, head, isOn ? "drain" : "end drain", "gateway")
-        steering.helm.post(answering: responder) {
-            steering.drain(isOn, entry)
-            responder.send(steering.reporter.report.drainAnswer(wantsText))
+        let entry = shared.audit.entry(holder, head, isOn ? "drain" : "end drain", "gateway")
+        shared.workers.changes.post(answering: responder) {
+            if isOn { draining.begin(entry) } else { draining.end(entry) }
+            responder.send(reporter.report.drainAnswer(wantsText))
         }
+    }
+
+    /// A responder that labels its answer, and reports refused changes in the journal.
+    private func answering(
+        _ head: RequestHead,
+        _ label: Int,
+        _ responder: Responder
+    ) -> Responder {
+        let last = AnswerOnStop(shared.workers.changes) { responder.send($0.labelled(label)) }
+        guard !head.method.isReading else { return Responder { last.give($0) } }
+        return Responder { [shared] response in
+            if (400..<500).contains(response.status) {
+                Self.tellRefused(head, response.status, shared)
+            }
+            last.give(response)
+        }
+    }
+
+    /// Names the attempt and its actor, not the reason: that may repeat parts of the request.
+    private static func tellRefused(_ head: RequestHead, _ status: Int, _ shared: Shared) {
+        let holder = head.fieldRange("authorization").flatMap {
+            shared.access.holder(of: head.bytes[$0])
+        }
+        guard let holder else { return }
+        shared.journal.warning(
+            "a change by an operator was refused",
+            [
+                "actor": holder.name(at: head.peer), "address": head.peer.host,
+                "method": "\(head.method)", "path": clipped(head.pathText, to: 160),
+                "status": "\(status)",
+            ]
+        )
     }
 
     private var forbidden: Response {
@@ -211,6 +288,24 @@ package final class AdminHandler: RequestHandler {
 
     private func refused(_ status: Int, _ code: String, _ reason: String) -> Response {
         HTTPProblem(status, code, reason).response
+    }
+}
+
+extension SerialWorker {
+    /// Runs the work after the jobs that wait already. Answers with the problem that the work throws, or when too many
+    /// jobs wait.
+    func post(
+        answering responder: Responder,
+        _ work: @escaping @Sendable () throws(HTTPProblem) -> Void
+    ) {
+        let isTaken = post {
+            do throws(HTTPProblem) {
+                try work()
+            } catch {
+                responder.send(error.response)
+            }
+        }
+        if !isTaken { responder.send(HTTPProblem.tooManyChanges.response) }
     }
 }
 

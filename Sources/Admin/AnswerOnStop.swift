@@ -2,19 +2,19 @@ import HTTP
 import Synchronization
 import System
 
-/// Answers a change that nobody came to make because the gateway stopped before its turn.
+/// Answers a change that was not made because the gateway stopped before its turn.
 final class AnswerOnStop: Sendable {
-    private let helm: SerialWorker
+    private let worker: SerialWorker
     private let deliver: @Sendable (Response) -> Void
     private let isGiven = Atomic<Bool>(false)
 
-    init(_ helm: SerialWorker, _ deliver: @escaping @Sendable (Response) -> Void) {
-        self.helm = helm
+    init(_ worker: SerialWorker, _ deliver: @escaping @Sendable (Response) -> Void) {
+        self.worker = worker
         self.deliver = deliver
     }
 
     deinit {
-        guard helm.isEnding, !isGiven.load(ordering: .relaxed) else { return }
+        guard worker.isEnding, !isGiven.load(ordering: .relaxed) else { return }
         deliver(HTTPProblem.stopping.response)
     }
 

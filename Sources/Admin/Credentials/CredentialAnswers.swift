@@ -20,12 +20,12 @@ enum CredentialAnswers {
 
     static func answer(
         _ name: String,
-        _ steering: Steering,
+        _ rotation: CredentialRotation,
         _ wantsText: Bool,
-        after rotation: Steering.Rotation? = nil
+        after outcome: CredentialRotation.Outcome? = nil
     ) throws(HTTPProblem) -> Response {
-        let status = try steering.known(name)
-        var response = answer(status, wantsText, after: rotation)
+        let status = try rotation.status(of: name)
+        var response = answer(status, wantsText, after: outcome)
         response.fields.append(("etag", status.version))
         return response
     }
@@ -33,11 +33,11 @@ enum CredentialAnswers {
     private static func answer(
         _ status: CredentialStatus,
         _ wantsText: Bool,
-        after rotation: Steering.Rotation?
+        after outcome: CredentialRotation.Outcome?
     ) -> Response {
         guard !wantsText else {
-            var note = rotation?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
-            if rotation?.isProved == false {
+            var note = outcome?.reason.map { "  not kept over a restart: \($0)\n" } ?? ""
+            if outcome?.isProved == false {
                 note += "  not proved: nobody was asked who could tell\n"
             }
             return Response(text: status.line + note)
@@ -45,18 +45,22 @@ enum CredentialAnswers {
         var json = JSONWriter()
         json.object { json in
             json.credential(status)
-            guard let rotation else { return }
-            json.member("proved", rotation.isProved)
-            json.member("stored", rotation.isStored)
-            json.member("not_stored_because", rotation.reason)
-            json.proofs(rotation.proofs)
+            guard let outcome else { return }
+            json.member("proved", outcome.isProved)
+            json.member("stored", outcome.isStored)
+            json.member("not_stored_because", outcome.reason)
+            json.proofs(outcome.proofs)
         }
         return Response(json: json.text + "\n")
     }
 
     /// As the source has it again; nothing but its name where it has none.
-    static func forgotten(_ name: String, _ steering: Steering, _ wantsText: Bool) -> Response {
-        if let answer = try? answer(name, steering, wantsText) { return answer }
+    static func forgotten(
+        _ name: String,
+        _ rotation: CredentialRotation,
+        _ wantsText: Bool
+    ) -> Response {
+        if let answer = try? answer(name, rotation, wantsText) { return answer }
         guard !wantsText else { return Response(text: "\(name): forgotten\n") }
         var json = JSONWriter()
         json.object { $0.member("name", name) }
@@ -64,7 +68,7 @@ enum CredentialAnswers {
     }
 
     /// 422 where SLS refuses it and 502 where nobody could tell, so that a script sees it too.
-    static func answer(_ name: String, proofs: Steering.Proofs, _ wantsText: Bool) -> Response {
+    static func answer(_ name: String, proofs: CredentialProofs, _ wantsText: Bool) -> Response {
         let isTaken = proofs.verdicts.isEmpty || proofs.isProved
         var response = document(name, proofs: proofs, wantsText)
         response.status = proofs.isRefused ? 422 : isTaken ? 200 : 502
@@ -73,7 +77,7 @@ enum CredentialAnswers {
 
     private static func document(
         _ name: String,
-        proofs: Steering.Proofs,
+        proofs: CredentialProofs,
         _ wantsText: Bool
     ) -> Response {
         guard !wantsText else {
@@ -192,7 +196,7 @@ extension JSONWriter {
         member("next_try", status.nextTry?.rfc3339)
     }
 
-    fileprivate mutating func proofs(_ proofs: Steering.Proofs) {
+    fileprivate mutating func proofs(_ proofs: CredentialProofs) {
         array("proofs") { json in
             for proof in proofs.destinations {
                 json.object { json in

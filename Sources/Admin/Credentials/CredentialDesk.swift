@@ -7,10 +7,11 @@ import Operations
 import SLS
 import System
 
-/// Answers what operators ask of credentials: look, rotate, give back to the source, verify. Secrets go in and
-/// never out.
+/// Answers requests of operators about credentials: show, rotate, forget, verify. An answer never holds a secret.
 struct CredentialDesk: Sendable {
-    let steering: Steering
+    let rotation: CredentialRotation
+    let workers: OperatorWorkers
+    let audit: AuditTrail
 
     func handle(
         _ route: AdminRoute,
@@ -23,21 +24,21 @@ struct CredentialDesk: Sendable {
         do throws(HTTPProblem) {
             switch (route, head.method) {
             case (.credentials, _):
-                responder.send(CredentialAnswers.answer(steering.keeper.status, wantsText))
+                responder.send(CredentialAnswers.answer(rotation.keeper.status, wantsText))
             case (.credential(let name), .put):
                 try rotate(name, head, body, holder, responder)
             case (.credential(let name), .delete):
-                let entry = steering.audit.entry(holder, head, "forget", "credential \(name)")
+                let entry = audit.entry(holder, head, "forget", "credential \(name)")
                 let condition = try IfMatch(head)
-                change(responder) { steering throws(HTTPProblem) in
-                    try steering.forgetCredential(name, if: condition, entry)
-                    return CredentialAnswers.forgotten(name, steering, wantsText)
+                change(responder) { rotation throws(HTTPProblem) in
+                    try rotation.forget(name, if: condition, entry)
+                    return CredentialAnswers.forgotten(name, rotation, wantsText)
                 }
             case (.credential(let name), _):
-                responder.send(try CredentialAnswers.answer(name, steering, wantsText))
+                responder.send(try CredentialAnswers.answer(name, rotation, wantsText))
             case (.credentialVerify(let name), _):
-                steering.vaultHelm.post(answering: responder) { [steering] () throws(HTTPProblem) in
-                    let proofs = try steering.verify(name)
+                workers.proofs.post(answering: responder) { [rotation] () throws(HTTPProblem) in
+                    let proofs = try rotation.verify(name)
                     responder.send(CredentialAnswers.answer(name, proofs: proofs, wantsText))
                 }
             default: responder.send(AdminRoute.unknownPath.response)
@@ -69,19 +70,19 @@ struct CredentialDesk: Sendable {
         } catch {
             throw HTTPProblem(error)
         }
-        let entry = steering.audit.entry(holder, head, "rotate", "credential \(name)")
-        let exchange: @Sendable (Steering.Proofs) -> Void = { proofs in
-            change(responder) { steering throws(HTTPProblem) in
-                let rotation = try steering.rotate(name, pushed, proofs, if: condition, entry)
-                return try CredentialAnswers.answer(name, steering, wantsText, after: rotation)
+        let entry = audit.entry(holder, head, "rotate", "credential \(name)")
+        let exchange: @Sendable (CredentialProofs) -> Void = { proofs in
+            change(responder) { rotation throws(HTTPProblem) in
+                let outcome = try rotation.push(name, pushed, proofs, if: condition, entry)
+                return try CredentialAnswers.answer(name, rotation, wantsText, after: outcome)
             }
         }
-        // Forced, it asks nobody, and must not wait for others' proofs.
-        guard !isForced else { return exchange(Steering.Proofs()) }
-        steering.vaultHelm.post(answering: responder) { [steering] () throws(HTTPProblem) in
-            exchange(try steering.proofs(of: pushed, for: name, if: condition))
-            // What is proved next is meant to come after this one.
-            steering.helm.waitUntilHere()
+        // A forced rotation has no proof, and must not wait for proofs of others.
+        guard !isForced else { return exchange(CredentialProofs()) }
+        workers.proofs.post(answering: responder) { [rotation, workers] () throws(HTTPProblem) in
+            exchange(try rotation.prove(pushed, for: name, if: condition))
+            // The next proof must see the result of this rotation.
+            workers.changes.waitUntilHere()
         }
     }
 
@@ -100,13 +101,13 @@ struct CredentialDesk: Sendable {
         return value == "true"
     }
 
-    /// Makes the change at the helm, one after the other, and answers with what comes of it.
+    /// Makes the change on the thread of changes, and answers with its result.
     private func change(
         _ responder: Responder,
-        _ change: @escaping @Sendable (Steering) throws(HTTPProblem) -> Response
+        _ change: @escaping @Sendable (CredentialRotation) throws(HTTPProblem) -> Response
     ) {
-        steering.helm.post(answering: responder) { [steering] () throws(HTTPProblem) in
-            responder.send(try change(steering))
+        workers.changes.post(answering: responder) { [rotation] () throws(HTTPProblem) in
+            responder.send(try change(rotation))
         }
     }
 }

@@ -2,10 +2,19 @@ import Configuration
 import HTTP
 import Operations
 import Queue
+import System
 
-/// Answers what operators ask of destinations: look, change, reset, pause, resume, flush.
+/// Answers requests of operators about destinations: show, change, reset, pause, resume, flush.
 struct DestinationDesk {
-    let steering: Steering
+    let destinations: DestinationChanges
+    let reporter: Reporter
+    /// The thread of changes.
+    let worker: SerialWorker
+    let audit: AuditTrail
+
+    private var answers: DestinationAnswers {
+        DestinationAnswers(destinations: destinations, reporter: reporter)
+    }
 
     func handle(
         _ route: AdminRoute,
@@ -29,53 +38,52 @@ struct DestinationDesk {
         _ responder: Responder
     ) throws(HTTPProblem) {
         switch (route, head.method) {
-        case (.destinations, _): responder.send(steering.destinationsAnswer(head.wantsText))
+        case (.destinations, _): responder.send(answers.all(head.wantsText))
         case (.destination(let name), .patch):
             let patch = Array(body)
-            let entry = steering.audit.entry(holder, head, "patch", "destination \(name)")
+            let entry = audit.entry(holder, head, "patch", "destination \(name)")
             let condition = try IfMatch(head)
-            change(name, head, responder) { steering throws(HTTPProblem) in
-                try steering.patch(name, patch, if: condition, entry)
+            change(name, head, responder) { destinations throws(HTTPProblem) in
+                try destinations.patch(name, patch, if: condition, entry)
             }
         case (.destination(let name), .delete):
-            let entry = steering.audit.entry(holder, head, "reset", "destination \(name)")
+            let entry = audit.entry(holder, head, "reset", "destination \(name)")
             let condition = try IfMatch(head)
-            change(name, head, responder) { steering throws(HTTPProblem) in
-                try steering.reset(name, if: condition, entry)
+            change(name, head, responder) { destinations throws(HTTPProblem) in
+                try destinations.reset(name, if: condition, entry)
             }
         case (.destination(let name), _):
-            responder.send(try steering.destinationAnswer(name, head.wantsText))
+            responder.send(try answers.one(name, head.wantsText))
         case (.destinationPause(let name), _):
-            let entry = steering.audit.entry(holder, head, "pause", "destination \(name)")
-            change(name, head, responder) { steering throws(HTTPProblem) in
-                try steering.hold(name, true, entry)
+            let entry = audit.entry(holder, head, "pause", "destination \(name)")
+            change(name, head, responder) { destinations throws(HTTPProblem) in
+                try destinations.pause(name, entry)
             }
         case (.destinationResume(let name), _):
-            let entry = steering.audit.entry(holder, head, "resume", "destination \(name)")
-            change(name, head, responder) { steering throws(HTTPProblem) in
-                try steering.hold(name, false, entry)
+            let entry = audit.entry(holder, head, "resume", "destination \(name)")
+            change(name, head, responder) { destinations throws(HTTPProblem) in
+                try destinations.resume(name, entry)
             }
         case (.destinationFlush(let name), _):
-            let entry = steering.audit.entry(holder, head, "flush", "destination \(name)")
-            change(name, head, responder) { steering throws(HTTPProblem) in
-                try steering.flush(name, entry)
+            let entry = audit.entry(holder, head, "flush", "destination \(name)")
+            change(name, head, responder) { destinations throws(HTTPProblem) in
+                try destinations.flush(name, entry)
             }
         default: responder.send(AdminRoute.unknownPath.response)
         }
     }
 
-    /// Makes the change at the helm, and answers with what the destination is then.
+    /// Makes the change on the thread of changes, and answers with the changed destination.
     private func change(
         _ name: String,
         _ head: RequestHead,
         _ responder: Responder,
-        _ change: @escaping @Sendable (Steering) throws(HTTPProblem) -> Void
+        _ change: @escaping @Sendable (DestinationChanges) throws(HTTPProblem) -> Void
     ) {
-        let steering = steering
-        let wantsText = head.wantsText
-        steering.helm.post(answering: responder) { () throws(HTTPProblem) in
-            try change(steering)
-            responder.send(try steering.answer(afterChangeOf: name, wantsText))
+        let (answers, wantsText) = (answers, head.wantsText)
+        worker.post(answering: responder) { [destinations] () throws(HTTPProblem) in
+            try change(destinations)
+            responder.send(try answers.afterChange(of: name, wantsText))
         }
     }
 }

@@ -4,26 +4,29 @@ import Queue
 import SQLiteQueue
 import System
 
-/// Answers `GET /admin/queue`: what waits, of whom and for how long.
+/// Answers `GET /admin/queue`: the waiting logs by destination and stream, and their age.
 struct QueueDesk {
     private static let patience: Duration = .seconds(2)
 
-    let steering: Steering
+    let reporter: Reporter
+    let store: DurableQueue
+    /// The thread for long reads.
+    let views: SerialWorker
 
     func show(_ head: RequestHead, _ responder: Responder) {
         do throws(HTTPProblem) {
             let wish = try StreamWish(head)
             if let name = wish.destination {
-                let known = steering.reporter.report.destinations
+                let known = reporter.report.destinations
                 guard known.contains(where: { $0.name == name }) else { throw .noDestination(name) }
             }
             let wantsText = head.wantsText
-            // Nobody waits for the queue's thread then, whatever it does.
+            // Answered at once, whatever the queue's thread does.
             guard wish.count > 0 else {
                 return responder.send(response(wish, nil, wantsText))
             }
-            // Neither the queue's thread nor that of changes waits for who reads this.
-            let isTaken = steering.views.post {
+            // A slow read delays neither the queue's thread nor the thread of changes.
+            let isTaken = views.post {
                 responder.send(response(wish, listing(wish), wantsText))
             }
             guard isTaken else { throw .tooManyViews }
@@ -32,10 +35,10 @@ struct QueueDesk {
         }
     }
 
-    /// Nil where the queue's thread is held up, by a disk that stands still perhaps: the rest is shown all the same.
+    /// nil when the queue's thread does not answer in time, for example because the disk hangs. The rest is shown anyway.
     private func listing(_ wish: StreamWish) -> StreamListing? {
         guard let outcome = try? Promise<StreamListing?>() else { return nil }
-        steering.store.list(wish) { outcome.bring($0) }
+        store.list(wish) { outcome.bring($0) }
         return outcome.wait(atMost: Self.patience) ?? nil
     }
 
@@ -45,7 +48,7 @@ struct QueueDesk {
         _ wantsText: Bool
     ) -> Response {
         let view = QueueView(
-            report: steering.reporter.report,
+            report: reporter.report,
             destination: wish.destination,
             listing: listing
         )

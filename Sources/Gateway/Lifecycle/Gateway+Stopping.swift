@@ -10,38 +10,35 @@ import SQLiteQueue
 import System
 
 extension Gateway {
-    /// Stops accepting, answers what is in flight, delivers what the time allows, and closes the queue:
-    /// what is left waits there for the next start.
+    /// Stops accepting, answers the requests in flight, delivers as much as the time allows, and closes the queue. The
+    /// remaining logs wait there for the next start.
     ///
-    /// Delivery goes on while requests finish. They have half of the time, so that a client that never
-    /// ends its request leaves the other half to what it added last.
+    /// Delivery continues while requests finish. Requests have half of the time, so that a client that never ends its
+    /// request leaves the other half to deliver the logs that were added last.
     package func stop(within time: Duration) {
         let deadline = Moment.now + time
         reporter.markStopping()
-        steering.helm.stop()
-        steering.proofEnd.set()
-        steering.vaultHelm.stop()
-        steering.views.stop()
-        steering.webhook.stop()
-        steering.devices.door.keySources.stop()
+        workers.stop()
+        webhook.stop()
+        devices.door.keySources.stop()
         // Admission stays open: a request that has begun may still be stored and acknowledged.
         flush()
-        let doors = [deviceServer, secureDeviceServer].compactMap(\.self)
-        HTTPServer.stop(doors, within: time / 2)
+        let forDevices = [servers.devices, servers.secureDevices].compactMap(\.self)
+        HTTPServer.stop(forDevices, within: time / 2)
         flush()
         deliver(until: deadline)
         forwarder.stop(within: max(Duration.milliseconds(500), deadline - Moment.now))
-        steering.tail.stop()
+        tail.stop()
         store.close()
-        // After what must not be missed: a source may hang where nothing interrupts it.
-        steering.keeper.stop()
+        // After everything that must happen: a source may hang where nothing interrupts it.
+        keeper.stop()
         let left = store.status.ledger.queued
         journal.info(
             left == 0 ? "stopped, everything delivered" : "stopped, the rest waits in the queue",
             ["queued": left]
         )
-        // The last to go, so that it tells how the stop proceeds.
-        adminServer.stop(within: .milliseconds(500))
+        // The last to stop, so that it shows how the stop proceeds.
+        servers.admin.stop(within: .milliseconds(500))
         reporter.forgetServers()
     }
 
@@ -54,8 +51,8 @@ extension Gateway {
     }
 
     private func deliver(until deadline: Moment) {
-        // What an operator paused does not leave, however long one waits.
-        let held = steering.decided.withLock(\.held)
+        // Paused destinations send nothing, so waiting for them is useless.
+        let held = decided.withLock(\.held)
         let names = destinationNames.filter { !held.contains($0) }
         while Moment.now < deadline {
             let status = store.status

@@ -12,28 +12,29 @@ import SLS
 import SQLiteQueue
 package import System
 
-/// The rooms wired together: queue, delivery, the admin listener and the devices' listener, started
-/// in this order and stopped in the opposite one.
+/// Wires the rooms together. Queue, delivery, admin listener and device listeners start in this order, and stop in the
+/// opposite one.
 package final class Gateway: Sendable {
     package let configuration: Locked<GatewayConfiguration>
-    package let deviceAddress: ListenAddress
-    /// Nil where devices find no TLS.
-    package let secureDeviceAddress: ListenAddress?
-    package let adminAddress: ListenAddress
-    /// The file that keeps the admin token; nil when the operator gave one.
+    /// The file that keeps the generated admin token; nil when the operator configured one.
     package let tokenFile: String?
 
     let journal: Journal
     let store: DurableQueue
     let forwarder: Forwarder
+    let keeper: CredentialKeeper
     let devices: DeviceHandler.Shared
-    let deviceServer: HTTPServer
-    let secureDeviceServer: HTTPServer?
-    let adminServer: HTTPServer
+    let tail: Tail
+    let webhook: Webhook
     let reporter: Reporter
-    let steering: Steering
+    /// What operators decided at run time.
+    let decided: Locked<Decided>
+    let certificates: CertificateReload
+    let workers: OperatorWorkers
+    let configurationReload: ConfigurationReload
+    let servers: GatewayServers
 
-    /// `reading` gives the configuration anew, whenever it is asked.
+    /// `reading` reads the configuration again.
     package init(
         _ described: GatewayConfiguration,
         journal: Journal,
@@ -48,16 +49,19 @@ package final class Gateway: Sendable {
         let stored = try Self.start { () throws(QueueError) in
             try store.recall(within: .seconds(10))
         }
-        let decided = configuration.takeDecided(from: stored, reading, journal)
-        if !decided.settings.isEmpty { store.apply(configuration.queueRules) }
+        let decisions = configuration.takeDecided(from: stored, reading, journal)
+        if !decisions.settings.isEmpty { store.apply(configuration.queueRules) }
+        let decided = Locked(decisions)
+        self.decided = decided
         let running = Locked(configuration)
         self.configuration = running
         let kept = TokenFile(dataDirectory: configuration.dataDirectory, journal: journal)
         tokenFile = configuration.admin.token == nil ? kept.path : nil
         let secret = if let given = configuration.admin.token { given } else { try kept.token() }
         let (keeper, box) = try Self.keeper(configuration, stored, store, journal)
+        self.keeper = keeper
         var isRunning = false
-        // Its threads would outlive a start that fails.
+        // The keeper's threads would outlive a failed start.
         defer { if !isRunning { keeper.stop() } }
 
         let forwarder = try Self.start { () throws(DeliveryError) in
@@ -73,6 +77,7 @@ package final class Gateway: Sendable {
         self.forwarder = forwarder
         keeper.tell(forwarder, journal)
         let tail = try Self.start { () throws(SystemError) in try Tail() }
+        self.tail = tail
         var devices = DeviceHandler.Shared(
             queue: store,
             routes: RoutingTable(configuration),
@@ -85,6 +90,7 @@ package final class Gateway: Sendable {
         let shared = devices
         self.devices = shared
         let webhook = Webhook(journal)
+        self.webhook = webhook
         let reporter = Reporter(
             .init(
                 configuration: running,
@@ -100,43 +106,51 @@ package final class Gateway: Sendable {
         )
         self.reporter = reporter
         let adminTLS = try Self.start { () throws(TLSError) in
-            try Self.certificates(configuration.admin.tls, of: "admin", journal)
+            try GatewayServers.certificates(configuration.admin.tls, of: "admin", journal)
         }
         let deviceTLS = try Self.start { () throws(TLSError) in
-            try Self.certificates(configuration.tls?.settings, of: DeviceTLS.listener, journal)
+            let settings = configuration.tls?.settings
+            return try GatewayServers.certificates(settings, of: DeviceTLS.listener, journal)
         }
-        let steering = try Self.start { () throws(SystemError) in
-            Steering(
-                configuration: running,
-                decided: Locked(decided),
-                reading: reading,
-                helm: try SerialWorker("changes"),
-                vaultHelm: try SerialWorker("rotations"),
-                views: try SerialWorker("views", waitingMax: 8),
-                proofEnd: try Interruption(),
+        let certificates = CertificateReload([adminTLS, deviceTLS].compactMap(\.self))
+        self.certificates = certificates
+        let workers = try Self.start { () throws(SystemError) in try OperatorWorkers() }
+        self.workers = workers
+        let access = AdminTokens(main: secret, configuration.admin)
+        let reload = ConfigurationReload(
+            running,
+            decided,
+            reading,
+            .init(
                 store: store,
                 forwarder: forwarder,
                 devices: shared,
-                reporter: reporter,
-                tail: tail,
                 keeper: keeper,
                 webhook: webhook,
-                box: box,
-                certificates: [adminTLS, deviceTLS].compactMap(\.self),
-                adminKeys: Locked(AdminKeys(main: secret, named: configuration.admin.tokens)),
-                adminSecret: secret,
-                journal: journal,
-                audit: AuditTrail(
-                    decisions: store,
-                    journal: journal,
-                    counters: reporter.operators
-                )
+                tail: tail,
+                access: access,
+                certificates: certificates,
+                journal: journal
             )
-        }
-        forwarder.hold(decided.held)
-        self.steering = steering
+        )
+        configurationReload = reload
+        let audit = AuditTrail(decisions: store, journal: journal, counters: reporter.operators)
+        let inquiry = CredentialInquiry(running, keeper, forwarder, store, workers.proofs)
+        let operators = AdminHandler.Shared(
+            reporter: reporter,
+            access: access,
+            workers: workers,
+            store: store,
+            tail: tail,
+            destinations: DestinationChanges(running, decided, store, forwarder, reload, audit),
+            credentials: CredentialRotation(keeper, store, box, inquiry, audit),
+            draining: Draining(running, store, shared.intake, audit),
+            audit: audit,
+            journal: journal
+        )
+        forwarder.hold(decisions.held)
         try Self.start { () throws(SystemError) in try forwarder.start() }
-        adminServer = try Self.start { () throws(ListenError) in
+        let adminServer = try Self.start { () throws(ListenError) in
             var settings = HTTPServer.Configuration(
                 listen: configuration.admin.listen,
                 name: "admin",
@@ -145,35 +159,32 @@ package final class Gateway: Sendable {
                 journal: journal
             )
             settings.limits.connections = 256
-            // Strangers must not keep the pulse and the operators out.
+            // Strangers must not lock out health checks and operators.
             settings.limits.connectionsPerAddress = 64
             settings.limits.idleTime = .seconds(10)
-            // A page of metrics or dead letters is for those alone who have a token.
+            // Large answers, metrics and dead letters, go to holders of a token only.
             settings.limits.answerBytes = 64 << 20
             settings.limits.unsentAnswerBytes = 128 << 20
-            return try HTTPServer(settings) {
-                AdminHandler(.init(steering: steering))
-            }
+            return try HTTPServer(settings) { AdminHandler(operators) }
         }
-        (deviceServer, secureDeviceServer) = try Self.start { () throws(ListenError) in
-            try Self.deviceServers(configuration, shared, deviceTLS, journal)
+        let (deviceServer, secureDeviceServer) = try Self.start { () throws(ListenError) in
+            try GatewayServers.forDevices(configuration, shared, deviceTLS, journal)
         }
+        servers = GatewayServers(
+            devices: deviceServer,
+            secureDevices: secureDeviceServer,
+            admin: adminServer
+        )
         try Self.start { () throws(SystemError) in
-            let watch = Locked(CredentialWatch())
-            try steering.helm.start(every: Steering.watchPause) {
-                for certificate in steering.certificates { certificate.look() }
-                steering.lookAfterCredentials(watch)
-            }
-            try steering.vaultHelm.start()
-            try steering.views.start()
+            try workers.start(
+                certificates,
+                CredentialAlerts(running, keeper, webhook, journal)
+            )
             try tail.start()
             try webhook.use(configuration.webhook)
             try shared.door.keySources.start(journal)
         }
         isRunning = true
-        deviceAddress = deviceServer.address
-        secureDeviceAddress = secureDeviceServer?.address
-        adminAddress = adminServer.address
         reporter.add(deviceServer, as: "devices")
         if let secureDeviceServer {
             reporter.add(secureDeviceServer, as: DeviceTLS.listener, deviceTLS)
@@ -185,20 +196,24 @@ package final class Gateway: Sendable {
 
     package var report: GatewayReport { reporter.report }
 
-    /// Reads the configuration again, on the thread that makes changes.
+    package var deviceAddress: ListenAddress { servers.devices.address }
+    /// nil: devices have no TLS listener.
+    package var secureDeviceAddress: ListenAddress? { servers.secureDevices?.address }
+    package var adminAddress: ListenAddress { servers.admin.address }
+
+    /// Reads the configuration again, on the thread of changes.
     package func reread() {
-        let steering = steering
-        if !steering.helm.post({ steering.reread() }) {
+        if !workers.changes.post({ [configurationReload] in configurationReload.reread() }) {
             journal.warning("the configuration is not read again, because too many changes wait")
         }
     }
 
-    /// See `Steering.reload`; for one thread only.
+    /// Applies a configuration on the calling thread. For tests.
     func reload(_ new: GatewayConfiguration) {
-        steering.reload(new)
+        configurationReload.apply(new)
     }
 
-    /// Logs for a destination that is no longer described would wait unseen.
+    /// Warns of logs for a destination that is not configured any more; they would wait unseen.
     private func warnOfStrangers() {
         for (name, ledger) in report.strangers where ledger.queued > 0 {
             journal.warning(
@@ -227,7 +242,7 @@ package final class Gateway: Sendable {
         let useless = keeper.takeStored(from: stored, box, journal)
         if !useless.isEmpty {
             let names = useless.compactMap(StoredCredential.name(ofSetting:)).sorted()
-            // Where it cannot be written now the next start tries again.
+            // If it cannot be stored now, the next start tries again.
             _ = store.store(Decision(resets: useless, .expired(names)))
         }
         return (keeper, box)

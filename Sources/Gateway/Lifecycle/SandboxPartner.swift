@@ -6,7 +6,7 @@ import SLS
 import Sandbox
 import System
 
-/// A sandbox in the same process, which takes the place of SLS for a gateway.
+/// A sandbox in the same process, in place of SLS.
 final class SandboxPartner: Sendable {
     private static let credentialName = "sandbox"
 
@@ -37,13 +37,14 @@ final class SandboxPartner: Sendable {
         server.stop()
     }
 
-    /// The configuration with every destination pointing here; projects, logstores and the rest stay.
+    /// The configuration with every destination pointing here. Projects, logstores and the rest stay.
     func redirected(_ configuration: GatewayConfiguration) -> GatewayConfiguration {
         var redirected = configuration
         redirected.credentials[Self.credentialName] = .fixed(key)
         for index in redirected.destinations.indices {
             let region = redirected.destinations[index].region
-            // The name has room for the project in front, which curl resolves to loopback by itself.
+            // A host name leaves room for the project in front of it; curl resolves all such names to loopback by
+            // itself.
             if let endpoint = try? Endpoint(parsing: "http://localhost:\(address.port)") {
                 redirected.destinations[index].region =
                     region ?? "sandbox"
@@ -55,7 +56,7 @@ final class SandboxPartner: Sendable {
         return redirected
     }
 
-    /// What to do with it, for a person who sees it for the first time.
+    /// The first steps, for a newcomer.
     func welcome(_ gateway: Gateway) -> String {
         let configuration = gateway.configuration.withLock { $0 }
         let devices = gateway.deviceAddress.reachable
@@ -67,7 +68,7 @@ final class SandboxPartner: Sendable {
             }
         let token = gateway.tokenFile.map { "$(cat \($0))" } ?? "$SLUICE_ADMIN_TOKEN"
         let admin = gateway.adminAddress.reachable
-        // Its own certificate is all that curl has to trust.
+        // curl only needs to trust this certificate.
         let trust = configuration.admin.tls?.certificates.first?.chainFile
         let status =
             trust.map { "--cacert \($0) https://\(admin)" } ?? "http://\(admin)"

@@ -4,7 +4,7 @@ import SLS
 import Sandbox
 import System
 
-/// `sluice sandbox`: the look-alike alone, for other programs to send to.
+/// `sluice sandbox`: the sandbox alone, for other programs.
 package struct SandboxService: Sendable {
     private let listen: String
     private let storage: String?
@@ -61,7 +61,7 @@ package struct SandboxService: Sendable {
     }
 
     private func welcome(_ address: ListenAddress, _ key: Credential, isGiven: Bool) -> String {
-        // A key made for a sandbox opens nothing else; one that was given is not repeated.
+        // A generated key opens nothing else; a given key is not shown.
         let keys =
             isGiven
             ? "with the keys that this sandbox was given"

@@ -4,7 +4,7 @@ import Glibc
 import Net
 import System
 
-/// `sluice serve`: from the configuration to the end of the process.
+/// `sluice serve`: from reading the configuration to the end of the process.
 package struct Service: Sendable {
 
     private let inputs: ConfigurationInputs
@@ -13,13 +13,13 @@ package struct Service: Sendable {
         self.inputs = inputs
     }
 
-    /// Runs until a signal asks to stop, and returns the exit code.
+    /// Runs until a signal stops it, and returns the exit code.
     package func run() -> CInt {
         Signals.prepare()
         // Keys are in memory from here on.
         let areDumpsForbidden = CoreDumps.forbid()
-        // Threads of ours pass buffers on to each other; with an arena for each, memory that one freed
-        // would lie idle while another asks for more.
+        // Our threads pass buffers to each other. With an arena for each thread, memory that one freed would lie idle
+        // while another allocates.
         sluice_limit_arenas(4)
         let reader = ConfigurationReader(inputs)
         let configuration: GatewayConfiguration

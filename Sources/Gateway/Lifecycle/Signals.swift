@@ -1,7 +1,7 @@
 import Glibc
 package import System
 
-/// What the operating system asks of the process.
+/// A request of the operating system.
 package enum Signal: Sendable, Equatable {
     /// SIGTERM or SIGINT.
     case stop
@@ -9,20 +9,20 @@ package enum Signal: Sendable, Equatable {
     case reload
 }
 
-/// The one thread that receives signals; no other is ever interrupted.
+/// The one thread that receives signals; no other thread is interrupted.
 package enum Signals {
-    /// Leaves the signals to the thread that comes; to be called before the first thread starts.
+    /// Blocks the signals for all threads but the one of `listen`. Called before the first thread starts.
     package static func prepare() {
-        // A peer that goes away is an error of the write, not the end of the program.
+        // A closed connection is an error of the write, not the end of the program.
         signal(SIGPIPE, SIG_IGN)
         var set = Self.awaited
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Starts listening. The second request to stop ends the process at once, whatever it does.
+    /// Starts listening. The second request to stop ends the process at once.
     package static func listen(_ receive: @escaping @Sendable (Signal) -> Void) throws(SystemError)
     {
-        // The thread waits until the process ends, so nobody joins it.
+        // The thread runs until the process ends, so it is never joined.
         _ = try Worker("signals") {
             var set = Self.awaited
             var isStopping = false

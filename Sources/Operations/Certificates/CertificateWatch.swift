@@ -1,22 +1,22 @@
 package import Net
 package import System
 
-/// Keeps what a listener serves in step with the files of its certificates.
+/// Keeps a listener's certificates in step with their files.
 ///
-/// It looks at the files every few seconds: a few system calls, no descriptor, and no way of renewing that it
-/// would not see. Called by the thread that makes changes, but for `status`.
+/// It checks the files every few seconds. That costs a few system calls and no descriptor, and notices every way of
+/// renewing. Only the thread of changes calls it; `status` may be called from any thread.
 package final class CertificateWatch: Sendable {
-    /// What is served, for reports.
+    /// The served certificates, for reports.
     package struct Status: Sendable, Equatable {
         package let certificates: [TLSCertificate]
-        /// By which certificates of clients are checked.
+        /// The lists that client certificates are checked against.
         package let revocationLists: [TLSRevocationList]
-        /// Why the files as they are now cannot be served.
+        /// Why the present files cannot be served.
         package let problem: String?
     }
 
     static let pause = Duration.seconds(10)
-    /// Keys of tickets do not live longer; and as often something is said of a certificate near its end.
+    /// The longest life of session ticket keys, and the pause between warnings of a certificate near its end.
     private static let ageMax = Duration.seconds(86_400)
 
     private struct State {
@@ -25,7 +25,7 @@ package final class CertificateWatch: Sendable {
         var began: Moment
         var failures = 0
         var problem: TLSError?
-        /// Revocation lists whose end was told.
+        /// Revocation lists whose expiry was reported.
         var toldExpired: Set<RevocationSource> = []
     }
 
@@ -48,7 +48,7 @@ package final class CertificateWatch: Sendable {
     package init(_ settings: TLSSettings, of listener: String, journal: Journal) throws(TLSError) {
         self.listener = listener
         self.journal = journal
-        // Before they are read, so that no change is missed.
+        // Before the files are read, so that no change is missed.
         let seen = Self.stamps(settings)
         context = try TLSContext(settings)
         state = Locked(State(settings: settings, seen: seen, began: .now))
@@ -62,7 +62,7 @@ package final class CertificateWatch: Sendable {
         )
     }
 
-    /// Reads the files again when they are others, when they could not be read last time, and once a day.
+    /// Reads the files again when they changed, when they could not be read last time, and once a day.
     package func look(_ now: Moment = .now) {
         tellExpiry(at: .now)
         let before = state.withLock { $0 }
@@ -72,14 +72,14 @@ package final class CertificateWatch: Sendable {
         read(before, seen, areOthers: areOthers || before.failures > 0, now)
     }
 
-    /// Reads them in any case: somebody asked for it.
-    func lookAnew(_ now: Moment = .now) {
+    /// Reads the files again, changed or not, because an operator asked for it.
+    func readAgain(_ now: Moment = .now) {
         let before = state.withLock { $0 }
         let seen = Self.stamps(before.settings)
         read(before, seen, areOthers: seen != before.seen || before.failures > 0, now)
     }
 
-    /// Goes on with other settings, of which everything has been read already.
+    /// Serves certificates of other settings, which were read already.
     func adopt(_ settings: TLSSettings, _ read: TLSContext, seen: [FileStamp?]) {
         context.adopt(read)
         state.withLock { $0 = State(settings: settings, seen: seen, began: .now) }
@@ -100,7 +100,7 @@ package final class CertificateWatch: Sendable {
             after.seen = seen
             after.failures += 1
             after.problem = error
-            // A pair of files is not replaced at one blow: what fails once may be whole at the next look.
+            // A key and its certificate are not replaced at the same moment: files that fail once may fit at the next look.
             if after.failures == 2 || after.failures > 2 && error != before.problem {
                 journal.error(
                     "the listener's certificates cannot be renewed; it goes on with those it has, and "
@@ -113,8 +113,8 @@ package final class CertificateWatch: Sendable {
         state.withLock { $0 = next }
     }
 
-    /// A list may have expired since the last look, and clients are refused then: tells that once for each file and
-    /// issuer, as an error.
+    /// Reports each revocation list that expired since the last look, once for each file and issuer. It is an error:
+    /// clients are refused then.
     func tellExpiry(at now: WallTime) {
         let expired = context.revocationLists.filter { $0.isExpired(at: now) }
         var told = state.withLock { state in

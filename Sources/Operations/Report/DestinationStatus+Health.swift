@@ -1,17 +1,17 @@
 package import Delivery
 package import System
 
-/// Why nothing is sent for now, and when the next probe goes; nil while one is on its way.
+/// Why nothing is sent at present, and when the next probe is sent; nil while a probe is in flight.
 package struct Standstill: Equatable {
     let reason: String
     package let until: WallTime?
 }
 
 extension DestinationStatus {
-    /// So many failures in a row are more than bad luck or a quota that is used to the full.
+    /// The fewest consecutive failures that are more than bad luck or a quota used to its limit.
     private static let failuresMin = 3
 
-    /// What keeps logs from arriving there; nil while all is well, and before the first attempt.
+    /// Why logs do not arrive at the destination; nil while all is well, and before the first attempt.
     package var trouble: String? {
         if case .waitingForCredential(let reason) = state { return reason }
         if state == .held { return "paused by an operator; sluice resume \(name) lets it go on" }
@@ -21,7 +21,7 @@ extension DestinationStatus {
         return "\(lastFailure.summary); \(lastFailure.remedy)"
     }
 
-    /// A destination stands still with all of its logstores.
+    /// A destination stands still when all of its logstores do.
     package var standstill: Standstill? {
         switch state {
         case .paused(let reason, let until): return Standstill(reason: reason, until: until)
@@ -56,7 +56,7 @@ extension OutletStatus {
         return Standstill(reason: reason, until: until)
     }
 
-    /// What keeps its logs from arriving; nil once something was stored after the last failure.
+    /// Why logs do not arrive at the logstore; nil when something was stored after the last failure.
     package var trouble: String? {
         if let standstill { return standstill.reason }
         guard let lastFailure, lastSuccess.map({ $0 < lastFailure.at }) ?? true else { return nil }

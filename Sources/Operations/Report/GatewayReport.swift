@@ -5,27 +5,26 @@ package import Ingest
 package import Queue
 package import System
 
-/// The state of the whole gateway at one moment: what metrics, the admin API and readiness are made
-/// from.
+/// The state of the whole gateway at one moment. Metrics, the admin API and readiness are made from it.
 package struct GatewayReport: Sendable {
     package struct Listener: Sendable {
         package let name: String
         package let address: String
         package let counters: HTTPServer.Counters
-        /// Nil where it speaks no TLS.
+        /// nil: the listener has no TLS.
         package let certificates: CertificateWatch.Status?
     }
 
     package struct Destination: Sendable {
         package let name: String
-        /// The one in use.
+        /// The endpoint in use.
         package let endpoint: String
         package let project: String
         /// "*" for every logstore.
         package let logstore: String
         package let queue: QueueStatus.Destination
         package let delivery: DestinationStatus
-        /// A reload found it no more; it goes on until the restart.
+        /// True: a reload no longer has the destination. It works until the restart.
         package var isRemoved = false
     }
 
@@ -33,34 +32,61 @@ package struct GatewayReport: Sendable {
     package let uptime: Duration
     package let isStopping: Bool
     package let isDraining: Bool
-    /// Requests that are being stored. Looked at before the queue, so that what they bring is not missed between.
+    /// Requests that are being stored. Read before the queue's status, so that their logs are counted in one of both.
     package let arriving: Int
     package let listeners: [Listener]
     package let queue: QueueStatus
     package let destinations: [Destination]
-    /// Destinations of earlier configurations that still have something in the ledger.
+    /// Destinations that are not configured any more, and still have logs or counts in the ledger.
     package let strangers: [String: Ledger]
     package let credentials: [CredentialStatus]
     package let webhook: WebhookStatus
     package let accepted: [(route: String, counts: IngestCounters.Accepted)]
     package let clocks: IngestCounters.Clocks
     package let damage: IngestCounters.Damage
-    /// Fields and tags of devices that had the name of a stamp.
+    /// Fields and tags of devices that were removed because they have the name of a stamp.
     package let claimsRemoved: Int
     package let refused: [(kind: IngestCounters.RefusalKind, count: Int)]
     /// By the name of a device's key.
     package let keys: [(name: String, counts: KeyCounter.Counts)]
-    /// Requests that nobody known sent, by why.
+    /// Requests of unknown senders, by reason.
     package let unknownSenders: [(reason: String, count: Int)]
-    /// Of signed requests, remembered now.
+    /// Used nonces in memory.
     package let nonces: Int
     package let tokens: Int
-    /// Of issuers that publish them.
+    /// The issuers whose keys are fetched.
     package let tokenKeys: [TokenKeySources.Status]
     package let addresses: AddressBook.Counts
     package let addressesMax: Int
     /// By listener.
     package let answers: [(listener: String, counts: [AnswerCounters.Count])]
-    /// Of operators.
+    /// Changes by operators.
     package let changes: [(action: String, count: Int)]
+}
+
+extension GatewayReport {
+    /// One logstore of a destination, as queue and delivery see it.
+    package struct Outlet: Sendable {
+        package let logstore: String
+        package let queue: QueueStatus.Outlet
+        /// nil: nothing was sent yet.
+        package let delivery: OutletStatus?
+    }
+}
+
+extension GatewayReport.Destination {
+    /// The logstores with logs now or lately, by name.
+    package var outlets: [GatewayReport.Outlet] {
+        let delivered = Dictionary(
+            delivery.outlets.map { ($0.logstore, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        return Set(queue.outlets.keys).union(delivered.keys).sorted().map {
+            .init(
+                logstore: $0,
+                queue: queue.outlets[$0] ?? .init(),
+                delivery: delivered[$0]
+            )
+        }
+    }
 }

@@ -2,18 +2,18 @@ package import HTTP
 import Queue
 import System
 
-/// What operators asked for, and what they changed.
+/// Counts the requests and changes of operators.
 package final class OperatorCounters: Sendable {
     /// Answers of the admin listener.
     package let answers: AnswerCounters
     private let changes = Locked<[String: Int]>([:])
 
-    /// `labels` are the admin routes as metrics name them.
+    /// `labels` are the labels of admin routes in metrics.
     package init(labels: [String]) {
         answers = AnswerCounters(labels: labels)
     }
 
-    /// As the audit log calls them. Only what this program writes there: there are no others.
+    /// Uses the names of the audit log. The program writes all of them itself, so their number is bounded.
     func countChange(_ entry: AuditEntry) {
         let action = String(entry.action.map { $0 == " " ? "_" : $0 })
         changes.withLock { $0[action, default: 0] += 1 }
@@ -28,7 +28,7 @@ package final class OperatorCounters: Sendable {
             .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Shown before the first one, so that its increase can be seen.
+    /// Shown from the start, so that the first increase is visible.
     private static let actions = [
         "rotate", "forget", "patch", "reset", "pause", "resume", "flush", "drain", "end_drain",
         "edit", "replay", "purge",

@@ -2,7 +2,7 @@ import Delivery
 package import Queue
 
 extension GatewayReport {
-    /// Why no traffic should be sent here; empty when all is well.
+    /// Why this gateway should get no traffic; empty when all is well.
     package var reasonsAgainstTraffic: [String] {
         var reasons: [String] = []
         if isStopping {
@@ -15,21 +15,21 @@ extension GatewayReport {
         let troubles = destinations.compactMap { destination in
             destination.trouble.map { "destination \(destination.name): \($0)" }
         }
-        // One that works is enough: the others' logs wait in the queue.
+        // One working destination is enough: the logs of the others wait in the queue.
         if troubles.count == destinations.count { reasons += troubles }
         return reasons
     }
 }
 
 extension GatewayReport.Destination {
-    /// Why logs of its do not arrive, or are not taken while others' are.
+    /// Why the destination's logs do not arrive, or are refused while others' are accepted.
     package var trouble: String? {
         delivery.trouble ?? (queue.admission == .destinationFull ? queue.admission.reason : nil)
     }
 }
 
 extension GatewayReport.Destination {
-    /// What an operator has to know of it that is no trouble.
+    /// A fact that operators should know and that is not a problem.
     package var notice: String? {
         isRemoved
             ? "removed from the configuration; until the restart it takes and delivers logs as before, and what is "
@@ -39,7 +39,7 @@ extension GatewayReport.Destination {
 }
 
 extension QueueAdmission {
-    /// Why batches are refused; nil when they are taken.
+    /// Why batches are refused; nil when they are accepted.
     package var reason: String? {
         switch self {
         case .open: nil
@@ -71,10 +71,10 @@ extension QueueAdmission {
         }
     }
 
-    /// Whether it can be true of the whole queue.
+    /// True when the whole queue can be in this state.
     package var isOfQueue: Bool { self != .destinationFull && self != .tooManyLogstores }
 
-    /// What can be said before a request's streams are known.
+    /// The states that are known before a request's streams are.
     package static let all: [QueueAdmission] = [
         .open, .full, .destinationFull, .tooManyLogstores, .diskFull, .failing, .stopping,
     ]

@@ -10,7 +10,7 @@ package import SQLiteQueue
 import Synchronization
 package import System
 
-/// Looks at all parts of a running gateway and puts together what they say.
+/// Collects the state of all parts of a running gateway.
 package final class Reporter: Sendable {
     package struct Parts: Sendable {
         package let configuration: Locked<GatewayConfiguration>
@@ -21,7 +21,7 @@ package final class Reporter: Sendable {
         package let door: DeviceDoor
         package let keeper: CredentialKeeper
         package let webhook: Webhook
-        /// The admin routes as metrics name them.
+        /// The labels of admin routes in metrics.
         package let adminLabels: [String]
 
         package init(
@@ -73,12 +73,12 @@ package final class Reporter: Sendable {
         servers.withLock { $0.append(listener) }
     }
 
-    /// From now on the gateway is not ready, so that balancers look elsewhere.
+    /// Makes the gateway not ready, so that load balancers use others.
     package func markStopping() {
         stopping.store(true, ordering: .relaxed)
     }
 
-    /// Lets go of the servers, whose handlers hold on to this.
+    /// Releases the servers; their handlers hold this reporter.
     package func forgetServers() {
         servers.withLock { $0 = [] }
     }

@@ -2,17 +2,17 @@ import Credentials
 import JSON
 import System
 
-/// What is told of a credential that is not well, or is again. It holds nothing that signs.
+/// A notice about a credential that has a problem or has recovered. It holds nothing secret.
 struct CredentialNotice: Sendable, Equatable {
     enum Event: String, Sendable, CaseIterable {
         case expiring, expired, refused
-        /// There is none, and its source has failed again and again.
+        /// There is no credential, and its source has failed repeatedly.
         case missing
-        /// After one of these.
+        /// The credential works again.
         case recovered
     }
 
-    /// The same in every attempt to tell it.
+    /// The same in every attempt to deliver the notice.
     let id: String
     let event: Event
     let status: CredentialStatus
@@ -25,7 +25,7 @@ struct CredentialNotice: Sendable, Equatable {
         self.time = time
     }
 
-    /// What is posted.
+    /// The body of the POST.
     func json(host: String) -> String {
         var json = JSONWriter()
         json.object { json in

@@ -1,10 +1,10 @@
 import Credentials
 import System
 
-/// Notices when credentials stop being well and when they are again. A value without clock and threads.
+/// Detects when credentials stop working and when they recover. A value without clock and threads.
 ///
-/// What flaps is told at most once an interval, of each credential and each kind of event; what it has come to
-/// by then is told late rather than never.
+/// A flapping credential causes at most one notice of each kind in an interval. A state that persists is reported
+/// late rather than never.
 package struct CredentialWatch {
 
     package init() {}
@@ -28,7 +28,7 @@ package struct CredentialWatch {
             guard let event = Self.event(status) else { return nil }
             var before = told[status.name] ?? Told()
             defer { told[status.name] = before }
-            // A second one that is no better is news; a second one that is well is not.
+            // A new credential with the same problem is news; a new credential that works is not.
             let isOther = event != .recovered && before.fingerprint != status.fingerprint
             guard event != before.event || isOther else { return nil }
             if let last = before.times[event], now - last < interval { return nil }
@@ -39,10 +39,10 @@ package struct CredentialWatch {
         }
     }
 
-    /// How often a source may fail before it is told that there is no credential: others start more slowly.
+    /// How often a source may fail before its credential counts as missing: some sources start slowly.
     private static let failuresMax = 3
 
-    /// Nil where it cannot be told yet.
+    /// nil: too early to say.
     private static func event(_ status: CredentialStatus) -> CredentialNotice.Event? {
         switch status.state {
         case .expiring: .expiring

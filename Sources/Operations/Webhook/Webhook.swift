@@ -3,8 +3,8 @@ import Credentials
 import SLS
 package import System
 
-/// Posts notices to an address of the operator's, in their order, on a thread that exists only while there is such
-/// an address. Whoever has something to tell never waits for it.
+/// Posts notices to the operator's address, in their order. Its thread exists only while there is such an address.
+/// Callers never wait for it.
 package final class Webhook: Sendable {
     static let waitingMax = 64
 
@@ -12,7 +12,7 @@ package final class Webhook: Sendable {
         var waiting: [(notice: CredentialNotice, since: Moment)] = []
         var settings = WebhookSettings()
         var status = WebhookStatus()
-        var postman: WebhookSender?
+        var sender: WebhookSender?
     }
 
     private let state = Locked(State())
@@ -33,58 +33,58 @@ package final class Webhook: Sendable {
         }
     }
 
-    /// Tells it to these from now on, also what waits. For one thread only.
+    /// Uses other settings from now on, also for waiting notices. For one thread only.
     package func use(_ settings: WebhookSettings) throws(SystemError) {
         guard settings != state.withLock(\.settings) else { return }
         stop()
-        let postman =
+        let sender =
             try settings.address.map { address throws(SystemError) in
                 try WebhookSender(self, address, settings, pace, journal)
             }
         state.withLock { state in
             state.settings = settings
-            state.postman = postman
+            state.sender = sender
             state.status.problem = nil
-            if postman == nil {
+            if sender == nil {
                 state.status.dropped += state.waiting.count
                 state.waiting = []
             }
         }
-        postman?.wake.signal()
+        sender?.wake.signal()
     }
 
-    /// Does nothing where nobody is told.
+    /// Does nothing without an address.
     func tell(_ notice: CredentialNotice) {
-        let postman = state.withLock { state -> WebhookSender? in
-            guard let postman = state.postman else { return nil }
+        let sender = state.withLock { state -> WebhookSender? in
+            guard let sender = state.sender else { return nil }
             if state.waiting.count == Self.waitingMax {
-                // The oldest of those that are not being told at this moment.
+                // Drops the oldest notice except the one that is being posted.
                 state.waiting.remove(at: 1)
                 state.status.dropped += 1
             }
             state.waiting.append((notice, .now))
-            return postman
+            return sender
         }
-        postman?.wake.signal()
+        sender?.wake.signal()
     }
 
-    /// Ends the thread at once, also in the middle of an attempt. What waits is kept for the next address.
+    /// Ends the thread at once, even during an attempt. Waiting notices are kept for the next address.
     package func stop() {
-        let postman = state.withLock { state in
+        let sender = state.withLock { state in
             defer {
-                state.postman = nil
+                state.sender = nil
                 state.settings = WebhookSettings()
             }
-            return state.postman
+            return state.sender
         }
-        postman?.stop()
+        sender?.stop()
     }
 
-    // MARK: - For the postman
+    // MARK: - For the sender
 
     var next: (notice: CredentialNotice, since: Moment)? { state.withLock(\.waiting.first) }
 
-    /// What came of an attempt to tell the first.
+    /// Records the outcome of an attempt to post the first notice.
     func settle(_ id: String, _ outcome: WebhookSender.Outcome) {
         state.withLock { state in
             switch outcome {
@@ -99,4 +99,32 @@ package final class Webhook: Sendable {
             state.waiting.removeAll { $0.notice.id == id }
         }
     }
+}
+
+/// When a notice is retried, and for how long.
+package struct WebhookPace: Sendable {
+    var first: Duration = .seconds(1)
+    var longest: Duration = .seconds(60)
+    /// A notice older than this is given up after the present attempt. It covers the redeployment of a receiver.
+    var patience: Duration = .seconds(600)
+
+    /// A random wait in the upper half of a growing window, so that many gateways do not retry together.
+    func wait(after failures: Int, random: Double = .random(in: 0...1)) -> Duration {
+        let window = min(longest, first * (1 << min(max(failures, 1) - 1, 20)))
+        return window / 2 + window / 2 * random
+    }
+}
+
+/// The state of the webhook.
+package struct WebhookStatus: Sendable, Equatable {
+    /// Scheme, host and port; nil without an address.
+    package var place: String?
+    package var sent = 0
+    /// Notices that were given up.
+    package var failed = 0
+    /// Notices that made room for newer ones, or lost their receiver.
+    package var dropped = 0
+    package var waiting = 0
+    /// The problem of the last failed attempt; nil after a success.
+    package var problem: String?
 }

@@ -6,11 +6,11 @@ import HTTPClient
 import SLS
 import System
 
-/// The thread that posts what waits to one address.
+/// The thread that posts notices to one address.
 final class WebhookSender: Sendable {
     enum Outcome: Sendable {
         case sent
-        /// In words without the address' secrets.
+        /// The text holds no secrets of the address.
         case failed(String, isFinal: Bool)
     }
 
@@ -53,7 +53,7 @@ final class WebhookSender: Sendable {
         worker.withLock { $0.take() }?.join()
     }
 
-    /// Attempts until it is taken, given up, or somebody else is to be told.
+    /// Retries until the notice is delivered or given up, or the address changes.
     private func carry(
         _ notice: CredentialNotice,
         _ since: Moment,
@@ -87,11 +87,11 @@ final class WebhookSender: Sendable {
     }
 
     private func sleep(until end: Moment) {
-        // What is new waits behind this one.
+        // Newer notices wait behind this one.
         while !interruption.isSet, Moment.now < end { wake.wait(timeout: end - .now) }
     }
 
-    /// What was wrong and whether it would be the next time; nil when it was taken.
+    /// Returns the problem, and whether it is permanent; nil when the notice was delivered.
     private func attempt(
         _ notice: CredentialNotice,
         _ route: Route
@@ -121,7 +121,7 @@ final class WebhookSender: Sendable {
     }
 }
 
-/// What this machine is called, to tell gateways apart.
+/// The name of this machine, which tells gateways apart.
 private func hostName() -> String {
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }

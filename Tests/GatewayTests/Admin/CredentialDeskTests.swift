@@ -101,7 +101,7 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.text.contains(#""verdict":"accepted""#))
         #expect(answer.text.contains(#""stored":false"#))
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.sts)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.sts)
         #expect(try post(gateway) == 200)
         #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
         for path in ["/admin/credentials", Self.path, "/admin/audit", "/admin/status", "/metrics"] {
@@ -121,10 +121,10 @@ import Testing
         #expect(answer.status == 422, "\(answer.text)")
         #expect(answer.text.contains("SignatureNotMatch") && answer.text.contains("request id"))
         #expect(!answer.text.contains("canary"))
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
         let forced = try ask(gateway, "PUT", Self.path + "?force=true", body(wrong))
         #expect(forced.status == 200)
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == wrong)
+        #expect(gateway.keeper.credential(named: "sandbox") == wrong)
     }
 
     @Test("A destination whose key is refused waits, and goes on at once with a good one")
@@ -135,14 +135,14 @@ import Testing
         )
         defer { stop(gateway) }
         #expect(try post(gateway) == 200)
-        #expect(eventually { gateway.steering.keeper.status[0].state == .refused })
+        #expect(eventually { gateway.keeper.status[0].state == .refused })
         let verdict = try ask(gateway, "POST", Self.path + "/verify")
         #expect(verdict.status == 422 && verdict.text.contains(#""verdict":"refused""#))
         let before = Moment.now
         #expect(try ask(gateway, "PUT", Self.path, body(Self.second)).status == 200)
         #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
         #expect(Moment.now - before < .seconds(10))
-        #expect(eventually { gateway.steering.keeper.status[0].state == .ok })
+        #expect(eventually { gateway.keeper.status[0].state == .ok })
     }
 
     @Test(
@@ -159,14 +159,14 @@ import Testing
         do {
             let gateway = try gateway(encryptionKey: Self.key)
             defer { stop(gateway) }
-            #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.second)
+            #expect(gateway.keeper.credential(named: "sandbox") == Self.second)
             let answer = try ask(gateway, "DELETE")
             #expect(answer.status == 200, "\(answer.text)")
-            #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+            #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
         }
         let gateway = try gateway(encryptionKey: Self.key)
         defer { stop(gateway) }
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
         #expect(try plain(in: directory.path).isEmpty)
     }
 
@@ -202,7 +202,7 @@ import Testing
         #expect(answer.status == status, "\(answer.text)")
         #expect(answer.text.contains(part), "\(answer.text)")
         #expect(try ask(gateway, "PUT", "/admin/credentials/other", body(Self.first)).status == 404)
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
     }
 
     @Test("The next credential waits for its time")
@@ -218,7 +218,7 @@ import Testing
         )
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.text.contains(#""next":{"fingerprint""#))
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.first)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.first)
     }
 
     @Test("After a restart the next credential is in use whose time came meanwhile")
@@ -232,12 +232,12 @@ import Testing
             let next = body(Self.second, #","Activation":"\#(soon)""#)
             #expect(try ask(gateway, "PUT", Self.path, next).status == 200)
             #expect(
-                eventually { gateway.steering.keeper.credential(named: "sandbox") == Self.second }
+                eventually { gateway.keeper.credential(named: "sandbox") == Self.second }
             )
         }
         let gateway = try gateway(encryptionKey: Self.key)
         defer { stop(gateway) }
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.second)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.second)
     }
 
     @Test("What was pushed for a name that is gone can be forgotten")
@@ -286,7 +286,7 @@ import Testing
         // A weak tag is no version (RFC 9110, section 13.1.1), and what cannot be read is no condition.
         #expect(try put(Self.sts, "W/" + after).status == 412)
         #expect(try put(Self.sts, String(after.dropLast())).status == 400)
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.second)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.second)
         #expect(try put(Self.sts, "*").status == 200)
         let stale = try Client(address: gateway.adminAddress).send(
             "DELETE",
@@ -295,7 +295,7 @@ import Testing
             ["authorization": "Bearer \(TryOut.token)", "if-match": after]
         )
         #expect(stale.status == 412)
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.sts)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.sts)
     }
 
     @Test("Of rotations that come at the same time with the same version one is made")

@@ -65,12 +65,12 @@ import Testing
             let text = try ask(gateway, "GET", Self.path)
             #expect(text.contains(#""kept":"closed""#) && text.contains(reason), "\(text)")
             #expect(text.contains(#""state":"missing""#))
-            let absence = gateway.steering.keeper.absence(of: "sandbox")
+            let absence = gateway.keeper.absence(of: "sandbox")
             #expect(absence?.contains(reason) == true, "\(absence ?? "")")
         }
         let gateway = try gateway(encryptionKey: Self.key)
         defer { gateway.stop(within: .zero) }
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.pushed)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.pushed)
         #expect(try ask(gateway, "GET", Self.path).contains(#""kept":"disk""#))
         #expect(try ask(gateway, "DELETE", Self.path).contains(#""kept":null"#))
     }
@@ -128,8 +128,8 @@ import Testing
         less.credentials["other"] = .admin
         less.destinations[0].credential = "other"
         gateway.reload(less)
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == nil)
+        #expect(gateway.keeper.credential(named: "sandbox") == nil)
         gateway.reload(whole)
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.pushed)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.pushed)
     }
 }

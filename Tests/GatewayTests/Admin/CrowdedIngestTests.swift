@@ -94,7 +94,7 @@ import Testing
         let report = trial.gateway.report
         #expect(report.queue.bytes > 900_000)
         #expect(report.listeners[0].counters.refusedInFlight > 0)
-        #expect(trial.gateway.steering.keeper.credential(named: "sandbox")?.accessKeyID == "fresh")
+        #expect(trial.gateway.keeper.credential(named: "sandbox")?.accessKeyID == "fresh")
         withExtendedLifetime(slow) {}
     }
 }

@@ -88,7 +88,7 @@ import Testing
         defer { again.stop(within: .zero) }
         #expect(topic(again) == "kept")
         #expect(again.configuration.withLock { $0.destinations[0].backlog.bytesMax } == nil)
-        again.steering.reread()
+        again.configurationReload.reread()
         #expect(topic(again) == "kept")
         let admin = Client(address: again.adminAddress)
         let answer = try admin.send(
@@ -275,7 +275,7 @@ import Testing
             others,
             AuditEntry(actor: "a", address: "b", action: "fill", subject: "all")
         )
-        #expect(trial.gateway.steering.store.store(filler) == nil)
+        #expect(trial.gateway.store.store(filler) == nil)
         let refused = try ask(trial, "POST", Self.path + "/pause")
         #expect(refused.status == 409)
         #expect(refused.text.contains("1000 settings are decided already"), "\(refused.text)")

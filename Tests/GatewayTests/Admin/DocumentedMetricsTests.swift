@@ -17,7 +17,7 @@ import Testing
         _ = try trial.devices.post("/logs/hello", "no".utf8)
         try trial.bury(1)
         #expect(trial.delivered(1))
-        let report = trial.gateway.steering.reporter
+        let report = trial.gateway.reporter
         // Logstores are looked at once a second.
         #expect(eventually { report.report.metrics.contains("sluice_logstore_packets_total{") })
         page = report.report.metricsPage

@@ -127,7 +127,7 @@ import Testing
         // The queue keeps some room to itself, in which what operators decide is stored for a while.
         let resume = destination + "/resume"
         #expect(try ask(gateway, "POST", pause).status == 200)
-        #expect(gateway.steering.decided.withLock { $0.held } == ["default"])
+        #expect(gateway.decided.withLock { $0.held } == ["default"])
         #expect(try ask(gateway, "POST", resume).status == 200)
         let stored = try rotate(gateway, "second")
         #expect(stored.status == 200 && stored.text.contains(#""stored":true"#), "\(stored.text)")
@@ -145,7 +145,7 @@ import Testing
         // A pause that would not outlive a restart is none.
         let paused = try ask(gateway, "POST", pause)
         #expect(paused.status == 503 && paused.text.contains("was not made"), "\(paused.text)")
-        #expect(gateway.steering.decided.withLock { $0.held.isEmpty })
+        #expect(gateway.decided.withLock { $0.held.isEmpty })
         // A rotation is urgent: it is used, and the answer says for how long.
         let rotated = try rotate(gateway, "third")
         #expect(rotated.status == 200, "\(rotated.text)")
@@ -153,10 +153,10 @@ import Testing
             rotated.text.contains(#""stored":false,"not_stored_because":"the disk"#),
             "\(rotated.text)"
         )
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.third)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.third)
         // Taking it back would not last.
         #expect(try ask(gateway, "DELETE", "/admin/credentials/sandbox").status == 503)
-        #expect(gateway.steering.keeper.credential(named: "sandbox") == Self.third)
+        #expect(gateway.keeper.credential(named: "sandbox") == Self.third)
         #expect(try ask(gateway, "GET", "/admin/status").status == 200)
 
         unlink(ballast)
@@ -166,8 +166,8 @@ import Testing
 
         let again = try self.gateway()
         defer { again.stop(within: .zero) }
-        #expect(again.steering.decided.withLock { $0.held } == ["default"])
-        #expect(again.steering.keeper.credential(named: "sandbox") == Self.second)
+        #expect(again.decided.withLock { $0.held } == ["default"])
+        #expect(again.keeper.credential(named: "sandbox") == Self.second)
         #expect(again.report.queue.ledger.isClosed)
     }
 }

@@ -63,7 +63,7 @@ import Testing
 
     private func remove(from gateway: Gateway) {
         isDescribed.withLock { $0 = false }
-        gateway.steering.reread()
+        gateway.configurationReload.reread()
     }
 
     private func post(_ gateway: Gateway) throws -> Int {
@@ -100,7 +100,7 @@ import Testing
         #expect(eventually { gateway.report.queue.ledger.delivered == 1 })
 
         isDescribed.withLock { $0 = true }
-        gateway.steering.reread()
+        gateway.configurationReload.reread()
         #expect(try ask(gateway, "GET").text.contains(#""configured":true,"notice":null"#))
     }
 
@@ -126,7 +126,7 @@ import Testing
         #expect(try ask(gateway, "DELETE").status == 200)
         #expect(try gateway.store.recall()[Decided.setting(ofDestination: "web")] == nil)
         isDescribed.withLock { $0 = true }
-        gateway.steering.reread()
+        gateway.configurationReload.reread()
         #expect(gateway.configuration.withLock { $0.destinations[1].labels.topic } == "")
     }
 
@@ -156,7 +156,7 @@ import Testing
         #expect(try ask(gateway, "DELETE").text.contains(#"{"name":"web"}"#))
         #expect(try ask(gateway, "POST", Self.path + "/resume").status == 200)
         #expect(try gateway.store.recall().isEmpty)
-        #expect(gateway.steering.decided.withLock { $0.held.isEmpty && $0.leftOut.isEmpty })
+        #expect(gateway.decided.withLock { $0.held.isEmpty && $0.leftOut.isEmpty })
         #expect(try ask(gateway, "DELETE").status == 409)
     }
 }

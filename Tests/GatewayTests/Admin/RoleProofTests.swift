@@ -69,7 +69,7 @@ import Testing
     }
 
     private func inUse(_ gateway: Gateway) -> String? {
-        gateway.steering.keeper.credential(named: "caller")?.accessKeyID
+        gateway.keeper.credential(named: "caller")?.accessKeyID
     }
 
     @Test("It is proved by asking for each role once, and then put in place")

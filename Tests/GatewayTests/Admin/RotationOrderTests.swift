@@ -81,7 +81,7 @@ import Testing
         receiver.release(Self.stored)
         worker.join()
         #expect(slow.withLock { $0 } == 409)
-        let inUse = gateway.steering.keeper.credential(named: "sandbox")
+        let inUse = gateway.keeper.credential(named: "sandbox")
         #expect(inUse?.accessKeyID == (method == "PUT" ? "second" : "old"))
     }
 
@@ -99,7 +99,7 @@ import Testing
         }
         #expect(try ask(gateway, "PUT", key: "first").status == 200)
         worker.join()
-        #expect(gateway.steering.keeper.credential(named: "sandbox")?.accessKeyID == "first")
+        #expect(gateway.keeper.credential(named: "sandbox")?.accessKeyID == "first")
     }
 
     @Test("Of two that are proved one after the other both are taken, and the later one stays")
@@ -126,6 +126,6 @@ import Testing
         receiver.release(Self.stored)
         second.join()
         #expect(statuses.withLock { $0 } == [200, 200])
-        #expect(gateway.steering.keeper.credential(named: "sandbox")?.accessKeyID == "second")
+        #expect(gateway.keeper.credential(named: "sandbox")?.accessKeyID == "second")
     }
 }

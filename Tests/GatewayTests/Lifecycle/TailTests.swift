@@ -25,10 +25,10 @@ import Testing
     @Test("Logs are shown as they are accepted, and nothing is done while nobody looks")
     func follows() throws {
         let trial = try TryOut()
-        #expect(!trial.gateway.steering.tail.isWatched)
+        #expect(!trial.gateway.tail.isWatched)
         let tail = try open(trial)
         #expect(tail.hears("text/event-stream"))
-        #expect(eventually { trial.gateway.steering.tail.isWatched })
+        #expect(eventually { trial.gateway.tail.isWatched })
         try post(trial, "hello", #"{"a":"1"}"#)
         #expect(tail.hears(#""logstore":"hello""#))
         #expect(tail.heardText.contains(#""a":"1""#), "\(tail.heardText)")
@@ -36,7 +36,7 @@ import Testing
         #expect(
             eventually {
                 try? post(trial, "hello", #"{"a":"2"}"#)
-                return !trial.gateway.steering.tail.isWatched
+                return !trial.gateway.tail.isWatched
             }
         )
     }
@@ -78,8 +78,7 @@ import Testing
         let trial = try TryOut()
         let tail = try open(trial)
         #expect(tail.hears("as they are accepted"))
-        let steering = trial.gateway.steering
-        steering.tail.keep { _ in true }
+        trial.gateway.tail.keep { _ in true }
         try post(trial, "hello", #"{"a":"1"}"#)
         #expect(tail.hears(#""a":"1""#))
         var changed = trial.gateway.configuration.withLock { $0 }

@@ -132,7 +132,7 @@ import Testing
         )
         #expect(
             eventually {
-                trial.gateway.secureDeviceServer?.counters.inFlightBodyBytes ?? 0 > 0
+                trial.gateway.servers.secureDevices?.counters.inFlightBodyBytes ?? 0 > 0
             }
         )
         let gateway = trial.gateway

@@ -81,7 +81,7 @@ import Testing
         let get = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n"
         let open = try trial.secure("client").opened(saying: get)
         #expect(open.hears("ok\n"))
-        let watch = try #require(trial.gateway.steering.certificates.first)
+        let watch = try #require(trial.gateway.certificates.watches.first)
         // Renewed and the same: nobody has to come again.
         issue(revoking: ["plain-client"], ending: ["-crldays", "2"])
         watch.look()
@@ -105,7 +105,7 @@ import Testing
         let list = list
         let trial = try trial { $0.revocationFiles = [list] }
         #expect(try !isLetIn("client", trial))
-        let watch = try #require(trial.gateway.steering.certificates.first)
+        let watch = try #require(trial.gateway.certificates.watches.first)
         #expect(watch.status.revocationLists.map { $0.isExpired(at: .now) } == [true])
         #expect(watch.context.warnings(at: .now).contains { $0.contains("expired at 2025-01-02") })
         issue(revoking: [], by: "stranger")

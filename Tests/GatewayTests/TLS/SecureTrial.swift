@@ -46,7 +46,7 @@ final class SecureTrial {
     }
 
     var welcome: String { sandbox.welcome(gateway) }
-    var watch: CertificateWatch { gateway.steering.certificates[0] }
+    var watch: CertificateWatch { gateway.certificates.watches[0] }
 
     func admin(_ certificate: String? = nil, for name: String? = nil) -> Client {
         var client = Client(address: gateway.adminAddress)

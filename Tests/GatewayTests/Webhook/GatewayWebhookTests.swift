@@ -39,9 +39,9 @@ import Testing
             origin: "a test",
             obtainedAt: .now + (.zero - age)
         )
-        try gateway.steering.keeper.push("pushed", PushedCredential(supplied))
+        try gateway.keeper.push("pushed", PushedCredential(supplied))
         // Credentials are looked at after each change, too.
-        _ = gateway.steering.vaultHelm.post {}
+        _ = gateway.workers.proofs.post {}
     }
 
     private func admin(_ gateway: Gateway, _ path: String) throws -> String {
@@ -63,14 +63,14 @@ import Testing
             }
         }
         try push(gateway, age: .seconds(2700), left: .seconds(900))
-        #expect(gateway.steering.keeper.status.map(\.state) == [.ok, .ok])
+        #expect(gateway.keeper.status.map(\.state) == [.ok, .ok])
         try push(gateway, age: .seconds(3000), left: .seconds(600))
         #expect(eventually { told() == ["expiring"] })
         #expect(receiver.requests.first?.text.contains(#""credential":"pushed""#) == true)
         try push(gateway, age: .seconds(10), left: .seconds(3590))
         #expect(eventually { told() == ["expiring", "recovered"] })
-        gateway.steering.keeper.noteRefusal("pushed")
-        _ = gateway.steering.vaultHelm.post {}
+        gateway.keeper.noteRefusal("pushed")
+        _ = gateway.workers.proofs.post {}
         #expect(eventually { told() == ["expiring", "recovered", "refused"] })
 
         let status = try admin(gateway, "/admin/status")

@@ -1,13 +1,18 @@
+package import Configuration
+package import Credentials
+import Crypto
 package import HTTP
+import JSON
+import System
 
-/// Which versions of a thing a change is meant for: `If-Match` of RFC 9110, section 13.1.1.
+/// The versions that a change is meant for: `If-Match` of RFC 9110, section 13.1.1.
 package enum IfMatch: Equatable, Sendable {
-    /// The request does not say.
+    /// The request has no condition.
     case anything
-    /// `*`: whatever there is, as long as there is something.
+    /// `*`: any version, as long as the thing exists.
     case whateverThereIs
-    /// Entity tags with their quotes. Weak ones are left out: the comparison is the strong one, in which they match
-    /// nothing (section 8.8.3.2).
+    /// Entity tags with their quotes. Weak tags are left out: in the strong comparison they match nothing
+    /// (section 8.8.3.2).
     case versions([String])
 
     package init(_ head: RequestHead) throws(HTTPProblem) {
@@ -35,7 +40,7 @@ package enum IfMatch: Equatable, Sendable {
         self = .versions(tags.strong)
     }
 
-    /// Refuses what is not meant for this version; nil where there is none.
+    /// Throws when the change is not meant for this version; nil means that the thing does not exist.
     func check(_ version: String?) throws(HTTPProblem) {
         let isMeant =
             switch self {
@@ -47,13 +52,12 @@ package enum IfMatch: Equatable, Sendable {
         throw HTTPProblem(
             412,
             "PreconditionFailed",
-            "it is another version than the change is meant for, perhaps since somebody changed it meanwhile; "
-                + "look at it again"
+            "the change is meant for another version; somebody may have changed it meanwhile, so read it again"
         )
     }
 }
 
-/// Reads `#entity-tag`, commas in tags included, and elements that are empty.
+/// Reads `#entity-tag`, with commas in tags and empty elements.
 private struct EntityTags {
     private var rest: ArraySlice<UInt8>
     private(set) var strong: [String] = []
@@ -62,7 +66,7 @@ private struct EntityTags {
         rest = Array(list.utf8)[...]
     }
 
-    /// False when it is no such list, or an empty one.
+    /// False when the text is not such a list, or the list is empty.
     mutating func readAll() -> Bool {
         var count = 0
         skip { $0.isBlank || $0 == .comma }
@@ -84,7 +88,7 @@ private struct EntityTags {
             return false
         }
         let tag = rest[...end]
-        // Section 8.8.3, etagc: neither controls nor spaces.
+        // Section 8.8.3, etagc: no control characters, no spaces.
         guard tag.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return false }
         if !isWeak { strong.append(String(decoding: tag, as: UTF8.self)) }
         rest = rest[(end + 1)...]
@@ -100,4 +104,24 @@ extension UInt8 {
     fileprivate static let comma = UInt8(ascii: ",")
 
     fileprivate var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+}
+
+extension CredentialStatus {
+    /// Every life of the process counts generations from zero.
+    private static let life = hex(randomBytes(4))
+
+    /// Changes with decisions of operators, not with what a source does. It is made of nothing secret.
+    package var version: String {
+        let parts = [name, source, "\(generation)", Self.life]
+        return "\"\(Digest.sha256Hex(parts.joined(separator: "\n")).prefix(16))\""
+    }
+}
+
+extension Destination {
+    /// Changes with the destination's settings and with decisions about it.
+    package func version(_ decided: DecidedSettings) -> String {
+        var json = JSONWriter()
+        json.object { $0.settings(self) }
+        return "\"\(Digest.sha256Hex(json.text + decided.json).prefix(16))\""
+    }
 }

@@ -5,10 +5,16 @@ import Net
 import Operations
 import System
 
-extension Gateway {
-    /// Where devices come in: in the open and, where there are certificates for it, over TLS. Both doors lead to the
-    /// same handlers, and share the bounds of connections and bodies.
-    static func deviceServers(
+/// The HTTP servers of the gateway.
+struct GatewayServers: Sendable {
+    let devices: HTTPServer
+    /// nil: devices have no TLS listener.
+    let secureDevices: HTTPServer?
+    let admin: HTTPServer
+
+    /// The device listeners: plain HTTP and, with certificates, TLS. Both use the same handlers, and share the limits
+    /// of connections and bodies.
+    static func forDevices(
         _ configuration: GatewayConfiguration,
         _ shared: DeviceHandler.Shared,
         _ certificates: CertificateWatch?,

@@ -5,33 +5,38 @@ package import Queue
 import SLS
 package import System
 
-extension CredentialKeeper {
-    /// Changes wake those that wait; what goes wrong is told.
-    package func tell(_ forwarder: Forwarder, _ journal: Journal) {
-        whenChanged { [weak forwarder] names in
-            forwarder?.credentialsChanged()
-            for name in names { journal.info("credential changed", ["credential": name]) }
-        }
-        whenFailing { name, problem in
-            journal.warning(
-                "credential cannot be fetched",
-                ["credential": name, "problem": problem.what, "remedy": problem.remedy]
-            )
-        }
+/// The settings in which the queue's database keeps pushed credentials, sealed.
+package enum StoredCredential {
+    private static let start = "credential/"
+    private static let nextStart = "credential-next/"
+
+    static func setting(of name: String, isNext: Bool) -> String {
+        (isNext ? nextStart : start) + name
     }
 
-    /// So long ago must the end be before what is stored is thrown away: a host that just started may have the time
-    /// of another zone.
+    static func isNext(_ setting: String) -> Bool { setting.hasPrefix(nextStart) }
+
+    package static func name(ofSetting setting: String) -> String? {
+        for start in [start, nextStart] where setting.hasPrefix(start) {
+            return String(setting.dropFirst(start.count))
+        }
+        return nil
+    }
+}
+
+extension CredentialKeeper {
+    /// A stored credential is thrown away only when it expired this long ago: a host that just started may have the
+    /// time of another zone.
     private static let expiredMin: Duration = .seconds(86_400)
 
-    /// Uses what was pushed in an earlier life. Returns the settings that are good for nothing any more.
+    /// Uses the credentials that were pushed before the restart. Returns the settings that can be deleted.
     package func takeStored(
         from stored: [String: [UInt8]],
         _ box: SecretBox?,
         _ journal: Journal
     ) -> Set<String> {
         var useless: Set<String> = []
-        // The one in use before the next one, which may have taken its place meanwhile.
+        // The one in use before the next one, which may have become due meanwhile.
         let inUse = stored.filter { !StoredCredential.isNext($0.key) }
         let next = stored.filter { StoredCredential.isNext($0.key) }
         for (setting, sealed) in Array(inUse) + Array(next) {
@@ -47,7 +52,7 @@ extension CredentialKeeper {
         return useless
     }
 
-    /// Nil when it was taken.
+    /// nil: the credential is in use.
     private func take(
         _ sealed: [UInt8],
         _ name: String,
@@ -73,7 +78,21 @@ extension CredentialKeeper {
         }
     }
 
-    /// Why there is no credential of the name.
+    /// Wakes delivery when a credential changes, and writes changes and failures into the journal.
+    package func tell(_ forwarder: Forwarder, _ journal: Journal) {
+        whenChanged { [weak forwarder] names in
+            forwarder?.credentialsChanged()
+            for name in names { journal.info("credential changed", ["credential": name]) }
+        }
+        whenFailing { name, problem in
+            journal.warning(
+                "credential cannot be fetched",
+                ["credential": name, "problem": problem.what, "remedy": problem.remedy]
+            )
+        }
+    }
+
+    /// Why there is no credential of this name; nil for an unknown name.
     func absence(of name: String) -> String? {
         guard let status = status.first(where: { $0.name == name }) else { return nil }
         if let left = status.secondsLeft, left <= 0 {
@@ -92,8 +111,8 @@ extension CredentialKeeper {
 }
 
 extension CredentialStatus {
-    /// What helps. A pushed credential would outrank a source that renews itself, so that one is looked after
-    /// first.
+    /// What an operator can do. A source that renews itself is repaired first, since a pushed credential would outrank
+    /// it.
     var remedy: String {
         let renewsItself = !["environment", "static", "admin"].contains(source)
         if renewsItself, !isPushed {
@@ -105,7 +124,7 @@ extension CredentialStatus {
 }
 
 extension AuditEntry {
-    /// What the gateway does by itself at a start.
+    /// The gateway itself deletes expired credentials at a start.
     package static func expired(_ names: [String]) -> AuditEntry {
         AuditEntry(
             actor: "gateway",
@@ -114,25 +133,6 @@ extension AuditEntry {
             subject: "credential \(names.joined(separator: ", "))",
             before: "expired"
         )
-    }
-}
-
-/// Names of settings in which pushed credentials are kept, sealed.
-package enum StoredCredential {
-    private static let start = "credential/"
-    private static let nextStart = "credential-next/"
-
-    static func setting(of name: String, isNext: Bool) -> String {
-        (isNext ? nextStart : start) + name
-    }
-
-    static func isNext(_ setting: String) -> Bool { setting.hasPrefix(nextStart) }
-
-    package static func name(ofSetting setting: String) -> String? {
-        for start in [start, nextStart] where setting.hasPrefix(start) {
-            return String(setting.dropFirst(start.count))
-        }
-        return nil
     }
 }
 

@@ -1,15 +1,65 @@
-import Configuration
-import Delivery
+package import Configuration
+package import Delivery
 package import HTTP
 package import Queue
 import SLS
-import SQLiteQueue
-import System
+package import SQLiteQueue
+package import System
 
-// What operators do to destinations. To be called on the helm's thread.
-extension Steering {
-    /// Changes settings of a destination as the patch says, stores that, and lets it take effect at once. Every
-    /// mistake is told, and then nothing is changed.
+/// Changes that operators make to destinations: settings, pauses, flushes. They run on the thread of changes.
+package struct DestinationChanges: Sendable {
+    /// Names every destination in a request that names one.
+    package static let all = "*"
+
+    private let configuration: Locked<GatewayConfiguration>
+    private let decided: Locked<Decided>
+    private let store: DurableQueue
+    private let forwarder: Forwarder
+    private let reload: ConfigurationReload
+    private let audit: AuditTrail
+
+    package init(
+        _ configuration: Locked<GatewayConfiguration>,
+        _ decided: Locked<Decided>,
+        _ store: DurableQueue,
+        _ forwarder: Forwarder,
+        _ reload: ConfigurationReload,
+        _ audit: AuditTrail
+    ) {
+        self.configuration = configuration
+        self.decided = decided
+        self.store = store
+        self.forwarder = forwarder
+        self.reload = reload
+        self.audit = audit
+    }
+
+    // MARK: - Questions, from any thread
+
+    /// The settings of a destination that runs.
+    package func settings(of name: String) -> Destination? {
+        configuration.withLock { $0.destinations.first { $0.name == name } }
+    }
+
+    package var decisions: Decided { decided.withLock { $0 } }
+
+    /// Why an operator's request about a destination that does not run fails.
+    package func absent(_ name: String, isChange: Bool = true) -> HTTPProblem {
+        guard let left = store.status.destinations[name] else { return .noDestination(name) }
+        let logs = left.ledger.queued
+        return HTTPProblem(
+            isChange ? 409 : 404,
+            "DestinationNotExist",
+            "destination \(clipped(name)) is not in the configuration, and "
+                + "\(counted(logs, "log")) \(logs == 1 ? "waits" : "wait") for it; "
+                + "describe it again and restart the gateway to deliver them"
+        )
+    }
+
+    // MARK: - Settings
+
+    /// Merges a patch into a destination's decided settings, stores them and applies them. A wrong patch changes
+    /// nothing, and the answer names every mistake.
     package func patch(
         _ name: String,
         _ patch: [UInt8],
@@ -25,12 +75,12 @@ extension Steering {
         try decide(settings, of: name, if: condition, entry)
     }
 
-    /// Lets the destination be as the configuration says. Of one that is not in it any more, what was decided is
-    /// forgotten, so that it does not come back with it.
+    /// Forgets the decided settings; the configuration's count again. Also for a destination that the configuration no
+    /// longer has, so that the decisions do not return with it.
     package func reset(_ name: String, if condition: IfMatch, _ entry: AuditEntry)
         throws(HTTPProblem)
     {
-        let running = configuration.withLock(\.destinations).first { $0.name == name }
+        let running = settings(of: name)
         if let running, !running.isRemoved {
             return try decide(DecidedSettings(), of: name, if: condition, entry)
         }
@@ -91,7 +141,7 @@ extension Steering {
             settings.isEmpty
             ? Decision(resets: [key], entry) : Decision([key: Array(settings.json.utf8)], entry)
         try keep(decision)
-        reload(next)
+        reload.apply(next)
         decided.withLock { decided in
             decided.settings[name] = settings.isEmpty ? nil : settings
             decided.leftOut[name] = nil
@@ -99,7 +149,7 @@ extension Steering {
         audit.tell(entry)
     }
 
-    /// The destination as it would be, read by whoever reads the configuration.
+    /// The destination as it would be with these settings.
     private func candidate(
         _ name: String,
         _ settings: DecidedSettings
@@ -108,7 +158,7 @@ extension Steering {
         all[name] = settings
         let read: GatewayConfiguration
         do throws(ConfigurationProblems) {
-            read = try reading(all, false)
+            read = try reload.candidate(with: all)
         } catch {
             let problems = error.problems.map(\.description).joined(separator: "; ")
             throw HTTPProblem(400, "ParameterInvalid", problems)
@@ -119,25 +169,62 @@ extension Steering {
         return destination
     }
 
-    func keep(_ decision: Decision) throws(HTTPProblem) {
+    private func keep(_ decision: Decision) throws(HTTPProblem) {
         if let refusal = store.store(decision) { throw HTTPProblem(notStored: refusal) }
     }
 
-    package func runs(_ name: String) -> Bool {
-        configuration.withLock { $0.destinations.contains { $0.name == name } }
+    // MARK: - Sending
+
+    /// Sends nothing more until `resume`.
+    package func pause(_ name: String, _ entry: AuditEntry) throws(HTTPProblem) {
+        let held = decisions.held
+        let paused = held.union(try names(name))
+        guard paused != held else { return }
+        try hold(paused, entry)
     }
 
-    /// Why nothing can be done to a destination that does not run.
-    package func absent(_ name: String, isChange: Bool = true) -> HTTPProblem {
-        guard let left = store.status.destinations[name] else { return .noDestination(name) }
-        let logs = left.ledger.queued
-        return HTTPProblem(
-            isChange ? 409 : 404,
-            "DestinationNotExist",
-            "destination \(clipped(name)) is not in the configuration, and "
-                + "\(counted(logs, "log")) \(logs == 1 ? "waits" : "wait") for it; "
-                + "describe it again and restart the gateway to deliver them"
-        )
+    /// Sends again, and retries at once what SLS has paused.
+    package func resume(_ name: String, _ entry: AuditEntry) throws(HTTPProblem) {
+        let held = decisions.held
+        // Also a paused destination that the configuration no longer has: it would be paused when it returns.
+        let names = try names(name, among: held)
+        let paused = held.subtracting(names)
+        if paused == held {
+            audit.record(entry)
+        } else {
+            try hold(paused, entry)
+        }
+        forwarder.tryAgain(names)
+    }
+
+    private func hold(_ held: Set<String>, _ entry: AuditEntry) throws(HTTPProblem) {
+        let before = decisions.held
+        var entry = entry
+        entry.before = before.sorted().joined(separator: ", ")
+        entry.after = held.sorted().joined(separator: ", ")
+        let paused = held.subtracting(before).map { (Decided.setting(ofHeld: $0), [UInt8(1)]) }
+        let resumed = Set(before.subtracting(held).map { Decided.setting(ofHeld: $0) })
+        try keep(Decision(Dictionary(uniqueKeysWithValues: paused), resets: resumed, entry))
+        decided.withLock { $0.held = held }
+        forwarder.hold(held)
+        audit.tell(entry)
+    }
+
+    /// Sends all waiting logs now, in packets as small as they are.
+    package func flush(_ name: String, _ entry: AuditEntry) throws(HTTPProblem) {
+        for name in try names(name) { store.flush(name) }
+        audit.record(entry)
+    }
+
+    /// The destinations that a request means: running ones, and `others`.
+    private func names(
+        _ name: String,
+        among others: Set<String> = []
+    ) throws(HTTPProblem) -> Set<String> {
+        let all = configuration.withLock { $0.destinations.map(\.name) }
+        guard name != Self.all else { return others.union(all) }
+        guard all.contains(name) || others.contains(name) else { throw absent(name) }
+        return [name]
     }
 }
 
@@ -150,7 +237,7 @@ extension GatewayConfiguration {
 }
 
 extension DecidedSettings {
-    /// A proxy's address with a password in it.
+    /// True for a proxy's address with a password.
     fileprivate var holdsSecret: Bool {
         entries.contains { entry in
             guard entry.key == "proxy", case .scalar(let text, _) = entry.value.content else {

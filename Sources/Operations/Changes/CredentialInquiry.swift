@@ -1,64 +1,59 @@
-import Configuration
+package import Configuration
 package import Credentials
 package import Delivery
-package import HTTP
+import HTTP
 import Queue
 import SLS
-import SQLiteQueue
-import System
+package import SQLiteQueue
+package import System
 
-// Asks SLS and STS about credentials. To be called on the thread for it, since they may let it wait.
-extension Steering {
-    private static let proofPatience: Duration = .seconds(30)
+/// The answers of all parties that were asked about a credential: the destinations that use it, and STS for the roles
+/// that are based on it.
+package struct CredentialProofs {
+    package var destinations: [CredentialProof] = []
+    package var roles: [RoleProof] = []
+    /// The generation of the credential that this one is to replace; nil when nothing was asked.
+    var generation: Int?
 
-    /// What everybody said who was asked with a credential: the destinations that use it, and STS for the roles
-    /// that are asked for with it.
-    package struct Proofs {
+    package init() {}
 
-        package init() {}
-        package var destinations: [CredentialProof] = []
-        package var roles: [RoleProof] = []
-        /// Which generation of the credential they are to replace; nil where nobody was asked.
-        var generation: Int?
+    package var verdicts: [CredentialProof.Verdict] {
+        destinations.map(\.verdict) + roles.map(\.verdict)
+    }
+    package var isProved: Bool { verdicts.contains(.accepted) }
+    package var isRefused: Bool { verdicts.contains(.refused) }
+}
 
-        package var verdicts: [CredentialProof.Verdict] {
-            destinations.map(\.verdict) + roles.map(\.verdict)
-        }
-        package var isProved: Bool { verdicts.contains(.accepted) }
-        package var isRefused: Bool { verdicts.contains(.refused) }
+/// Asks SLS and STS whether they accept a credential. Runs on the thread of proofs, since the answers may take long.
+package struct CredentialInquiry: Sendable {
+    private static let patience: Duration = .seconds(30)
+
+    private let configuration: Locked<GatewayConfiguration>
+    private let keeper: CredentialKeeper
+    private let forwarder: Forwarder
+    private let store: DurableQueue
+    private let worker: SerialWorker
+
+    /// `worker` is the thread of proofs; its stop ends an inquiry.
+    package init(
+        _ configuration: Locked<GatewayConfiguration>,
+        _ keeper: CredentialKeeper,
+        _ forwarder: Forwarder,
+        _ store: DurableQueue,
+        _ worker: SerialWorker
+    ) {
+        self.configuration = configuration
+        self.keeper = keeper
+        self.forwarder = forwarder
+        self.store = store
+        self.worker = worker
     }
 
-    /// What is said of a credential that is to be used, or why it is not worth using.
-    package func proofs(
-        of pushed: PushedCredential,
-        for name: String,
-        if condition: IfMatch
-    ) throws(HTTPProblem) -> Proofs {
-        let before = try known(name)
-        // Nobody is to wait for proofs of what is refused in the end.
-        try condition.check(before.version)
-        try refuseExpired(pushed)
-        var proofs = try prove(pushed.supplied.credential, as: name)
-        try judge(proofs, before)
-        proofs.generation = before.generation
-        return proofs
-    }
-
-    /// Asks SLS whether it takes the credential in use, on behalf of each destination that uses it, and STS on
-    /// behalf of each role that is asked for with it.
-    package func verify(_ name: String) throws(HTTPProblem) -> Proofs {
-        _ = try known(name)
-        guard let credential = keeper.credential(named: name) else {
-            let reason = keeper.absence(of: name) ?? "there is no credential"
-            throw HTTPProblem(409, "CredentialMissing", reason)
-        }
-        return try prove(credential, as: name)
-    }
-
-    /// Everybody at once, and all of them have one patience: somebody waits for the answer.
-    private func prove(_ credential: Credential, as name: String) throws(HTTPProblem) -> Proofs {
+    /// Asks for each destination that uses the credential of this name, and for each role that is based on it. All are
+    /// asked at once and share one deadline, because an operator waits for the answer.
+    func ask(_ credential: Credential, as name: String) throws(HTTPProblem) -> CredentialProofs {
         if let problem = credential.problem { throw HTTPProblem(PushRefusal.unsendable(problem)) }
-        let deadline = Moment.now + Self.proofPatience
+        let deadline = Moment.now + Self.patience
         let inquiry: RoleInquiry
         do throws(SystemError) {
             inquiry = try RoleInquiry(credential, as: name, keeper)
@@ -68,18 +63,18 @@ extension Steering {
         defer { inquiry.stop() }
         let prover = CredentialProver(
             userAgent: "sluice/\(Version.current)",
-            patience: Self.proofPatience,
-            isInterrupted: { [vaultHelm] in vaultHelm.isEnding }
+            patience: Self.patience,
+            isInterrupted: { [worker] in worker.isEnding }
         )
-        var proofs = Proofs()
+        var proofs = CredentialProofs()
         do throws(DeliveryError) {
             proofs.destinations = try prover.prove(credential, at: places(deliveringWith: name))
         } catch {
             throw HTTPProblem(503, "ServerBusy", error.description)
         }
-        // One refusal is enough to know.
+        // One refusal decides.
         guard !proofs.isRefused else { return proofs }
-        proofs.roles = inquiry.answers(by: deadline) { proofEnd.isSet }
+        proofs.roles = inquiry.answers(by: deadline) { worker.isEnding }
         return proofs
     }
 
@@ -91,7 +86,7 @@ extension Steering {
             let logstore: String? =
                 switch destination.logstore {
                 case .named(let name): name
-                // It may be allowed to write to few: where logs went or want to go, it has to be.
+                // The credential may have rights for few logstores, but must have them where logs went or wait to go.
                 case .any:
                     delivery.first { $0.name == destination.name }?.provenLogstore
                         ?? queue[destination.name]?.outlets.keys.sorted().first
@@ -100,9 +95,9 @@ extension Steering {
         }
     }
 
-    /// One that takes it is enough, since others may be away; where the one in use is good for nothing any more, so
-    /// is the doubt.
-    private func judge(_ proofs: Proofs, _ before: CredentialStatus) throws(HTTPProblem) {
+    /// Refuses a credential that was refused. Also one that no party accepted, as long as the credential in use still
+    /// works. One acceptance is enough: the other parties may be unreachable.
+    func judge(_ proofs: CredentialProofs, _ before: CredentialStatus) throws(HTTPProblem) {
         if let refused = proofs.destinations.first(where: { $0.verdict == .refused }) {
             throw HTTPProblem(refused)
         }
@@ -117,7 +112,7 @@ extension Steering {
 }
 
 extension HTTPProblem {
-    init(_ proof: CredentialProof) {
+    fileprivate init(_ proof: CredentialProof) {
         let said = [proof.code, proof.message].compactMap(\.self).joined(separator: ": ")
         let id = proof.requestID.map { " (request id \($0))" } ?? ""
         self.init(
@@ -127,7 +122,7 @@ extension HTTPProblem {
         )
     }
 
-    init(_ proof: RoleProof) {
+    fileprivate init(_ proof: RoleProof) {
         let said = proof.problem?.description ?? "nobody was asked"
         self.init(
             unproved: proof.verdict == .refused,

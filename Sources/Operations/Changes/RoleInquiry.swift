@@ -1,11 +1,33 @@
-import Credentials
+package import Credentials
+package import Delivery
 import SLS
 import System
 
-/// Asks STS for all roles at once that are asked for with a credential, each on a thread of its own.
+/// What STS answered when it was asked for a role with a new credential.
+package struct RoleProof: Sendable {
+    /// The name of the credential that the role yields.
+    package let role: String
+    package let verdict: CredentialProof.Verdict
+    package let problem: SourceProblem?
+
+    /// `problem` is nil when STS gave the role.
+    init(_ role: String, _ problem: SourceProblem?) {
+        self.role = role
+        self.problem = problem
+        guard let problem else {
+            verdict = .accepted
+            return
+        }
+        // A wrong question says nothing about the caller.
+        let isAboutCaller = problem.words?.code.map { !$0.hasPrefix("InvalidParameter") } ?? false
+        verdict = problem.kind == .permanent && isAboutCaller ? .refused : .undecided
+    }
+}
+
+/// Asks STS with a credential for all roles that are based on it, each on a thread of its own.
 final class RoleInquiry: Sendable {
     private let roles: [String]
-    /// Ends what is waited for.
+    /// Ends the threads' waits.
     private let end: Interruption
     private let told: WakeUp
     private let proofs = Locked<[String: RoleProof]>([:])
@@ -13,7 +35,7 @@ final class RoleInquiry: Sendable {
 
     private static let lookPause: Duration = .milliseconds(200)
 
-    /// Begins. `stop` has to be called, whatever comes.
+    /// Starts asking. The caller must call `stop` in any case.
     init(
         _ credential: Credential,
         as name: String,
@@ -37,7 +59,7 @@ final class RoleInquiry: Sendable {
         }
     }
 
-    /// Waits for all of them; who has not answered by then is undecided. For a thread that may wait.
+    /// Waits for all answers until the deadline. A role without an answer by then is undecided.
     func answers(by deadline: Moment, unless isInterrupted: () -> Bool) -> [RoleProof] {
         while proofs.withLock({ $0.count }) < roles.count, Moment.now < deadline, !isInterrupted() {
             told.wait(timeout: min(Self.lookPause, max(.zero, deadline - .now)))

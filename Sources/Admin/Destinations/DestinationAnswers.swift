@@ -8,9 +8,13 @@ import Queue
 import SLS
 import System
 
-extension Steering {
-    /// `/admin/destinations`: all of them, each as it would be shown alone.
-    func destinationsAnswer(_ wantsText: Bool) -> Response {
+/// The answers about destinations: settings, decisions and status of each.
+struct DestinationAnswers: Sendable {
+    let destinations: DestinationChanges
+    let reporter: Reporter
+
+    /// `/admin/destinations`: each destination as it would be shown alone.
+    func all(_ wantsText: Bool) -> Response {
         let report = reporter.report
         guard !wantsText else { return Response(text: report.destinations.map(line).joined()) }
         var json = JSONWriter()
@@ -24,14 +28,14 @@ extension Steering {
         return Response(json: json.text + "\n")
     }
 
-    /// `/admin/destinations/{name}`, with the version that a change may ask for.
-    func destinationAnswer(_ name: String, _ wantsText: Bool) throws(HTTPProblem) -> Response {
-        guard name != Self.all else { return destinationsAnswer(wantsText) }
+    /// `/admin/destinations/{name}`, with the version that `If-Match` of a change may name.
+    func one(_ name: String, _ wantsText: Bool) throws(HTTPProblem) -> Response {
+        guard name != DestinationChanges.all else { return all(wantsText) }
         let report = reporter.report
         guard let destination = report.destinations.first(where: { $0.name == name }),
-            let settings = configuration.withLock({ $0.destinations.first { $0.name == name } })
-        else { throw absent(name, isChange: false) }
-        let decided = decided.withLock { $0.settings[name] } ?? DecidedSettings()
+            let settings = destinations.settings(of: name)
+        else { throw destinations.absent(name, isChange: false) }
+        let decided = destinations.decisions.settings[name] ?? DecidedSettings()
         var response: Response
         if wantsText {
             response = Response(text: line(destination))
@@ -44,15 +48,14 @@ extension Steering {
         return response
     }
 
-    /// What a destination is after a change of it.
-    func answer(afterChangeOf name: String, _ wantsText: Bool) throws(HTTPProblem) -> Response {
-        let isThere = name == Self.all || runs(name)
-        return isThere
-            ? try destinationAnswer(name, wantsText) : forgottenAnswer(name, wantsText)
+    /// A destination after a change of it.
+    func afterChange(of name: String, _ wantsText: Bool) throws(HTTPProblem) -> Response {
+        let isThere = name == DestinationChanges.all || destinations.settings(of: name) != nil
+        return isThere ? try one(name, wantsText) : forgotten(name, wantsText)
     }
 
-    /// After what was decided of a destination was forgotten that does not run.
-    private func forgottenAnswer(_ name: String, _ wantsText: Bool) -> Response {
+    /// After the decisions about a destination that does not run were forgotten.
+    private func forgotten(_ name: String, _ wantsText: Bool) -> Response {
         guard !wantsText else { return Response(text: "\(name): forgotten\n") }
         var json = JSONWriter()
         json.object { $0.member("name", name) }
@@ -61,9 +64,10 @@ extension Steering {
 
     /// "app: fine, 12 logs queued, sends to my-project/app-log at https://…"
     private func line(_ destination: GatewayReport.Destination) -> String {
-        let isHeld = decided.withLock { $0.held.contains(destination.name) }
-        let decided = decided.withLock { $0.settings[destination.name] }
-        // Delivery hears of it a moment later.
+        let decisions = destinations.decisions
+        let isHeld = decisions.held.contains(destination.name)
+        let decided = decisions.settings[destination.name]
+        // Delivery learns of a resume a moment later.
         let isHeldStill = destination.delivery.state == .held
         let state =
             isHeld
@@ -80,15 +84,15 @@ extension Steering {
         of report: GatewayReport,
         _ json: inout JSONWriter
     ) {
-        let settings = configuration.withLock { running in
-            running.destinations.first { $0.name == destination.name }
-        }
-        let decided = decided.withLock { $0.settings[destination.name] } ?? DecidedSettings()
+        let settings = destinations.settings(of: destination.name)
+        let decisions = destinations.decisions
+        let decided = decisions.settings[destination.name] ?? DecidedSettings()
         json.object("settings") { json in settings.map { json.settings($0) } }
-        // Beats the file until it is reset.
+        // These override the file until they are reset.
         json.object("decided") { $0.decided(decided) }
-        let leftOut = self.decided.withLock { $0.leftOut[destination.name] }
-        if let leftOut { json.object("decided_and_left_out") { $0.decided(leftOut) } }
+        if let leftOut = decisions.leftOut[destination.name] {
+            json.object("decided_and_left_out") { $0.decided(leftOut) }
+        }
         json.object("status") { $0.destination(destination, now: report.now) }
     }
 }

@@ -3,11 +3,11 @@ package import HTTP
 package import Queue
 package import System
 
-/// Writes down who changed what: into the database, from where it can be read back, and into the journal.
+/// Records who changed what, in the queue's database for `GET /admin/audit` and in the journal.
 package struct AuditTrail: Sendable {
-    package let decisions: any Decisions
-    package let journal: Journal
-    package let counters: OperatorCounters
+    private let decisions: any Decisions
+    private let journal: Journal
+    private let counters: OperatorCounters
 
     package init(decisions: any Decisions, journal: Journal, counters: OperatorCounters) {
         self.decisions = decisions
@@ -15,7 +15,7 @@ package struct AuditTrail: Sendable {
         self.counters = counters
     }
 
-    /// What a change is told with.
+    /// The line about a change that an operator asks for.
     package func entry(
         _ holder: AdminHolder,
         _ head: RequestHead,
@@ -34,7 +34,7 @@ package struct AuditTrail: Sendable {
         )
     }
 
-    /// For what is done already: should the line not be kept, the journal still has it.
+    /// Records a change that is made already. If the line cannot be stored, the journal still has it.
     package func record(_ entry: AuditEntry) {
         tell(entry)
         decisions.decide(Decision([:], entry)) { [self] refusal in

@@ -1,0 +1,158 @@
+package import Configuration
+package import Credentials
+package import Delivery
+package import Ingest
+import Net
+import Queue
+import SLS
+package import SQLiteQueue
+package import System
+
+/// Applies a new configuration to a running gateway. Runs on the thread of changes.
+package struct ConfigurationReload: Sendable {
+    /// The parts of the gateway that a reload changes.
+    package struct Parts: Sendable {
+        let store: DurableQueue
+        let forwarder: Forwarder
+        let devices: DeviceHandler.Shared
+        let keeper: CredentialKeeper
+        let webhook: Webhook
+        let tail: Tail
+        let access: AdminTokens
+        let certificates: CertificateReload
+        let journal: Journal
+
+        package init(
+            store: DurableQueue,
+            forwarder: Forwarder,
+            devices: DeviceHandler.Shared,
+            keeper: CredentialKeeper,
+            webhook: Webhook,
+            tail: Tail,
+            access: AdminTokens,
+            certificates: CertificateReload,
+            journal: Journal
+        ) {
+            self.store = store
+            self.forwarder = forwarder
+            self.devices = devices
+            self.keeper = keeper
+            self.webhook = webhook
+            self.tail = tail
+            self.access = access
+            self.certificates = certificates
+            self.journal = journal
+        }
+    }
+
+    private let configuration: Locked<GatewayConfiguration>
+    private let decided: Locked<Decided>
+    private let reading: ConfigurationReading
+    private let parts: Parts
+    private var journal: Journal { parts.journal }
+
+    /// `reading` reads the configuration file and the environment again.
+    package init(
+        _ configuration: Locked<GatewayConfiguration>,
+        _ decided: Locked<Decided>,
+        _ reading: @escaping ConfigurationReading,
+        _ parts: Parts
+    ) {
+        self.configuration = configuration
+        self.decided = decided
+        self.reading = reading
+        self.parts = parts
+    }
+
+    /// Reads the file again and applies it.
+    package func reread() {
+        do throws(ConfigurationProblems) {
+            apply(try reading(decided.withLock { $0.settings }, true))
+            parts.certificates.readAgain()
+        } catch {
+            for problem in error.problems {
+                journal.error("the new configuration is refused", ["problem": problem.description])
+            }
+            journal.error("the gateway goes on with the configuration it has")
+        }
+    }
+
+    /// The configuration as it would be with these decisions. The files are not read again.
+    func candidate(with decided: [String: DecidedSettings]) throws(ConfigurationProblems)
+        -> GatewayConfiguration
+    {
+        try reading(decided, false)
+    }
+
+    /// Applies the settings that can change at run time, and names the ones that need a restart. When delivery cannot
+    /// use the new settings, nothing changes.
+    package func apply(_ new: GatewayConfiguration) {
+        let before = configuration.withLock { $0 }
+        var after = before
+        after.apply(new)
+        let certificates: [CertificateReload.Candidate]
+        do throws(TLSError) {
+            certificates = try parts.certificates.candidates(before, after)
+        } catch {
+            return refuse(error.description)
+        }
+        let changed = after.destinations.filter { !before.destinations.contains($0) }
+        // Destinations that change their credential must find the new one.
+        useCredentials(before.credentials.merging(after.credentials) { _, new in new })
+        // Before delivery uses the new settings: nothing may be sent to a place that is no longer configured.
+        parts.store.apply(after.queueRules, after.queueBounds)
+        do throws(DeliveryError) {
+            try parts.forwarder.reconfigure(changed.map(\.deliverySettings))
+        } catch {
+            useCredentials(before.credentials)
+            parts.store.apply(before.queueRules, before.queueBounds)
+            return refuse(error.description)
+        }
+        let running = after
+        configuration.withLock { $0 = running }
+        useCredentials(running.credentials)
+        parts.forwarder.credentialsChanged()
+        parts.devices.routes.replace(RoutingTable(running))
+        if running.devices != before.devices { parts.devices.door.replace(running.devices) }
+        journal.level = running.log.level
+        let remains = parts.access.use(running.admin)
+        parts.tail.keep(remains)
+        do throws(SystemError) {
+            try parts.webhook.use(running.webhook)
+        } catch {
+            journal.error("the webhook cannot be used", ["problem": "\(error)"])
+        }
+        for each in certificates { each.adopt() }
+        tell(before.changes(to: new))
+    }
+
+    private func refuse(_ problem: String) {
+        journal.error(
+            "the new configuration is refused, the gateway goes on with the one it has",
+            ["problem": problem]
+        )
+    }
+
+    private func useCredentials(_ sources: [String: CredentialSource]) {
+        do throws(KeeperProblem) {
+            try parts.keeper.replace(sources)
+        } catch {
+            journal.error("credentials stay as they were", ["problem": error.description])
+        }
+    }
+
+    private func tell(_ changes: [ConfigurationChange]) {
+        let applied = changes.filter(\.isImmediate).map(\.key)
+        let waiting = changes.filter { !$0.isImmediate }.map(\.key)
+        if !applied.isEmpty {
+            journal.info("configuration reloaded", ["changed": applied.joined(separator: ", ")])
+        }
+        if !waiting.isEmpty {
+            journal.warning(
+                "these settings change with the next restart",
+                ["keys": waiting.joined(separator: ", ")]
+            )
+        }
+        if changes.isEmpty { journal.info("configuration reloaded, nothing changed") }
+    }
+}

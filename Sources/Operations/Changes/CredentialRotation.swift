@@ -1,0 +1,201 @@
+package import Credentials
+import Crypto
+package import HTTP
+package import Queue
+package import SQLiteQueue
+import System
+
+/// Replaces credentials at run time: proves a new one, puts it into use, stores it, or goes back to the configured source.
+package struct CredentialRotation: Sendable {
+    /// The result of a rotation.
+    package struct Outcome {
+        package let proofs: CredentialProofs
+        package var isProved: Bool { proofs.isProved }
+        /// True: the credential survives a restart.
+        package let isStored: Bool
+        /// Why it is not stored.
+        package let reason: String?
+    }
+
+    package let keeper: CredentialKeeper
+    private let store: DurableQueue
+    /// nil: pushed credentials stay in memory.
+    private let box: SecretBox?
+    private let inquiry: CredentialInquiry
+    private let audit: AuditTrail
+
+    package init(
+        _ keeper: CredentialKeeper,
+        _ store: DurableQueue,
+        _ box: SecretBox?,
+        _ inquiry: CredentialInquiry,
+        _ audit: AuditTrail
+    ) {
+        self.keeper = keeper
+        self.store = store
+        self.box = box
+        self.inquiry = inquiry
+        self.audit = audit
+    }
+
+    package func status(of name: String) throws(HTTPProblem) -> CredentialStatus {
+        let all = keeper.status
+        guard let status = all.first(where: { $0.name == name }) else {
+            throw .noCredential(name, all.map(\.name))
+        }
+        return status
+    }
+
+    /// Asks SLS and STS about a credential that is to be used, and throws why it must not be used. On the thread of
+    /// proofs.
+    package func prove(
+        _ pushed: PushedCredential,
+        for name: String,
+        if condition: IfMatch
+    ) throws(HTTPProblem) -> CredentialProofs {
+        let before = try status(of: name)
+        // First, so that an operator does not wait for proofs of a change that is refused anyway.
+        try condition.check(before.version)
+        try refuseExpired(pushed)
+        var proofs = try inquiry.ask(pushed.supplied.credential, as: name)
+        try inquiry.judge(proofs, before)
+        proofs.generation = before.generation
+        return proofs
+    }
+
+    /// Asks SLS and STS whether they accept the credential in use. On the thread of proofs.
+    package func verify(_ name: String) throws(HTTPProblem) -> CredentialProofs {
+        _ = try status(of: name)
+        guard let credential = keeper.credential(named: name) else {
+            let reason = keeper.absence(of: name) ?? "there is no credential"
+            throw HTTPProblem(409, "CredentialMissing", reason)
+        }
+        return try inquiry.ask(credential, as: name)
+    }
+
+    /// Puts a credential in the place of the one in use, at once or at its activation. Requests in flight end with the
+    /// old one; waiting packets are sent at once. On the thread of changes, so that no other change comes between the
+    /// check of `condition` and the rotation.
+    package func push(
+        _ name: String,
+        _ pushed: PushedCredential,
+        _ proofs: CredentialProofs,
+        if condition: IfMatch,
+        _ entry: AuditEntry
+    ) throws(HTTPProblem) -> Outcome {
+        let before = try status(of: name)
+        try condition.check(before.version)
+        // A change that was made during the proof is newer.
+        if let generation = proofs.generation, generation != before.generation {
+            throw .changedMeanwhile
+        }
+        try refuseExpired(pushed)
+        do throws(PushRefusal) {
+            try keeper.push(name, pushed)
+        } catch {
+            throw HTTPProblem(error)
+        }
+        var entry = entry
+        entry.before = before.fingerprint ?? ""
+        entry.after = pushed.supplied.fingerprint + (proofs.isProved ? "" : ", unproved")
+        let (isStored, reason) = keep(name, entry)
+        return Outcome(proofs: proofs, isStored: isStored, reason: reason)
+    }
+
+    /// Discards the pushed credential and uses the configured source, also for a name that the configuration no longer
+    /// has. On the thread of changes.
+    package func forget(
+        _ name: String,
+        if condition: IfMatch,
+        _ entry: AuditEntry
+    ) throws(HTTPProblem) {
+        let before = keeper.status.first { $0.name == name }
+        let settings = [false, true].map { StoredCredential.setting(of: name, isNext: $0) }
+        if before == nil {
+            let stored = (try? store.recall()) ?? [:]
+            guard
+                settings.contains(where: { stored[$0] != nil }) || !keeper.pushed(name).isEmpty
+            else {
+                throw .noCredential(name, keeper.status.map(\.name))
+            }
+        }
+        try condition.check(before?.version)
+        var entry = entry
+        entry.before = before?.fingerprint ?? ""
+        entry.after = before.map { "as configured: \($0.source)" } ?? ""
+        // The stored one first: a restart would bring it back.
+        if let refusal = store.store(Decision(resets: Set(settings), entry)) {
+            throw HTTPProblem(notStored: refusal)
+        }
+        keeper.forget(name)
+        audit.tell(entry)
+    }
+
+    private func refuseExpired(_ pushed: PushedCredential) throws(HTTPProblem) {
+        let now = WallTime.now
+        guard pushed.supplied.isExpired(at: now), let expiration = pushed.supplied.expiration
+        else { return }
+        throw HTTPProblem(PushRefusal.expired(ago: now - expiration))
+    }
+
+    /// Stores the pushed credential, if there is a key to seal it with, and the line of the audit log.
+    private func keep(_ name: String, _ entry: AuditEntry) -> (isStored: Bool, reason: String?) {
+        let kept = storePushed(name, entry)
+        if kept.isStored {
+            keeper.noteKept(name, .onDisk)
+        } else if let reason = kept.reason {
+            keeper.noteKept(name, .inMemory(reason: reason))
+        }
+        return kept
+    }
+
+    private func storePushed(
+        _ name: String,
+        _ entry: AuditEntry
+    ) -> (isStored: Bool, reason: String?) {
+        audit.tell(entry)
+        var settings: [String: [UInt8]] = [:]
+        var resets = Set([false, true].map { StoredCredential.setting(of: name, isNext: $0) })
+        let pushed = keeper.pushed(name)
+        for each in box == nil ? [] : pushed {
+            let isNext = each.activation.map { $0 > WallTime.now } ?? false
+            let setting = StoredCredential.setting(of: name, isNext: isNext)
+            settings[setting] = box?.seal(each, name: name)
+            resets.remove(setting)
+        }
+        if let refusal = store.store(Decision(settings, resets: resets, entry)) {
+            audit.missing(entry, refusal.reason)
+            return (
+                false, "\(refusal.reason); an older one that is stored comes back with a restart"
+            )
+        }
+        if pushed.isEmpty { return (false, nil) }
+        return box == nil ? (false, "there is no credentials.encryption_key") : (true, nil)
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static let changedMeanwhile = HTTPProblem(
+        409,
+        "CredentialChanged",
+        "the credential was changed while this one was proved, and the earlier change stays; read it again"
+    )
+
+    fileprivate static func noCredential(_ name: String, _ known: [String]) -> HTTPProblem {
+        HTTPProblem(
+            404,
+            "CredentialNotExist",
+            PushRefusal.unknownName(clipped(name), known: known).description
+        )
+    }
+
+    package init(_ refusal: PushRefusal) {
+        let (status, code) =
+            switch refusal {
+            case .unknownName: (404, "CredentialNotExist")
+            case .expired, .expiresBeforeActivation: (400, "CredentialExpired")
+            default: (400, "CredentialInvalid")
+            }
+        self.init(status, code, refusal.description)
+    }
+}

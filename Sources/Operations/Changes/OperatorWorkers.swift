@@ -1,0 +1,37 @@
+package import System
+
+/// The threads that work for operators. A slow job of one kind delays neither the loops nor jobs of other kinds.
+package struct OperatorWorkers: Sendable {
+    /// Makes changes at run time, one after the other.
+    package let changes: SerialWorker
+    /// Proves credentials, which may wait long for SLS and STS.
+    package let proofs: SerialWorker
+    /// Reads long lists from the queue.
+    package let views: SerialWorker
+
+    /// How often the thread of changes looks at certificates and credentials.
+    private static let watchPause: Duration = .seconds(10)
+
+    package init() throws(SystemError) {
+        changes = try SerialWorker("changes")
+        proofs = try SerialWorker("rotations")
+        views = try SerialWorker("views", waitingMax: 8)
+    }
+
+    package func start(_ certificates: CertificateReload, _ alerts: CredentialAlerts)
+        throws(SystemError)
+    {
+        try changes.start(every: Self.watchPause) {
+            for watch in certificates.watches { watch.look() }
+            alerts.look()
+        }
+        try proofs.start()
+        try views.start()
+    }
+
+    package func stop() {
+        changes.stop()
+        proofs.stop()
+        views.stop()
+    }
+}
