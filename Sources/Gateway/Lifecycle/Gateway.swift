@@ -78,17 +78,8 @@ package final class Gateway: Sendable {
         keeper.tell(forwarder, journal)
         let tail = try Self.start { () throws(SystemError) in try Tail() }
         self.tail = tail
-        var devices = DeviceHandler.Shared(
-            queue: store,
-            routes: RoutingTable(configuration),
-            devices: configuration.devices,
-            limits: configuration.limits,
-            recognizesRepeats: configuration.queueConfiguration.repeatsMax > 0
-        )
-        devices.tail = tail
-        devices.clockOffset = { [offsets = forwarder.clockOffsets] in offsets.offset(for: $0) }
-        let shared = devices
-        self.devices = shared
+        let devices = Self.devices(configuration, store, forwarder, tail)
+        self.devices = devices
         let webhook = Webhook(journal)
         self.webhook = webhook
         let reporter = Reporter(
@@ -96,23 +87,17 @@ package final class Gateway: Sendable {
                 configuration: running,
                 store: store,
                 forwarder: forwarder,
-                counters: shared.counters,
-                intake: shared.intake,
-                door: shared.door,
+                devices: devices,
                 keeper: keeper,
                 webhook: webhook,
                 adminLabels: AdminRoute.labels
             )
         )
         self.reporter = reporter
-        let adminTLS = try Self.start { () throws(TLSError) in
-            try GatewayServers.certificates(configuration.admin.tls, of: "admin", journal)
+        let watches = try Self.start { () throws(TLSError) in
+            try GatewayServers.Certificates(configuration, journal)
         }
-        let deviceTLS = try Self.start { () throws(TLSError) in
-            let settings = configuration.tls?.settings
-            return try GatewayServers.certificates(settings, of: DeviceTLS.listener, journal)
-        }
-        let certificates = CertificateReload([adminTLS, deviceTLS].compactMap(\.self))
+        let certificates = CertificateReload(watches.all)
         self.certificates = certificates
         let workers = try Self.start { () throws(SystemError) in try OperatorWorkers() }
         self.workers = workers
@@ -124,7 +109,7 @@ package final class Gateway: Sendable {
             .init(
                 store: store,
                 forwarder: forwarder,
-                devices: shared,
+                devices: devices,
                 keeper: keeper,
                 webhook: webhook,
                 tail: tail,
@@ -144,37 +129,15 @@ package final class Gateway: Sendable {
             tail: tail,
             destinations: DestinationChanges(running, decided, store, forwarder, reload, audit),
             credentials: CredentialRotation(keeper, store, box, inquiry, audit),
-            draining: Draining(running, store, shared.intake, audit),
+            draining: Draining(running, store, devices.intake, audit),
             audit: audit,
             journal: journal
         )
         forwarder.hold(decisions.held)
         try Self.start { () throws(SystemError) in try forwarder.start() }
-        let adminServer = try Self.start { () throws(ListenError) in
-            var settings = HTTPServer.Configuration(
-                listen: configuration.admin.listen,
-                name: "admin",
-                loops: 1,
-                tls: adminTLS?.context,
-                journal: journal
-            )
-            settings.limits.connections = 256
-            // Strangers must not lock out health checks and operators.
-            settings.limits.connectionsPerAddress = 64
-            settings.limits.idleTime = .seconds(10)
-            // Large answers, metrics and dead letters, go to holders of a token only.
-            settings.limits.answerBytes = 64 << 20
-            settings.limits.unsentAnswerBytes = 128 << 20
-            return try HTTPServer(settings) { AdminHandler(operators) }
+        servers = try Self.start { () throws(ListenError) in
+            try GatewayServers(configuration, operators, devices, watches, journal)
         }
-        let (deviceServer, secureDeviceServer) = try Self.start { () throws(ListenError) in
-            try GatewayServers.forDevices(configuration, shared, deviceTLS, journal)
-        }
-        servers = GatewayServers(
-            devices: deviceServer,
-            secureDevices: secureDeviceServer,
-            admin: adminServer
-        )
         try Self.start { () throws(SystemError) in
             try workers.start(
                 certificates,
@@ -182,14 +145,10 @@ package final class Gateway: Sendable {
             )
             try tail.start()
             try webhook.use(configuration.webhook)
-            try shared.door.keySources.start(journal)
+            try devices.door.keySources.start(journal)
         }
         isRunning = true
-        reporter.add(deviceServer, as: "devices")
-        if let secureDeviceServer {
-            reporter.add(secureDeviceServer, as: DeviceTLS.listener, deviceTLS)
-        }
-        reporter.add(adminServer, as: "admin", adminTLS)
+        servers.add(to: reporter, watches)
         for warning in configuration.startWarnings { journal.warning("\(warning)") }
         warnOfStrangers()
     }
@@ -224,6 +183,24 @@ package final class Gateway: Sendable {
         }
     }
 
+    private static func devices(
+        _ configuration: GatewayConfiguration,
+        _ store: DurableQueue,
+        _ forwarder: Forwarder,
+        _ tail: Tail
+    ) -> DeviceHandler.Shared {
+        var devices = DeviceHandler.Shared(
+            queue: store,
+            routes: RoutingTable(configuration),
+            devices: configuration.devices,
+            limits: configuration.limits,
+            recognizesRepeats: configuration.queueConfiguration.repeatsMax > 0
+        )
+        devices.tail = tail
+        devices.clockOffset = { [offsets = forwarder.clockOffsets] in offsets.offset(for: $0) }
+        return devices
+    }
+
     private static func keeper(
         _ configuration: GatewayConfiguration,
         _ stored: [String: [UInt8]],
@@ -256,5 +233,24 @@ package final class Gateway: Sendable {
         } catch {
             throw StartProblem(error.description)
         }
+    }
+}
+
+extension GatewayConfiguration {
+    var queueConfiguration: QueueConfiguration {
+        var settings = QueueConfiguration(
+            directory: dataDirectory,
+            bytesMax: queue.bytesMax,
+            ageMax: queue.ageMax,
+            durability: queue.durability,
+            freeBytesMin: queue.freeBytesMin,
+            destinations: queueRules
+        )
+        settings.deadLetterAgeMax = queue.deadLetterAgeMax
+        settings.streamsMax = queue.streamsMax
+        settings.senders = devices.senders.count
+        settings.repeatsAgeMax = devices.duplicates.window
+        settings.repeatsMax = devices.duplicates.window > .zero ? devices.duplicates.max : 0
+        return settings
     }
 }

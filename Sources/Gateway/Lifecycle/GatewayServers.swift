@@ -1,3 +1,4 @@
+import Admin
 import Configuration
 import HTTP
 import Ingest
@@ -7,14 +8,84 @@ import System
 
 /// The HTTP servers of the gateway.
 struct GatewayServers: Sendable {
+    /// The certificates of listeners that speak TLS.
+    struct Certificates {
+        let admin: CertificateWatch?
+        let devices: CertificateWatch?
+
+        init(_ configuration: GatewayConfiguration, _ journal: Journal) throws(TLSError) {
+            admin = try Self.watch(configuration.admin.tls, of: "admin", journal)
+            devices = try Self.watch(configuration.tls?.settings, of: DeviceTLS.listener, journal)
+        }
+
+        private static func watch(
+            _ settings: TLSSettings?,
+            of listener: String,
+            _ journal: Journal
+        ) throws(TLSError) -> CertificateWatch? {
+            guard let settings else { return nil }
+            return try CertificateWatch(settings, of: listener, journal: journal)
+        }
+
+        var all: [CertificateWatch] { [admin, devices].compactMap(\.self) }
+    }
+
+    let admin: HTTPServer
     let devices: HTTPServer
     /// nil: devices have no TLS listener.
     let secureDevices: HTTPServer?
-    let admin: HTTPServer
 
-    /// The device listeners: plain HTTP and, with certificates, TLS. Both use the same handlers, and share the limits
-    /// of connections and bodies.
-    static func forDevices(
+    /// Starts the admin listener, then the device listeners.
+    init(
+        _ configuration: GatewayConfiguration,
+        _ operators: AdminHandler.Shared,
+        _ shared: DeviceHandler.Shared,
+        _ certificates: Certificates,
+        _ journal: Journal
+    ) throws(ListenError) {
+        admin = try Self.forOperators(configuration, operators, certificates.admin, journal)
+        (devices, secureDevices) = try Self.forDevices(
+            configuration,
+            shared,
+            certificates.devices,
+            journal
+        )
+    }
+
+    func add(to reporter: Reporter, _ certificates: Certificates) {
+        reporter.add(devices, as: "devices")
+        if let secureDevices {
+            reporter.add(secureDevices, as: DeviceTLS.listener, certificates.devices)
+        }
+        reporter.add(admin, as: "admin", certificates.admin)
+    }
+
+    private static func forOperators(
+        _ configuration: GatewayConfiguration,
+        _ operators: AdminHandler.Shared,
+        _ certificates: CertificateWatch?,
+        _ journal: Journal
+    ) throws(ListenError) -> HTTPServer {
+        var settings = HTTPServer.Configuration(
+            listen: configuration.admin.listen,
+            name: "admin",
+            loops: 1,
+            tls: certificates?.context,
+            journal: journal
+        )
+        settings.limits.connections = 256
+        // Strangers must not lock out health checks and operators.
+        settings.limits.connectionsPerAddress = 64
+        settings.limits.idleTime = .seconds(10)
+        // Large answers, metrics and dead letters, go to holders of a token only.
+        settings.limits.answerBytes = 64 << 20
+        settings.limits.unsentAnswerBytes = 128 << 20
+        return try HTTPServer(settings) { AdminHandler(operators) }
+    }
+
+    /// Plain HTTP and, with certificates, TLS. Both listeners use the same handlers, and share the limits of connections
+    /// and bodies.
+    private static func forDevices(
         _ configuration: GatewayConfiguration,
         _ shared: DeviceHandler.Shared,
         _ certificates: CertificateWatch?,
@@ -37,14 +108,5 @@ struct GatewayServers: Sendable {
         settings.name = DeviceTLS.listener
         settings.tls = certificates.context
         return (plain, try HTTPServer(settings) { DeviceHandler(shared) })
-    }
-
-    static func certificates(
-        _ settings: TLSSettings?,
-        of listener: String,
-        _ journal: Journal
-    ) throws(TLSError) -> CertificateWatch? {
-        guard let settings else { return nil }
-        return try CertificateWatch(settings, of: listener, journal: journal)
     }
 }

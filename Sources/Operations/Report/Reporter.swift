@@ -16,9 +16,7 @@ package final class Reporter: Sendable {
         package let configuration: Locked<GatewayConfiguration>
         package let store: DurableQueue
         package let forwarder: Forwarder
-        package let counters: IngestCounters
-        package let intake: IntakeSwitch
-        package let door: DeviceDoor
+        package let devices: DeviceHandler.Shared
         package let keeper: CredentialKeeper
         package let webhook: Webhook
         /// The labels of admin routes in metrics.
@@ -28,9 +26,7 @@ package final class Reporter: Sendable {
             configuration: Locked<GatewayConfiguration>,
             store: DurableQueue,
             forwarder: Forwarder,
-            counters: IngestCounters,
-            intake: IntakeSwitch,
-            door: DeviceDoor,
+            devices: DeviceHandler.Shared,
             keeper: CredentialKeeper,
             webhook: Webhook,
             adminLabels: [String]
@@ -38,9 +34,7 @@ package final class Reporter: Sendable {
             self.configuration = configuration
             self.store = store
             self.forwarder = forwarder
-            self.counters = counters
-            self.intake = intake
-            self.door = door
+            self.devices = devices
             self.keeper = keeper
             self.webhook = webhook
             self.adminLabels = adminLabels
@@ -84,7 +78,8 @@ package final class Reporter: Sendable {
     }
 
     package var report: GatewayReport {
-        let arriving = parts.intake.arriving
+        let (door, counters) = (parts.devices.door, parts.devices.counters)
+        let arriving = parts.devices.intake.arriving
         let queue = parts.store.status
         let delivery = Dictionary(
             parts.forwarder.status.map { ($0.name, $0) },
@@ -98,7 +93,7 @@ package final class Reporter: Sendable {
             now: .now,
             uptime: .now - start,
             isStopping: stopping.load(ordering: .relaxed),
-            isDraining: parts.intake.isOff,
+            isDraining: parts.devices.intake.isOff,
             arriving: arriving,
             listeners: servers.map {
                 .init(
@@ -122,20 +117,20 @@ package final class Reporter: Sendable {
                 .mapValues(\.ledger),
             credentials: parts.keeper.status,
             webhook: parts.webhook.status,
-            accepted: parts.counters.accepted(showing: dialects),
-            clocks: parts.counters.clocks,
-            damage: parts.counters.damage,
-            claimsRemoved: parts.counters.claimsRemoved,
-            refused: parts.counters.refused,
-            keys: parts.door.counts,
-            unknownSenders: parts.door.strangers,
-            nonces: parts.door.nonces.count,
-            tokens: parts.door.tokenCount,
-            tokenKeys: parts.door.keySources.status,
-            addresses: parts.door.addresses.counts,
+            accepted: counters.accepted(showing: dialects),
+            clocks: counters.clocks,
+            damage: counters.damage,
+            claimsRemoved: counters.claimsRemoved,
+            refused: counters.refused,
+            keys: door.counts,
+            unknownSenders: door.strangers,
+            nonces: door.nonces.count,
+            tokens: door.tokenCount,
+            tokenKeys: door.keySources.status,
+            addresses: door.addresses.counts,
             addressesMax: parts.configuration.withLock(\.devices.perAddress.addressesMax),
             answers: [
-                ("devices", parts.counters.answers(showing: dialects)),
+                ("devices", counters.answers(showing: dialects)),
                 ("admin", operators.answers.all),
             ],
             changes: operators.changed
