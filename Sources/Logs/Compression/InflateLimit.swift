@@ -4,9 +4,9 @@ package struct InflateLimit: Sendable, Equatable {
     package var bytes = 10 << 20
     /// Bytes out for each byte in, beyond `freeBytes`. Logs shrink five- to twentyfold, the most
     /// repetitive ones fiftyfold; a bomb of zeros a thousandfold with deflate and far more with zstd.
-    /// At 200, who wants ten MiB of work has to send fifty KiB.
+    /// At 200, a client has to send fifty KiB to cause ten MiB of work.
     package var ratio = 200
-    /// Up to here no ratio is suspicious, because the work is small whatever it is.
+    /// Up to here no ratio is suspicious, because the work is small.
     package var freeBytes = 1 << 20
 
     package init(bytes: Int = 10 << 20, ratio: Int = 200, freeBytes: Int = 1 << 20) {
@@ -15,13 +15,13 @@ package struct InflateLimit: Sendable, Equatable {
         self.freeBytes = freeBytes
     }
 
-    /// The most that a body of this size may become.
+    /// The most content of a body of this size.
     package func allowance(for compressed: Int) -> Int {
         min(bytes, max(freeBytes, compressed.multipliedReportingOverflow(by: ratio).partialValue))
     }
 
-    /// The most that the logs of a body of this size may become where they repeat what they have in common.
-    /// Repeating goes round what inflating is kept from, so it has the same measure.
+    /// The most that the logs of a body of this size may become when they repeat shared texts. Repeating
+    /// could get around the bound for inflating, so it has the same measure.
     package func repeating(for sent: Int) -> Int { 2 * allowance(for: sent) }
 
     func exceeded(by compressed: Int) -> InflateError {

@@ -1,35 +1,16 @@
-import CZlib
-import CZstd
-
-/// Inflates request bodies into a buffer that it reuses. One for each thread.
+/// Inflates request bodies into a buffer that it reuses. There is one for each thread.
 ///
 /// Streams are inflated in steps and measured as they grow; nothing is allocated because a header
 /// claims a size.
 package final class Inflater {
-    /// What stays allocated between bodies.
-    private static let keptBytes = 256 << 10
-    /// Behind the content there are always so many readable bytes, for parsers that read in blocks.
-    static let spareBytes = 64
+    private(set) var buffer = InflateBuffer()
+    private var zlib = ZlibInflater()
+    private(set) var zstd = ZstdInflater()
 
-    /// Of all bodies so far, also of those that could not be inflated to their end.
-    package internal(set) var producedBytes = 0
+    /// The bytes of all bodies so far, also of those that could not be inflated to their end.
+    package var producedBytes: Int { buffer.producedBytes }
 
-    var memory = RawMemory(capacity: 64)
-    /// zlib keeps a pointer back to its stream, so the stream stays where it is.
-    let zlib: UnsafeMutablePointer<z_stream>
-    var zlibIsReady = false
-    var zstd: OpaquePointer?
-
-    package init() {
-        zlib = .allocate(capacity: 1)
-        zlib.initialize(to: z_stream())
-    }
-
-    deinit {
-        if zlibIsReady { inflateEnd(zlib) }
-        zlib.deallocate()
-        ZSTD_freeDStream(zstd)
-    }
+    package init() {}
 
     /// The content of a compressed body. It is valid until the next call, with 64 readable bytes
     /// after it.
@@ -48,37 +29,62 @@ package final class Inflater {
         let bound = try ContentBound(of: body.count, rawBytes: rawBytes, limit)
         let count =
             switch coding {
-            case .lz4: try inflateLZ4(body, rawBytes: rawBytes, bound)
-            case .deflate: try inflateZlib(body, window: 15, bound)
-            case .gzip: try inflateZlib(body, window: 31, bound)
-            case .zstd: try inflateZstd(body, bound)
-            case .snappy: try inflateSnappy(body, bound)
+            case .lz4: try LZ4Inflater.inflate(body, rawBytes: rawBytes, to: &buffer, bound)
+            case .deflate: try zlib.inflate(body, .zlib, to: &buffer, bound)
+            case .gzip: try zlib.inflate(body, .gzip, to: &buffer, bound)
+            case .zstd: try zstd.inflate(body, to: &buffer, bound)
+            case .snappy: try SnappyInflater.inflate(body, to: &buffer, bound)
             }
         if let rawBytes, count != rawBytes {
             throw .sizeMismatch(declared: rawBytes, actual: count)
         }
-        return UnsafeRawBufferPointer(start: memory.start, count: count)
+        return UnsafeRawBufferPointer(start: buffer.start, count: count)
     }
 
-    /// Gives back what a large body needed. To be called when the content is no longer used and it
-    /// may take a while to the next body; the next call to `inflate` does it too.
+    /// Gives back the memory that a large body needed. A caller does so when it no longer uses the
+    /// content and the next body may take a while; the next call to `inflate` does it, too.
     package func shrink() {
+        buffer.shrink()
+    }
+}
+
+/// Memory that bodies are inflated into. Behind the content there are always some readable bytes, for
+/// parsers that read in blocks.
+struct InflateBuffer: ~Copyable {
+    /// The memory that stays allocated between bodies.
+    private static let keptBytes = 256 << 10
+    private static let spareBytes = 64
+
+    private var memory = RawMemory(capacity: 64)
+    /// The bytes of all bodies so far. Each coding counts its own.
+    var producedBytes = 0
+
+    var start: UnsafeMutablePointer<UInt8> { memory.start }
+
+    /// The content that fits.
+    var capacity: Int { memory.capacity - Self.spareBytes }
+
+    /// The memory that is held, spare bytes included.
+    var heldBytes: Int { memory.capacity }
+
+    mutating func shrink() {
         memory.shrink(to: Self.keptBytes)
     }
 
-    /// Memory for so much content and the spare bytes.
-    func reserve(_ count: Int, keeping kept: Int) {
+    /// Makes room for so much content.
+    mutating func reserve(_ count: Int, keeping kept: Int) {
         memory.grow(to: count + Self.spareBytes, keeping: kept)
     }
 
-    /// Memory for the next step of a stream that has `produced` so far: at most one byte more than
-    /// allowed, which tells a stream that exceeds it from one that just fits.
-    func room(after produced: Int, _ bound: ContentBound) -> Int {
-        if memory.capacity - Self.spareBytes <= produced {
+    /// Makes room for the next step of a stream that has `produced` so far, and returns its size: at
+    /// most one byte more than allowed, which tells a stream that exceeds its bound from one that
+    /// just fits.
+    mutating func room(after produced: Int, _ bound: ContentBound) -> Int {
+        if capacity <= produced {
             let next = max(32 << 10, (produced + Self.spareBytes) * 2)
             reserve(min(next, bound.bytes + 1), keeping: produced)
         }
-        return min(memory.capacity - Self.spareBytes, bound.bytes + 1) - produced
+        return min(capacity, bound.bytes + 1) - produced
     }
 }
 

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Memory that is owned, grows by asking, and is never zeroed: zeroing what will be overwritten anyway
-/// costs as much as a good part of decoding it.
+/// Owned memory that grows on request and is never zeroed: zeroing bytes that are overwritten anyway
+/// costs as much as a good part of decoding them.
 struct RawMemory: ~Copyable {
     private(set) var start: UnsafeMutablePointer<UInt8>
     private(set) var capacity: Int

@@ -1,30 +1,33 @@
 import CLZ4
 
-/// What is compressed with LZ4 comes as one raw block, whose size SLS's SDKs tell in a header, or as frames, which tell
-/// their sizes themselves.
-extension Inflater {
+/// Inflates LZ4: one raw block, whose size SLS's SDKs tell in a header, or frames, which tell their
+/// sizes themselves.
+enum LZ4Inflater {
     /// The first bytes of a frame. A block cannot begin so: it would copy from before its own start.
     private static let frameMagic: [UInt8] = [0x04, 0x22, 0x4D, 0x18]
 
-    func inflateLZ4(
+    static func inflate(
         _ body: UnsafeRawBufferPointer,
         rawBytes: Int?,
+        to buffer: inout InflateBuffer,
         _ bound: ContentBound
     ) throws(InflateError) -> Int {
-        body.starts(with: Self.frameMagic)
-            ? try inflateFrames(body, bound) : try inflateBlock(body, rawBytes: rawBytes)
+        body.starts(with: frameMagic)
+            ? try inflateFrames(body, to: &buffer, bound)
+            : try inflateBlock(body, rawBytes: rawBytes, to: &buffer)
     }
 
-    /// The caller has held `rawBytes` against the limits.
-    private func inflateBlock(
+    /// The caller has checked `rawBytes` against the limits.
+    private static func inflateBlock(
         _ body: UnsafeRawBufferPointer,
-        rawBytes: Int?
+        rawBytes: Int?,
+        to buffer: inout InflateBuffer
     ) throws(InflateError) -> Int {
         guard let rawBytes else { throw .sizeMissing }
-        // How far it comes in a damaged block nobody knows.
-        producedBytes += rawBytes
-        reserve(rawBytes, keeping: 0)
-        let count = LZ4.decompress(body, to: memory.start, rawBytes: rawBytes)
+        // How much of a damaged block is inflated is not known.
+        buffer.producedBytes += rawBytes
+        buffer.reserve(rawBytes, keeping: 0)
+        let count = LZ4.decompress(body, to: buffer.start, rawBytes: rawBytes)
         if count >= 0 { return count }
         // The decoder does not tell damage from lack of room; a walk over the block does.
         let shape: LZ4Shape
@@ -37,10 +40,11 @@ extension Inflater {
         throw .sizeMismatch(declared: rawBytes, actual: shape.rawBytes)
     }
 
-    /// Frames one after the other, inflated in steps. The decoder is made for each body: its buffers, 8 MiB where a frame
-    /// has large blocks, are not kept.
-    private func inflateFrames(
+    /// Inflates frames one after the other, in steps. The decoder is made for each body: its buffers,
+    /// 8 MiB where a frame has large blocks, are not kept.
+    private static func inflateFrames(
         _ body: UnsafeRawBufferPointer,
+        to buffer: inout InflateBuffer,
         _ bound: ContentBound
     ) throws(InflateError) -> Int {
         var made: OpaquePointer?
@@ -51,12 +55,12 @@ extension Inflater {
         var (consumed, produced) = (0, 0)
         while true {
             var taken = body.count - consumed
-            var step = room(after: produced, bound)
+            var step = buffer.room(after: produced, bound)
             let offered = step
             let source = body.baseAddress.map { $0 + consumed }
             let result = LZ4F_decompress(
                 decoder,
-                memory.start + produced,
+                buffer.start + produced,
                 &step,
                 source,
                 &taken,
@@ -69,7 +73,7 @@ extension Inflater {
             }
             consumed += taken
             produced += step
-            producedBytes += step
+            buffer.producedBytes += step
             guard produced <= bound.bytes else { throw bound.error }
             // Zero means that a frame is complete.
             if result == 0 {

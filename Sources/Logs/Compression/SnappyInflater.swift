@@ -1,42 +1,47 @@
 import CSnappy
 
-/// Snappy comes as one raw block, as Loki's clients send it, or in the framing format (framing_format.txt of Snappy), as
-/// streams are written.
-extension Inflater {
+/// Inflates Snappy: one raw block, as Loki's clients send it, or the framing format
+/// (framing_format.txt of Snappy), as streams are written.
+enum SnappyInflater {
     /// A copy of 64 bytes takes three at least, so no block holds more for each of its bytes.
     private static let mostPerByte = 22
 
-    /// The chunk that every framed stream begins with. No block does: it would copy from before its own start.
+    /// The chunk that every framed stream begins with. A block cannot: it would copy from before its own
+    /// start.
     private static let streamStart: [UInt8] = [0xFF, 6, 0, 0] + Array("sNaPpY".utf8)
-    /// Of one chunk's content.
+    /// The most content of one chunk.
     private static let chunkBytesMax = 64 << 10
 
-    func inflateSnappy(
+    static func inflate(
         _ body: UnsafeRawBufferPointer,
+        to buffer: inout InflateBuffer,
         _ bound: ContentBound
     ) throws(InflateError) -> Int {
-        body.starts(with: Self.streamStart)
-            ? try inflateChunks(body, bound) : try inflateSnappyBlock(body, bound)
+        body.starts(with: streamStart)
+            ? try inflateChunks(body, to: &buffer, bound)
+            : try inflateBlock(body, to: &buffer, bound)
     }
 
     /// One raw block, which begins with the size of its content.
-    private func inflateSnappyBlock(
+    private static func inflateBlock(
         _ body: UnsafeRawBufferPointer,
+        to buffer: inout InflateBuffer,
         _ bound: ContentBound
     ) throws(InflateError) -> Int {
         let size = try size(of: body)
         guard size <= bound.bytes else { throw bound.error }
-        guard size / Self.mostPerByte <= body.count else {
+        guard size / mostPerByte <= body.count else {
             throw .corrupt("a snappy block of \(body.count) bytes cannot hold \(size)")
         }
-        producedBytes += size
-        reserve(size, keeping: 0)
-        try inflate(block: body, to: 0, size)
+        buffer.producedBytes += size
+        buffer.reserve(size, keeping: 0)
+        try inflate(block: body, to: buffer.start, size)
         return size
     }
 
-    private func inflateChunks(
+    private static func inflateChunks(
         _ body: UnsafeRawBufferPointer,
+        to buffer: inout InflateBuffer,
         _ bound: ContentBound
     ) throws(InflateError) -> Int {
         var (position, produced) = (0, 0)
@@ -59,16 +64,17 @@ extension Inflater {
                 let count = try inflate(
                     chunk,
                     isCompressed: kind == 0,
+                    to: &buffer,
                     after: produced,
                     allowance: bound.bytes
                 )
                 guard let count else { throw bound.error }
                 produced += count
             case 0xFF:
-                guard chunk.elementsEqual(Self.streamStart[4...]) else {
+                guard chunk.elementsEqual(streamStart[4...]) else {
                     throw .corrupt("the snappy stream begins wrongly")
                 }
-            // To be skipped: padding among them.
+            // Chunks to skip: padding among them.
             case 0x80...0xFE: break
             default: throw .corrupt("the snappy stream has a chunk of an unknown kind")
             }
@@ -76,10 +82,12 @@ extension Inflater {
         return produced
     }
 
-    /// A chunk's content behind what there is already; nil when that would be more than may be.
-    private func inflate(
+    /// Inflates a chunk behind the content so far, and returns its size; nil when that would exceed
+    /// the allowance.
+    private static func inflate(
         _ chunk: UnsafeRawBufferPointer,
         isCompressed: Bool,
+        to buffer: inout InflateBuffer,
         after produced: Int,
         allowance: Int
     ) throws(InflateError) -> Int? {
@@ -87,30 +95,28 @@ extension Inflater {
         let wanted = chunk.loadUnaligned(as: UInt32.self).littleEndian
         let content = UnsafeRawBufferPointer(rebasing: chunk[4...])
         let count = isCompressed ? try size(of: content) : content.count
-        guard count <= Self.chunkBytesMax else {
-            throw .corrupt("a snappy chunk holds more than \(Self.chunkBytesMax) bytes")
+        guard count <= chunkBytesMax else {
+            throw .corrupt("a snappy chunk holds more than \(chunkBytesMax) bytes")
         }
         guard count <= allowance - produced else { return nil }
-        if memory.capacity - Self.spareBytes < produced + count {
-            reserve(min((produced + count) * 2, allowance), keeping: produced)
+        if buffer.capacity < produced + count {
+            buffer.reserve(min((produced + count) * 2, allowance), keeping: produced)
         }
-        producedBytes += count
+        buffer.producedBytes += count
+        let place = buffer.start + produced
         if isCompressed {
-            try inflate(block: content, to: produced, count)
+            try inflate(block: content, to: place, count)
         } else if let start = content.baseAddress {
-            (memory.start + produced).update(
-                from: start.assumingMemoryBound(to: UInt8.self),
-                count: count
-            )
+            place.update(from: start.assumingMemoryBound(to: UInt8.self), count: count)
         }
-        let written = UnsafeRawBufferPointer(start: memory.start + produced, count: count)
+        let written = UnsafeRawBufferPointer(start: place, count: count)
         guard CRC32C.masked(of: written) == wanted else {
             throw .corrupt("the snappy stream is damaged: a checksum differs")
         }
         return count
     }
 
-    private func size(of block: UnsafeRawBufferPointer) throws(InflateError) -> Int {
+    private static func size(of block: UnsafeRawBufferPointer) throws(InflateError) -> Int {
         let source = block.baseAddress?.assumingMemoryBound(to: CChar.self)
         var size = 0
         guard snappy_uncompressed_length(source, block.count, &size) == SNAPPY_OK else {
@@ -119,14 +125,13 @@ extension Inflater {
         return size
     }
 
-    private func inflate(
+    private static func inflate(
         block: UnsafeRawBufferPointer,
-        to place: Int,
+        to place: UnsafeMutablePointer<UInt8>,
         _ size: Int
     ) throws(InflateError) {
         let source = block.baseAddress?.assumingMemoryBound(to: CChar.self)
-        let target = UnsafeMutableRawPointer(memory.start + place)
-            .assumingMemoryBound(to: CChar.self)
+        let target = UnsafeMutableRawPointer(place).assumingMemoryBound(to: CChar.self)
         var written = size
         guard snappy_uncompress(source, block.count, target, &written) == SNAPPY_OK,
             written == size
